@@ -1,0 +1,159 @@
+import type { Finding } from "./finding.ts";
+import type { HostConfig } from "./machine.ts";
+import type { FieldChange, Verdict } from "./plan.ts";
+
+export type ArtefactKind = "snapshot" | "plan" | "journal";
+
+/** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
+export interface ServerIdentity {
+  readonly engine: "mysql" | "postgresql" | "sqlite";
+  /** `host:port` or the absolute path. */
+  readonly address: string;
+  readonly database: string;
+  readonly version: string;
+  /** What the server itself calls itself (server_uuid, system identifier, inode). */
+  readonly server: string;
+}
+
+export interface SourceIdentity {
+  readonly nova_bm: ServerIdentity & { readonly schema_version: number };
+  readonly nova: (ServerIdentity & { readonly schema_version: number }) | null;
+}
+
+export interface TargetIdentity extends ServerIdentity {
+  readonly alembic_head: string;
+  /** Mapping document that fits: `juno`, `kilo`, `2023.1`. */
+  readonly release: string;
+  /** `utf8mb3` on databases that cannot hold four-byte characters. */
+  readonly charset: string;
+}
+
+export interface SnapshotHeader {
+  readonly format: "nova2ironic/snapshot@1";
+  readonly tool: string;
+  /** ISO 8601, UTC. */
+  readonly taken_at: string;
+  readonly source: SourceIdentity;
+  /** Columns found, by table. */
+  readonly columns: { readonly [table: string]: readonly string[] };
+  /** Columns this tool does not know, by table. */
+  readonly unknown_columns: { readonly [table: string]: readonly string[] };
+  readonly hosts: readonly HostConfig[];
+  /** Rows of tables Ironic has no use for. */
+  readonly ignored_tables: { readonly [table: string]: number };
+  /** Four hex digits of the sealing key, so that a wrong key is named before it is used. */
+  readonly key: string;
+  readonly findings: readonly Finding[];
+}
+
+export interface SnapshotCounts {
+  readonly machines: number;
+  readonly deleted: number;
+  readonly interfaces: number;
+  /** Interfaces that belong to no machine. */
+  readonly orphans: number;
+  readonly instances: number;
+}
+
+export interface PlanHeader {
+  readonly format: "nova2ironic/plan@1";
+  readonly tool: string;
+  readonly made_from: {
+    /** sha256 of the snapshot. */
+    readonly snapshot: string;
+    /** sha256 over the mapping documents used. */
+    readonly mapping: string;
+    /** sha256 of the site document; null when there is none. */
+    readonly site: string | null;
+  };
+  readonly source: SourceIdentity;
+  readonly target: TargetIdentity;
+  readonly pairing: {
+    readonly nova: number | null;
+    readonly nova_bm: number;
+    readonly ironic: string;
+    /** By the rule, or because `--allow-pairing` was given. */
+    readonly allowed: "rule" | "override";
+    readonly why: string;
+  };
+  readonly key: string;
+  /** What `origins` of the records point into: [field, origin]. */
+  readonly origins: readonly (readonly [string, string])[];
+  /** Findings that belong to no machine: orphan interfaces, ignored tables, Nova not read. */
+  readonly findings: readonly Finding[];
+  /** Counts of the target when the plan was made; a difference makes apply look closer. */
+  readonly target_before: { readonly nodes: number; readonly ports: number };
+}
+
+export interface PlanCounts {
+  readonly machines: number;
+  readonly verdicts: { readonly [verdict in Verdict]: number };
+  readonly nodes: number;
+  readonly ports: number;
+  /** Finding code -> how often. */
+  readonly findings: { readonly [code: string]: number };
+}
+
+/** The last line of every artefact. */
+export interface Footer<Counts> {
+  readonly footer: Counts;
+  /** sha256 of all bytes before the footer's line. */
+  readonly sha256: string;
+}
+
+/** A journal line. Positions are of the plan's machine lines, from 0, `to` exclusive. */
+export type JournalEntry =
+  | {
+      readonly do: "open";
+      readonly format: "nova2ironic/journal@1";
+      readonly tool: string;
+      readonly target: TargetIdentity;
+    }
+  | {
+      readonly do: "begin";
+      readonly plan: string;
+      readonly from: number;
+      readonly to: number;
+      readonly at: string;
+      readonly by: string;
+    }
+  | {
+      readonly do: "done";
+      readonly plan: string;
+      readonly from: number;
+      readonly to: number;
+      readonly at: string;
+      readonly created: number;
+      /** Steps found done already by somebody else: never ours to undo. */
+      readonly found: readonly string[];
+    }
+  | {
+      readonly do: "undo";
+      readonly plan: string;
+      readonly from: number;
+      readonly to: number;
+      readonly nodes: readonly string[];
+      readonly at: string;
+      readonly by: string;
+    }
+  | {
+      readonly do: "undone";
+      readonly plan: string;
+      readonly from: number;
+      readonly to: number;
+      readonly at: string;
+      readonly removed: readonly string[];
+      readonly conflicts: readonly string[];
+    };
+
+/** What verify says of one row. */
+export type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended";
+
+export interface RowVerdict {
+  readonly resource: "node" | "port";
+  readonly uuid: string;
+  readonly bm_node_id: number | null;
+  readonly state: RowState;
+  readonly differs: readonly FieldChange[];
+  readonly reason: string | null;
+}

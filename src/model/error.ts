@@ -1,0 +1,29 @@
+import { REFUSALS, type RefusalCode } from "./refusals.ts";
+
+/**
+ * The one error this tool throws on purpose; anything else that is thrown is a bug.
+ *
+ * `message` names the thing and the fact, lower case, no full stop, and never a secret or a row
+ * value; `fix` says what the operator does next.
+ */
+export class MigrationError extends Error {
+  override readonly name = "MigrationError";
+  readonly code: RefusalCode;
+  /** The next step: one sentence. The code's own advice unless something better is known here. */
+  readonly fix: string;
+
+  constructor(
+    code: RefusalCode,
+    message: string,
+    options: { readonly cause?: unknown; readonly fix?: string } = {},
+  ) {
+    super(message, { cause: options.cause });
+    this.code = code;
+    this.fix = options.fix ?? REFUSALS[code].fix;
+  }
+
+  /** The process's exit status for this error; the table is in README.md. */
+  get exit(): number {
+    return REFUSALS[this.code].exit;
+  }
+}

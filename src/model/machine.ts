@@ -1,0 +1,144 @@
+import type { Finding } from "./finding.ts";
+import type { Json } from "./json.ts";
+import type { Sealed } from "./secret.ts";
+
+/** A column's value as read: integers beyond 2^53 are decimal strings, booleans are booleans. */
+export type Value = string | number | boolean | null | Sealed;
+
+/** Naive UTC as the databases hold it: `2014-05-01 10:00:00`, perhaps with a fraction. */
+export type DbTime = string;
+
+/** A row of bm_nodes, every column the schema has. @source facts/nova-bm.md 1.3 */
+export interface BmNode {
+  readonly id: number;
+  readonly uuid: string | null;
+  /** True skip, false live, null live but never visible to nova-baremetal. */
+  readonly deleted: boolean | null;
+  readonly created_at: DbTime | null;
+  readonly updated_at: DbTime | null;
+  readonly service_host: string | null;
+  readonly instance_uuid: string | null;
+  readonly instance_name: string | null;
+  readonly task_state: string | null;
+  readonly cpus: number | null;
+  /** MiB. */
+  readonly memory_mb: number | null;
+  /** GiB. */
+  readonly local_gb: number | null;
+  readonly pm_address: string | null;
+  readonly pm_user: string | null;
+  readonly pm_password: Sealed | null;
+  readonly terminal_port: number | null;
+  /** Columns of this schema version, and of forks, that have no place above. */
+  readonly [column: string]: Value;
+}
+
+/** A row of bm_interfaces. @source facts/nova-bm.md 1.3 */
+export interface BmInterface {
+  readonly id: number;
+  readonly bm_node_id: number | null;
+  readonly deleted: boolean | null;
+  readonly address: string | null;
+  readonly vif_uuid: string | null;
+  readonly [column: string]: Value;
+}
+
+/** A flavor with its extra specs, deleted ones included. @source facts/nova-bm.md 4.3 */
+export interface Flavor {
+  readonly id: number;
+  readonly name: string | null;
+  readonly flavorid: string | null;
+  /** MiB. */
+  readonly swap: number | null;
+  readonly deleted: boolean;
+  readonly extra_specs: { readonly [key: string]: string | null };
+}
+
+/** What Nova knows of the instance on a machine. @source facts/nova-bm.md 5.1 */
+export interface Instance {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
+  readonly vm_state: string | null;
+  readonly task_state: string | null;
+  /** 1 running, 4 shut down, 0 unknown: a hint at most ten minutes old, never a proof. */
+  readonly power_state: number | null;
+  readonly deleted: boolean;
+  readonly launched_at: DbTime | null;
+  readonly image_ref: string | null;
+  readonly kernel_id: string | null;
+  readonly ramdisk_id: string | null;
+  /** GiB. */
+  readonly root_gb: number | null;
+  /** GiB. */
+  readonly ephemeral_gb: number | null;
+  readonly display_name: string | null;
+  readonly project_id: string | null;
+  readonly flavor: Flavor | null;
+  /** instance_system_metadata: image_* and instance_type_* keys only. */
+  readonly system_metadata: { readonly [key: string]: string | null };
+  /** VIFs of instance_info_caches.network_info; null when it is absent or unreadable. */
+  readonly vifs: readonly Vif[] | null;
+}
+
+export interface Vif {
+  /** Neutron port uuid. */
+  readonly id: string;
+  /** MAC, lower case. */
+  readonly address: string;
+}
+
+/** The nova database's view of one machine. */
+export interface NovaView {
+  /** The instance bm_nodes.instance_uuid names; null when Nova has no such row. */
+  readonly instance: Instance | null;
+  /** Live instances whose instances.node is this node but which bm_nodes does not name. */
+  readonly others: readonly string[];
+  /** Whether a live nova-compute service has the name service_host. */
+  readonly service: boolean;
+  /** hypervisor_type of the node's live compute_nodes rows. */
+  readonly compute_nodes: readonly string[];
+}
+
+/** Other live rows that claim the same thing; at most five ids each. */
+export interface Rivals {
+  readonly instance_uuid: readonly number[];
+  readonly pm_address: readonly number[];
+  /** MAC, normalised -> ids of bm_nodes rows that have it too, itself included when it has it twice. */
+  readonly address: { readonly [mac: string]: readonly number[] };
+}
+
+/** The unit of work: one bm_node with its interfaces and what Nova says of its instance. */
+export interface Machine {
+  readonly node: BmNode;
+  readonly interfaces: readonly BmInterface[];
+  /** Null when the nova database was not read. */
+  readonly nova: NovaView | null;
+  readonly rivals: Rivals;
+  readonly findings: readonly Finding[];
+}
+
+/** The [baremetal] settings of one compute host. @source facts/nova-bm.md 3.4 */
+export interface HostConfig {
+  /** bm_nodes.service_host it is for; "*" for every host without a file of its own. */
+  readonly host: string;
+  /** Full class path. */
+  readonly power_manager: string;
+  /** Full class path of the deploy driver. */
+  readonly driver: string;
+  readonly cpu_arch: string | null;
+  /** flavor_extra_specs (or instance_type_extra_specs) but for cpu_arch. */
+  readonly extra_specs: { readonly [key: string]: string };
+  readonly tftp_root: string;
+  readonly deploy_kernel: string | null;
+  readonly deploy_ramdisk: string | null;
+  readonly virtual_power_ssh_host: string | null;
+  readonly virtual_power_ssh_port: number;
+  readonly virtual_power_type: string;
+  readonly virtual_power_host_user: string | null;
+  readonly virtual_power_host_pass: Sealed | null;
+  readonly virtual_power_host_key: string | null;
+}
+
+/** A JSON object as artefacts carry rows. */
+export type Row = { readonly [column: string]: Json };

@@ -1,0 +1,73 @@
+import type { Finding } from "./finding.ts";
+import type { Json } from "./json.ts";
+import type { Row } from "./machine.ts";
+
+export type Resource = "node" | "port";
+
+/** A row Ironic should hold. JSON columns are objects; secrets inside are sealed. */
+export interface Desired {
+  readonly resource: Resource;
+  /** `node:UUID` or `port:UUID`. */
+  readonly id: string;
+  /** Columns of the release's table; a port names its node as `node_uuid`. */
+  readonly row: Row;
+  /** Indexes into the plan's table of origins, one for each field a rule gave. */
+  readonly origins: readonly number[];
+}
+
+/** One field that is not as it should be. A secret shows as its mask. */
+export interface FieldChange {
+  /** `driver_info.ipmi_address`. */
+  readonly field: string;
+  readonly planned: Json;
+  readonly found: Json;
+}
+
+/**
+ * What becomes of one row: `create` it, it is there already (`none`), it is ours and somebody
+ * changed it (`drift`), or something else stands in its place (`conflict`).
+ */
+export type Change = "create" | "none" | "drift" | "conflict";
+
+export interface PlannedRecord extends Desired {
+  readonly change: Change;
+  readonly differs?: readonly FieldChange[];
+}
+
+/** A change of one row, reversible: `before: null` creates it, `after: null` deletes it. */
+export interface Step {
+  readonly id: string;
+  readonly resource: Resource;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+export type Verdict = "create" | "unchanged" | "drift" | "conflict" | "blocked" | "skipped";
+
+/** One machine's line of a plan. */
+export interface PlannedMachine {
+  readonly bm_node_id: number;
+  readonly uuid: string | null;
+  readonly service_host: string | null;
+  readonly verdict: Verdict;
+  /** Why it is skipped or blocked, in words; null otherwise. */
+  readonly reason: string | null;
+  /** The row of the state table that decided, and what it decided. */
+  readonly state: { readonly row: string; readonly outcome: string };
+  readonly records: readonly PlannedRecord[];
+  readonly findings: readonly Finding[];
+}
+
+/** The way back is the same road: before and after exchanged. */
+export function invert(step: Step): Step {
+  return { ...step, before: step.after, after: step.before };
+}
+
+/** The steps that carry one machine over; its node comes before its ports. */
+export function stepsOf(machine: PlannedMachine): readonly Step[] {
+  return machine.verdict === "create"
+    ? machine.records
+        .filter(({ change }) => change === "create")
+        .map(({ id, resource, row }) => ({ id, resource, before: null, after: row }))
+    : [];
+}

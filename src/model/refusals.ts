@@ -1,0 +1,186 @@
+import { EXIT_STATUS } from "./exit.ts";
+
+export interface Refusal {
+  readonly exit: number;
+  readonly title: string;
+  /** Why the tool stops here rather than going on. */
+  readonly why: string;
+  /** What the operator does next: one sentence. */
+  readonly fix: string;
+}
+
+const { failed, refused, partial, halfway, locked, denied, usage, bug } = EXIT_STATUS;
+
+/** Every reason this tool stops for; `nova2ironic explain CODE` prints a row. Codes are never reused. */
+export const REFUSALS = {
+  "N2I-E100": {
+    exit: usage.status,
+    title: "the command line is wrong",
+    why: "An option is unknown, missing, or has a value of the wrong form.",
+    fix: "Run the command with --help and compare.",
+  },
+  "N2I-E101": {
+    exit: usage.status,
+    title: "a password stands on the command line",
+    why: "Every user of the machine can read it in the process list, and it stays in shell history.",
+    fix: "Give the database as file:PATH, env:NAME or conf:PATH instead.",
+  },
+  "N2I-E102": {
+    exit: usage.status,
+    title: "a database address cannot be read",
+    why: "The address has no known scheme, or a part of it is missing.",
+    fix: "Use mysql://user@host/db, postgresql://user@host/db or sqlite:////absolute/path.",
+  },
+  "N2I-E103": {
+    exit: usage.status,
+    title: "a mapping or site document is malformed",
+    why: "A rule that is not understood would lose or invent data.",
+    fix: "Correct each fault listed with its path, then run the command again.",
+  },
+  "N2I-E104": {
+    exit: usage.status,
+    title: "a configuration file cannot be read",
+    why: "What a compute host's nova.conf says decides which driver its machines get.",
+    fix: "Correct the file at the line named.",
+  },
+  "N2I-E110": {
+    exit: usage.status,
+    title: "the run folder cannot be used",
+    why: "A run is a private folder that holds the artefacts of one migration.",
+    fix: "Name a folder this user owns, or run the stage that makes the missing file.",
+  },
+  "N2I-E111": {
+    exit: refused.status,
+    title: "an artefact is truncated",
+    why: "The file has no footer: the stage that wrote it did not finish, or the file was cut.",
+    fix: "Run the stage that writes it again.",
+  },
+  "N2I-E112": {
+    exit: refused.status,
+    title: "an artefact was changed after it was written",
+    why: "Its content does not match the digest in its footer.",
+    fix: "Run the stage that writes it again; put decisions into the site document, not into artefacts.",
+  },
+  "N2I-E113": {
+    exit: refused.status,
+    title: "a file is not the artefact that is wanted here",
+    why: "Its header names another kind or another version of the format.",
+    fix: "Give the file that the stage before wrote, with this version of the tool.",
+  },
+  "N2I-E114": {
+    exit: refused.status,
+    title: "artefacts of different runs are mixed",
+    why: "The digest chain between snapshot and plan is broken.",
+    fix: "Run plan again on the snapshot in this folder.",
+  },
+  "N2I-E115": {
+    exit: refused.status,
+    title: "the key file does not open this run's secrets",
+    why: "The secrets in the artefacts were sealed with another key.",
+    fix: "Give the key file this run was extracted with (--key-file).",
+  },
+  "N2I-E120": {
+    exit: failed.status,
+    title: "a file cannot be written",
+    why: "The disk is full, read-only, or this user may not write there.",
+    fix: "Free space or choose another run folder, then run the same command again.",
+  },
+  "N2I-E200": {
+    exit: failed.status,
+    title: "a database does not answer",
+    why: "The connection was refused, timed out, or was cut.",
+    fix: "Check host, port and network, then run the same command again.",
+  },
+  "N2I-E201": {
+    exit: denied.status,
+    title: "a database refuses the credentials",
+    why: "User or password is wrong, or the user may not connect from here.",
+    fix: "Check the credential of this database; each database has its own.",
+  },
+  "N2I-E202": {
+    exit: refused.status,
+    title: "a database is not the one that is wanted here",
+    why: "The tables found there belong to another service: two addresses may be swapped.",
+    fix: "Compare --nova-bm-db, --nova-db and --ironic-db.",
+  },
+  "N2I-E203": {
+    exit: refused.status,
+    title: "the source schema version is not supported",
+    why: "nova_bm is known at versions 1 to 10; another one may mean other things.",
+    fix: "Run the nova release's own db sync, or report the version.",
+  },
+  "N2I-E204": {
+    exit: refused.status,
+    title: "the Ironic schema is not a supported target",
+    why: "Columns, key names and object versions differ by release; an unknown head is never guessed.",
+    fix: "Run ironic-dbsync of a supported release, then plan again.",
+  },
+  "N2I-E205": {
+    exit: refused.status,
+    title: "source and target releases may not be paired",
+    why: "The upgrade is defined within one release: Juno nova-baremetal to Juno Ironic.",
+    fix: "Upgrade in the order named, or give --allow-pairing to plan; it is written into the plan.",
+  },
+  "N2I-E206": {
+    exit: denied.status,
+    title: "a database user lacks a privilege",
+    why: "A statement was refused for this user.",
+    fix: "Grant what is named: SELECT on the sources; SELECT, INSERT, UPDATE, DELETE on Ironic.",
+  },
+  "N2I-E207": {
+    exit: failed.status,
+    title: "a database refuses a statement",
+    why: "The server answered with an error; the batch was rolled back.",
+    fix: "Look the server's error number up; nothing of this batch was kept.",
+  },
+  "N2I-E300": {
+    exit: refused.status,
+    title: "the plan is stale",
+    why: "The target no longer is as it was when the plan was made.",
+    fix: "Run plan again, look at the difference, then apply.",
+  },
+  "N2I-E301": {
+    exit: halfway.status,
+    title: "apply or rollback stopped midway",
+    why: "Some batches are committed, the rest is not; the journal says which.",
+    fix: "Remove the cause and run the same command again: it goes on where it stopped.",
+  },
+  "N2I-E302": {
+    exit: locked.status,
+    title: "another nova2ironic works on this target or run",
+    why: "Two loads at once could each undo the other's work.",
+    fix: "Wait for the other one to end; its lock dies with its connection.",
+  },
+  "N2I-E303": {
+    exit: refused.status,
+    title: "not confirmed",
+    why: "This command writes to a service, and nobody said yes.",
+    fix: "Give --yes where there is no terminal to ask.",
+  },
+  "N2I-E304": {
+    exit: refused.status,
+    title: "the plan has blocked machines",
+    why: "A blocked machine cannot be carried over safely as its data stands.",
+    fix: "Mend the data, accept the finding in the site document, or leave them out with --skip-blocked.",
+  },
+  "N2I-E305": {
+    exit: refused.status,
+    title: "rollback needs a scope",
+    why: "Undoing everything must be said, not assumed.",
+    fix: "Give --all, or --node UUID for each machine to undo.",
+  },
+  "N2I-E306": {
+    exit: partial.status,
+    title: "a machine named is not in this run",
+    why: "Its uuid or bm_nodes.id does not occur in the plan.",
+    fix: "List the machines with: nova2ironic show RUN/plan.jsonl",
+  },
+  "N2I-E900": {
+    exit: bug.status,
+    title: "internal error",
+    why: "The tool met a state its authors did not think of.",
+    fix: "Report it with the text above; the journal is intact.",
+  },
+} as const satisfies Record<string, Refusal>;
+
+export type RefusalCode = keyof typeof REFUSALS;

@@ -1,0 +1,55 @@
+import { createRequire } from "node:module";
+import type { Knex } from "knex";
+import knex from "knex";
+import type { Engine } from "../../src/demo/create-tables.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Where a test database is, as drivers want it. `database` is a path on SQLite. */
+export interface Place {
+  readonly engine: Engine;
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+}
+
+/**
+ * A connection of the tests' own, to build and look at databases without the tool's help.
+ * Dates come as text; the caller destroys it.
+ */
+export function connect(place: Place): Knex {
+  switch (place.engine) {
+    case "mysql":
+      return knex({
+        client: "mysql2",
+        connection: { ...server(place), charset: "utf8mb4", dateStrings: true, timezone: "Z" },
+        pool: { min: 0, max: 4 },
+      });
+    case "postgresql":
+      return knex({ client: "pg", connection: server(place), pool: { min: 0, max: 4 } });
+    case "sqlite":
+      return knex({
+        client: libsqlClient(),
+        connection: { filename: place.database },
+        useNullAsDefault: true,
+      });
+  }
+}
+
+function server({ host, port, user, password, database }: Place) {
+  return { host, port, user, password, database };
+}
+
+/** Knex's better-sqlite3 dialect over libsql, whose binding needs no compiler. */
+function libsqlClient(): typeof Knex.Client {
+  // Knex has no types for its dialects' files.
+  const Dialect = require("knex/lib/dialects/better-sqlite3") as typeof Knex.Client;
+  return class extends Dialect {
+    override readonly driverName = "libsql";
+    _driver(): unknown {
+      return require("libsql");
+    }
+  };
+}

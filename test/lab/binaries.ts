@@ -1,0 +1,91 @@
+import { spawnSync } from "node:child_process";
+import { accessSync, constants, existsSync, readdirSync } from "node:fs";
+import { delimiter, join } from "node:path";
+
+export type ServerEngine = "mysql" | "postgresql";
+
+/** What a person calls each engine, how to get it, and the database it always has. */
+export const SERVERS = {
+  mysql: {
+    title: "MariaDB",
+    packages: ["mariadb-server-core"],
+    binaries: ["mariadbd", "mariadb-install-db"],
+    home: "mysql",
+  },
+  postgresql: {
+    title: "PostgreSQL",
+    packages: ["postgresql"],
+    binaries: ["postgres", "initdb"],
+    home: "postgres",
+  },
+} as const;
+
+/** Paths of the server and of what makes its data folder. */
+export interface Binaries {
+  readonly server: string;
+  readonly init: string;
+}
+
+/**
+ * The binaries of an engine: those found, or else those of the distribution's packages, which are
+ * installed when this is root on Debian. Null when there is no way; why is told on stderr.
+ */
+export function binaries(engine: ServerEngine): Binaries | null {
+  return find(engine) ?? (install(engine) ? find(engine) : null);
+}
+
+function find(engine: ServerEngine): Binaries | null {
+  const [server, init] = SERVERS[engine].binaries.map(locate);
+  return server == null || init == null ? null : { server, init };
+}
+
+function locate(name: string): string | null {
+  const path = folders()
+    .map((folder) => join(folder, name))
+    .find(executable);
+  return path ?? null;
+}
+
+/** Debian keeps PostgreSQL off the PATH, one folder a version, and /usr/sbin off a user's PATH. */
+function folders(): readonly string[] {
+  const versions = "/usr/lib/postgresql";
+  const newestFirst = existsSync(versions)
+    ? readdirSync(versions).toSorted((a, b) => Number(b) - Number(a))
+    : [];
+  return [
+    ...newestFirst.map((version) => join(versions, version, "bin")),
+    ...(process.env.PATH ?? "").split(delimiter),
+    "/usr/sbin",
+    "/usr/local/sbin",
+  ];
+}
+
+function executable(path: string): boolean {
+  try {
+    accessSync(path, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function install(engine: ServerEngine): boolean {
+  const { title, packages } = SERVERS[engine];
+  if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return false;
+  process.stderr.write(`lab: installing ${title} (apt-get install ${packages.join(" ")})\n`);
+  const lock = ["-o", "DPkg::Lock::Timeout=900"];
+  return (
+    aptGet([...lock, "update"]) &&
+    aptGet([...lock, "install", "-y", "--no-install-recommends", ...packages])
+  );
+}
+
+function aptGet(args: readonly string[]): boolean {
+  const { status, stderr, error } = spawnSync("apt-get", ["-qq", ...args], {
+    env: { ...process.env, DEBIAN_FRONTEND: "noninteractive" },
+    stdio: ["ignore", "ignore", "pipe"],
+    encoding: "utf8",
+  });
+  if (status !== 0) process.stderr.write(`lab: apt-get: ${error?.message ?? stderr}\n`);
+  return status === 0;
+}

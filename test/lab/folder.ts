@@ -1,0 +1,32 @@
+import { chownSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+/** Whom a server runs as; nothing when we are not root and it runs as us. */
+export type Owner = { readonly uid: number; readonly gid: number } | Record<string, never>;
+
+/** The first of these users the system has; the databases refuse to run as root. */
+export function owner(...names: readonly string[]): Owner {
+  if (process.getuid?.() !== 0) return {};
+  const users = readFileSync("/etc/passwd", "utf8")
+    .split("\n")
+    .map((line) => line.split(":"));
+  for (const name of [...names, "nobody"]) {
+    const found = users.find(([user]) => user === name);
+    if (found !== undefined) return { uid: Number(found[2]), gid: Number(found[3]) };
+  }
+  throw new Error("there is no unprivileged user to run a server as");
+}
+
+/** A new folder only its owner can enter. Short, because a socket's path has 107 characters at most. */
+export function privateFolder(prefix: string, { uid, gid }: Owner): string {
+  const folder = mkdtempSync(join(uid === undefined ? tmpdir() : "/tmp", prefix));
+  if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
+  return folder;
+}
+
+/** Writes a file, mode 0600, that its owner can read: how a password reaches a server. */
+export function privateFile(path: string, text: string, { uid, gid }: Owner): void {
+  writeFileSync(path, text, { mode: 0o600, flag: "wx" });
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+}

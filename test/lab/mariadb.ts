@@ -1,0 +1,88 @@
+import { execFile } from "node:child_process";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { binaries } from "./binaries.ts";
+import { environment, freePort, startDaemon } from "./daemon.ts";
+import { owner, privateFile, privateFolder } from "./folder.ts";
+import { newPassword, type Server } from "./server.ts";
+import { missing, ready } from "./start.ts";
+
+/**
+ * Starts a MariaDB of our own: a new data folder, loopback only, an unprivileged user, nothing of
+ * the system's configuration, and every commit on disk as in production.
+ *
+ * @throws Error when it is not installed and cannot be, or does not start
+ */
+export async function startMariadb(): Promise<Server> {
+  const found = binaries("mysql");
+  if (found === null) throw missing("mysql");
+  const user = owner("mysql");
+  const folder = privateFolder("n2i-mariadb-", user);
+  const data = join(folder, "data");
+  try {
+    await promisify(execFile)(
+      found.init,
+      ["--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"],
+      { ...user, cwd: folder, env: environment({ HOME: folder }) },
+    );
+  } catch (cause) {
+    rmSync(folder, { recursive: true, force: true });
+    throw cause;
+  }
+  const password = newPassword();
+  const accounts = join(folder, "accounts.sql");
+  privateFile(accounts, onlyAccount("lab", password), user);
+  const port = await freePort();
+  const socket = join(folder, "socket");
+  const daemon = startDaemon([found.server, ...options({ data, socket, port, accounts })], {
+    folder,
+    signal: "TERM",
+    owner: user,
+  });
+  const server = await ready(
+    { engine: "mysql", host: "127.0.0.1", port, socket, user: "lab", password },
+    daemon,
+  );
+  rmSync(accounts);
+  return server;
+}
+
+/** Run by the server before it takes the first connection; each statement is one line. */
+function onlyAccount(user: string, password: string): string {
+  return [
+    "FLUSH PRIVILEGES;",
+    "DELETE FROM mysql.global_priv WHERE User IN ('', 'root', 'mysql', 'nobody');",
+    "FLUSH PRIVILEGES;",
+    ...["127.0.0.1", "localhost"].flatMap((host) => [
+      `CREATE USER '${user}'@'${host}' IDENTIFIED BY '${password}';`,
+      `GRANT ALL ON *.* TO '${user}'@'${host}' WITH GRANT OPTION;`,
+    ]),
+    "",
+  ].join("\n");
+}
+
+function options(at: {
+  readonly data: string;
+  readonly socket: string;
+  readonly port: number;
+  readonly accounts: string;
+}): readonly string[] {
+  return [
+    "--no-defaults",
+    `--datadir=${at.data}`,
+    `--socket=${at.socket}`,
+    `--pid-file=${at.data}/pid`,
+    "--bind-address=127.0.0.1",
+    `--port=${at.port}`,
+    `--init-file=${at.accounts}`,
+    "--skip-name-resolve",
+    "--character-set-server=utf8mb4",
+    "--collation-server=utf8mb4_general_ci",
+    "--max-connections=200",
+    "--innodb-buffer-pool-size=128M",
+    "--innodb-flush-log-at-trx-commit=1",
+    // The data is thrown away when it ends: no need to leave it tidy.
+    "--innodb-fast-shutdown=2",
+  ];
+}

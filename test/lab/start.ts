@@ -1,0 +1,42 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { ServerEngine } from "./binaries.ts";
+import { SERVERS } from "./binaries.ts";
+import { connect } from "./connect.ts";
+import type { Daemon } from "./daemon.ts";
+import { type Coordinates, type Server, serverAt } from "./server.ts";
+
+/** A slow machine needs seconds, not a minute. */
+const PATIENCE_MS = 60_000;
+
+/** Waits until a server that was just started answers its superuser. */
+export async function ready(at: Coordinates, daemon: Daemon): Promise<Server> {
+  const until = Date.now() + PATIENCE_MS;
+  for (;;) {
+    const cause = await refusal(at);
+    if (cause === null) return serverAt(at, daemon.stop);
+    if (!daemon.running() || Date.now() > until) {
+      await daemon.stop();
+      throw new Error(`${SERVERS[at.engine].title} did not start\n${daemon.lastWords()}`, {
+        cause,
+      });
+    }
+    await sleep(50);
+  }
+}
+
+export function missing(engine: ServerEngine): Error {
+  const { title, packages } = SERVERS[engine];
+  return new Error(`${title} is not installed: apt-get install ${packages.join(" ")}`);
+}
+
+async function refusal(at: Coordinates): Promise<unknown> {
+  const db = connect({ ...at, database: SERVERS[at.engine].home });
+  try {
+    await db.raw("SELECT 1");
+    return null;
+  } catch (cause) {
+    return cause;
+  } finally {
+    await db.destroy();
+  }
+}

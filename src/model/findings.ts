@@ -160,8 +160,9 @@ export const FINDINGS = {
   },
   "N2I-D113": {
     severity: "warning",
-    title: "interface without a VIF on a machine in use",
-    advice: "Nova's cache names no VIF of this MAC; the port is loaded without one.",
+    title: "machine in use without a VIF",
+    advice:
+      "Take-over needs at least one port with a VIF to set its DHCP options. Compare MACs with Neutron's.",
   },
   "N2I-D120": {
     severity: "warning",

@@ -72,6 +72,9 @@ export interface Instance {
   readonly root_gb: number | null;
   /** GiB. */
   readonly ephemeral_gb: number | null;
+  /** MiB. */
+  readonly memory_mb: number | null;
+  readonly vcpus: number | null;
   readonly display_name: string | null;
   readonly project_id: string | null;
   readonly flavor: Flavor | null;

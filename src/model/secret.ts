@@ -22,9 +22,7 @@ export interface Seal {
 }
 
 export function isSealed(value: unknown): value is Sealed {
-  return (
-    isObject(value) && typeof value["secret"] === "string" && typeof value["length"] === "number"
-  );
+  return isObject(value) && typeof value.secret === "string" && typeof value.length === "number";
 }
 
 /** Names of columns and keys whose value is a secret, here and in forks' columns we never saw. */

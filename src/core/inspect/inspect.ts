@@ -1,0 +1,36 @@
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import type { BmInterface, Machine } from "../../model/machine.ts";
+import { inspectNova } from "./nova.ts";
+import { inspectRows } from "./rows.ts";
+
+/** Every problem of one machine that needs no mapping to see. */
+export function inspect(machine: Machine): readonly Finding[] {
+  return [...machine.findings, ...inspectRows(machine), ...inspectNova(machine)];
+}
+
+/** An interface whose bm_node_id names no row of bm_nodes: no foreign key forbids it. */
+export function inspectOrphan({ id, bm_node_id, address }: BmInterface): Finding {
+  const names =
+    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} is not there`;
+  return finding(
+    "N2I-D013",
+    `bm_interfaces.id=${id} bm_node_id`,
+    `${names}; its address is ${JSON.stringify(address?.slice(0, 40) ?? null)}`,
+  );
+}
+
+/** What a snapshot taken without the nova database cannot know. */
+export function inspectSources(
+  novaRead: boolean,
+  ignored: { readonly [table: string]: number },
+): readonly Finding[] {
+  return [
+    ...(novaRead
+      ? []
+      : [finding("N2I-D200", "nova", "--nova-db was not given, so no instance is known")]),
+    ...Object.entries(ignored)
+      .filter(([, rows]) => rows > 0)
+      .map(([table, rows]) => finding("N2I-D015", table, `${rows} rows are not carried over`)),
+  ];
+}

@@ -1,0 +1,116 @@
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import { normaliseMac } from "../../model/mac.ts";
+import type { BmInterface, Machine } from "../../model/machine.ts";
+import { isUuid } from "../../model/uuid.ts";
+
+/** Problems of the rows as they stand. @source facts/nova-bm.md 1.3-1.7, 1.11 */
+export function inspectRows(machine: Machine): readonly Finding[] {
+  const { node, interfaces } = machine;
+  const where = `bm_nodes.id=${node.id}`;
+  if (node.deleted === true)
+    return [finding("N2I-D004", `${where} deleted`, "deleted is true"), ...deletedButLive(machine)];
+  const live = interfaces.filter(({ deleted }) => deleted !== true);
+  return [
+    ...inspectUuid(node.uuid, where),
+    ...(node.deleted === null
+      ? [finding("N2I-D003", `${where} deleted`, "deleted is NULL, so nova never saw it")]
+      : []),
+    ...(["cpus", "memory_mb", "local_gb"] as const).flatMap((column) => {
+      const value = node[column];
+      return value === null || value <= 0
+        ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)]
+        : [];
+    }),
+    ...(live.length === 0 && typeof node.prov_mac_address !== "string"
+      ? [finding("N2I-D007", where, "no row of bm_interfaces names it")]
+      : []),
+    ...nulCharacters("bm_nodes", node),
+    ...inspectMac(node.prov_mac_address, `${where} prov_mac_address`),
+    ...provisioningRivals(machine),
+    ...interfaces.flatMap((row) => inspectInterface(row, machine)),
+  ];
+}
+
+function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
+  if (uuid === null || uuid === "")
+    return [finding("N2I-D001", `${where} uuid`, uuid === null ? "is NULL" : "is empty")];
+  return isUuid(uuid) ? [] : [finding("N2I-D002", `${where} uuid`, show(uuid))];
+}
+
+function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
+  const where = `bm_interfaces.id=${row.id}`;
+  if (row.deleted === true) return [finding("N2I-D014", where, "deleted is true")];
+  const mac = normaliseMac(row.address ?? "");
+  const rivals = mac === null ? undefined : machine.rivals.address[mac];
+  return [
+    ...(row.deleted === null
+      ? [finding("N2I-D003", `${where} deleted`, "deleted is NULL, so nova never saw it")]
+      : []),
+    ...(row.address === null
+      ? [finding("N2I-D012", `${where} address`, "is NULL")]
+      : inspectMac(row.address, `${where} address`)),
+    ...(rivals === undefined
+      ? []
+      : [
+          finding(
+            "N2I-D011",
+            `${where} address`,
+            `${mac} is also on bm_nodes.id ${rivals.join(", ")}, ignoring case`,
+          ),
+        ]),
+    ...(row.vif_uuid !== null && !machine.node.instance_uuid
+      ? [finding("N2I-D110", `${where} vif_uuid`, "set, and the node has no instance")]
+      : []),
+    ...nulCharacters("bm_interfaces", row),
+  ];
+}
+
+/** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
+function provisioningRivals({ node, rivals }: Machine): readonly Finding[] {
+  const mac =
+    typeof node.prov_mac_address === "string" ? normaliseMac(node.prov_mac_address) : null;
+  const others = (mac === null ? undefined : rivals.address[mac])?.filter((id) => id !== node.id);
+  return others === undefined || others.length === 0
+    ? []
+    : [
+        finding(
+          "N2I-D011",
+          `bm_nodes.id=${node.id} prov_mac_address`,
+          `${mac} is also on bm_nodes.id ${others.join(", ")}`,
+        ),
+      ];
+}
+
+function inspectMac(value: unknown, place: string): readonly Finding[] {
+  return typeof value === "string" && normaliseMac(value) === null
+    ? [finding("N2I-D010", place, show(value))]
+    : [];
+}
+
+function nulCharacters(
+  table: string,
+  row: { readonly id: number; readonly [column: string]: unknown },
+): readonly Finding[] {
+  return Object.entries(row)
+    .filter(([, value]) => typeof value === "string" && value.includes("\0"))
+    .map(([column]) =>
+      finding("N2I-D009", `${table}.id=${row.id} ${column}`, "holds a NUL character"),
+    );
+}
+
+function deletedButLive({ node, nova }: Machine): readonly Finding[] {
+  const uuids = [
+    ...(nova?.instance && !nova.instance.deleted ? [nova.instance.uuid] : []),
+    ...(nova?.others ?? []),
+  ];
+  return uuids.map((uuid) =>
+    finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
+  );
+}
+
+/** A hostile value for a message: quoted, escaped, at most 60 characters. */
+export function show(value: string): string {
+  const cut = value.length > 60 ? `${value.slice(0, 57)}...` : value;
+  return JSON.stringify(cut);
+}

@@ -1,0 +1,145 @@
+import { compareRow, type SameSecret } from "../../model/compare.ts";
+import type { Finding } from "../../model/finding.ts";
+import { isObject } from "../../model/json.ts";
+import { blocks, finding } from "../../model/judge.ts";
+import type { Machine, Row } from "../../model/machine.ts";
+import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";
+import type { Current, Wanted } from "../../model/target.ts";
+import type { Transformed } from "../transform/transform.ts";
+
+/** Ironic's rows by everything that is unique there. */
+export interface Index {
+  readonly node: ReadonlyMap<string, Row>;
+  readonly instance: ReadonlyMap<string, Row>;
+  readonly name: ReadonlyMap<string, Row>;
+  readonly port: ReadonlyMap<string, Row>;
+  readonly address: ReadonlyMap<string, Row>;
+}
+
+function by(rows: readonly Row[], column: string): ReadonlyMap<string, Row> {
+  const entries = rows.map((row) => [row[column], row] as const);
+  return new Map(
+    entries.filter((entry): entry is readonly [string, Row] => typeof entry[0] === "string"),
+  );
+}
+
+export function indexCurrent({ nodes, ports }: Current): Index {
+  return {
+    node: by(nodes, "uuid"),
+    instance: by(nodes, "instance_uuid"),
+    name: by(nodes, "name"),
+    port: by(ports, "uuid"),
+    address: by(ports, "address"),
+  };
+}
+
+/** Everything a batch of machines would claim in Ironic. */
+export function wantedOf(batch: readonly Transformed[]): Wanted {
+  const desired = batch.flatMap((machine) => machine.desired);
+  const texts = (resource: string, column: string): readonly string[] =>
+    desired
+      .filter((record) => record.resource === resource)
+      .map(({ row }) => row[column])
+      .filter((value): value is string => typeof value === "string");
+  return {
+    uuids: texts("node", "uuid"),
+    instance_uuids: texts("node", "instance_uuid"),
+    names: texts("node", "name"),
+    port_uuids: texts("port", "uuid"),
+    addresses: texts("port", "address"),
+  };
+}
+
+/** Whether this tool loaded the row: it carries the bm_nodes id it came from. */
+function isOurs(found: Row, planned: Row): boolean {
+  const mark = (row: Row): unknown =>
+    isObject(row.extra) && isObject(row.extra.nova_bm) ? row.extra.nova_bm.id : undefined;
+  return mark(planned) !== undefined && mark(found) === mark(planned);
+}
+
+type Judged = { readonly record: PlannedRecord; readonly findings: readonly Finding[] };
+
+function judge(desired: Desired, index: Index, same: SameSecret): Judged {
+  const { row, resource, id } = desired;
+  const there = (resource === "node" ? index.node : index.port).get(String(row.uuid));
+  const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({
+    record: { ...desired, change: "conflict" as const },
+    findings: [finding(code, id, what)],
+  });
+  if (there !== undefined) {
+    if (resource === "node" && !isOurs(there, row))
+      return conflict("N2I-D500", "a node with this uuid is there that this tool did not load");
+    if (resource === "port" && there.node_uuid !== row.node_uuid)
+      return conflict("N2I-D500", `the port belongs to node ${String(there.node_uuid)}`);
+    const { differs } = compareRow(row, there, same);
+    if (differs.length === 0) return { record: { ...desired, change: "none" }, findings: [] };
+    const fields = differs.map(({ field }) => field).join(", ");
+    return {
+      record: { ...desired, change: "drift", differs },
+      findings: [finding("N2I-D504", id, `differs in ${fields}`)],
+    };
+  }
+  const taken = (map: ReadonlyMap<string, Row>, column: string) =>
+    typeof row[column] === "string" ? map.get(String(row[column])) : undefined;
+  if (resource === "port") {
+    const holder = taken(index.address, "address");
+    return holder === undefined
+      ? { record: { ...desired, change: "create" }, findings: [] }
+      : conflict(
+          "N2I-D501",
+          `${String(row.address)} is on port ${String(holder.uuid)} of node ${String(holder.node_uuid)}`,
+        );
+  }
+  const instance = taken(index.instance, "instance_uuid");
+  if (instance !== undefined)
+    return conflict(
+      "N2I-D502",
+      `instance ${String(row.instance_uuid)} is on node ${String(instance.uuid)}`,
+    );
+  const name = taken(index.name, "name");
+  if (name !== undefined)
+    return conflict("N2I-D503", `${JSON.stringify(row.name)} is node ${String(name.uuid)}`);
+  return { record: { ...desired, change: "create" }, findings: [] };
+}
+
+function verdictOf(records: readonly PlannedRecord[]): Verdict {
+  const has = (change: PlannedRecord["change"]): boolean =>
+    records.some((record) => record.change === change);
+  if (has("conflict")) return "conflict";
+  if (has("drift")) return "drift";
+  return has("create") ? "create" : "unchanged";
+}
+
+/** One machine's line of the plan: what it becomes, against what Ironic holds. */
+export function planMachine(
+  { node }: Machine,
+  transformed: Transformed,
+  index: Index,
+  same: SameSecret,
+): PlannedMachine {
+  const { blocked, skipped, state } = transformed;
+  const judged = transformed.desired.map((desired) => judge(desired, index, same));
+  const findings = [...transformed.findings, ...judged.flatMap((each) => each.findings)];
+  const records = judged.map(({ record }) => record);
+  const line = {
+    bm_node_id: node.id,
+    uuid: node.uuid,
+    service_host: node.service_host,
+    state,
+    findings,
+  };
+  if (blocked || skipped !== null) {
+    const why = findings.filter(blocks).map(({ code, message }) => `${code} ${message}`);
+    return {
+      ...line,
+      verdict: blocked ? "blocked" : "skipped",
+      reason: blocked ? why.join("; ") : skipped,
+      records: [],
+    };
+  }
+  const verdict = verdictOf(records);
+  const reasons = judged
+    .flatMap((each) => each.findings)
+    .map(({ code, message }) => `${code} ${message}`);
+  return { ...line, verdict, reason: reasons.length > 0 ? reasons.join("; ") : null, records };
+}

@@ -1,0 +1,178 @@
+import type { FindingCode } from "../../model/findings.ts";
+import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import type { Column, Rule, TargetDoc } from "../../model/mapping.ts";
+import { CONVERTERS } from "./convert.ts";
+
+/** The places rules read from; an absent place reads as nothing. */
+export type Sources = { readonly [place: string]: { readonly [field: string]: unknown } | null };
+
+interface Alternative {
+  readonly place: string;
+  readonly field: string;
+  readonly convert: readonly string[];
+  readonly origin: number;
+}
+
+/** A rule made ready: its path split, its sources parsed, its origins numbered. */
+export interface CompiledRule {
+  readonly path: readonly [string, ...string[]];
+  readonly to: string;
+  readonly alternatives: readonly Alternative[];
+  readonly constant: { readonly value: Json; readonly origin: number } | null;
+  readonly instanceOnly: boolean;
+  readonly missing: FindingCode | null;
+}
+
+/** Numbers the origins of fields, the same origin of the same field once. */
+export interface Origins {
+  readonly number: (field: string, origin: string) => number;
+  readonly table: () => readonly (readonly [string, string])[];
+}
+
+export function createOrigins(): Origins {
+  const known = new Map<string, number>();
+  const table: (readonly [string, string])[] = [];
+  return {
+    number(field, origin) {
+      const key = `${field} ${origin}`;
+      const found = known.get(key);
+      if (found !== undefined) return found;
+      known.set(key, table.length);
+      table.push([field, origin]);
+      return table.length - 1;
+    },
+    table: () => table,
+  };
+}
+
+function resolve(to: string, keys: TargetDoc["keys"]): string | null {
+  let gone = false;
+  const text = to.replaceAll(/\$(\w+)/g, (_, key: string) => {
+    const name = keys[key];
+    gone ||= name === null || name === undefined;
+    return name ?? "";
+  });
+  return gone ? null : text;
+}
+
+function alternative(text: string, rule: Rule, origin: number): Alternative {
+  const [source = "", own] = text.split("|");
+  const dot = source.indexOf(".");
+  return {
+    place: source.slice(0, dot),
+    field: source.slice(dot + 1),
+    convert: [own, rule.as].filter((name) => name !== undefined),
+    origin,
+  };
+}
+
+/**
+ * The rules that apply to one table of one release. A rule for a column the release lacks is left
+ * out when it is optional; otherwise the mapping document is wrong, which its own check tells.
+ *
+ * @param driver name shown as the origin of what the driver table gives
+ */
+export function compileRules(
+  rules: readonly Rule[],
+  columns: readonly Column[],
+  target: TargetDoc,
+  driver: string,
+  origins: Origins,
+): readonly CompiledRule[] {
+  const known = new Set([...columns.map(({ name }) => name), "node_uuid"]);
+  const needed = (rule: Rule): boolean =>
+    rule.missing_when === undefined ||
+    (rule.missing_when === "takeover" ? target.takeover === "image" : target.boot === "netboot");
+  return rules.flatMap((rule) => {
+    const to = resolve(rule.to, target.keys);
+    if (to === null) return [];
+    const [column = "", ...rest] = to.split(".");
+    if (!known.has(column)) return [];
+    const from = rule.from === undefined ? [] : [rule.from].flat();
+    return {
+      path: [column, ...rest] as const,
+      to,
+      alternatives: from.map((text) =>
+        alternative(text, rule, origins.number(to, originName(text, driver))),
+      ),
+      constant:
+        rule.value === undefined
+          ? null
+          : { value: rule.value, origin: origins.number(to, `constant: ${rule.why ?? "fixed"}`) },
+      instanceOnly: rule.when === "instance",
+      missing: rule.missing !== undefined && needed(rule) ? rule.missing : null,
+    };
+  });
+}
+
+/** How a source is named to a person: `bm_nodes.memory_mb`, `rule driver/ipmi`. */
+function originName(text: string, driver: string): string {
+  const [source = ""] = text.split("|");
+  const [place, field] = [
+    source.slice(0, source.indexOf(".")),
+    source.slice(source.indexOf(".") + 1),
+  ];
+  switch (place) {
+    case "driver":
+      return `rule driver/${driver}`;
+    case "state":
+      return "rule state";
+    case "target":
+      return "rule release";
+    case "conf":
+      return `nova.conf [baremetal]${field}`;
+    case "nova":
+      return `nova.instances.${field}`;
+    case "site":
+      return `site document ${field}`;
+    default:
+      return source;
+  }
+}
+
+/** What one rule made of its sources. */
+export type Applied =
+  | { readonly value: Json; readonly origin: number }
+  | { readonly fault: string; readonly source: string }
+  | null;
+
+export function applyRule(rule: CompiledRule, sources: Sources): Applied {
+  for (const { place, field, convert, origin } of rule.alternatives) {
+    let value = sources[place]?.[field];
+    if (value === undefined || value === null) continue;
+    for (const name of convert) {
+      // Checked when the document was parsed: every converter named exists.
+      const converted = CONVERTERS[name]?.(value as Json) ?? null;
+      if (converted === null) {
+        value = undefined;
+        break;
+      }
+      if ("fault" in converted) return { fault: converted.fault, source: `${place}.${field}` };
+      value = converted.value;
+    }
+    // Sources hold parsed JSON values only.
+    if (value !== undefined) return { value: value as Json, origin };
+  }
+  return rule.constant;
+}
+
+/** Puts a value at a path of a record under construction; never over a value already there. */
+export function place(record: Record<string, Json>, path: readonly string[], value: Json): boolean {
+  let at = record;
+  for (let depth = 0; depth < path.length - 1; depth++) {
+    const key = path[depth] ?? "";
+    const next = at[key];
+    if (next === undefined || !isObject(next)) {
+      const made: Record<string, Json> = {};
+      at[key] = made;
+      at = made;
+    } else {
+      // Only records made by this function stand here, and those are mutable.
+      at = next as Record<string, Json> & JsonObject;
+    }
+  }
+  const last = path.at(-1) ?? "";
+  if (at[last] !== undefined) return false;
+  at[last] = isObject(value) ? { ...value } : value;
+  return true;
+}

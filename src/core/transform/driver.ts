@@ -1,0 +1,73 @@
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { DriverRow, Mapping } from "../../model/mapping.ts";
+
+/** The settings of a machine's compute host: its own file, or the one for all. */
+export function hostOf(machine: Machine, hosts: readonly HostConfig[]): HostConfig | null {
+  const { service_host } = machine.node;
+  return (
+    hosts.find(({ host }) => host === service_host) ??
+    hosts.find(({ host }) => host === "*") ??
+    null
+  );
+}
+
+/**
+ * Which row of the driver table a machine gets. The site document may name another power manager
+ * or another driver; a driver with no row of its own brings its own driver_info.
+ *
+ * @source facts/nova-bm.md 3.1; facts/ironic.md 3.1
+ */
+export function driverOf(
+  machine: Machine,
+  conf: HostConfig | null,
+  site: { readonly [key: string]: unknown },
+  { drivers, target }: Mapping,
+): { readonly row: DriverRow | null; readonly findings: readonly Finding[] } {
+  const place = `bm_nodes.id=${machine.node.id} service_host`;
+  const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
+  const named = site.power_manager ?? conf?.power_manager;
+  const refusedDeploy = conf === null ? undefined : drivers.deploy_drivers_refused[conf.driver];
+  if (refusedDeploy !== undefined && site.driver === undefined)
+    return { row: null, findings: [finding("N2I-D308", place, refusedDeploy)] };
+  const row = drivers.drivers.find(
+    ({ name, power_manager }) =>
+      power_manager !== null && (power_manager === named || name === named),
+  );
+  if (row?.targets[target.release] !== undefined) return { row, findings: [] };
+  if (site.driver !== undefined) return { row: own, findings: [] };
+  if (named === undefined) {
+    const host = machine.node.service_host ?? "NULL";
+    return { row: null, findings: [finding("N2I-D300", place, `no nova.conf for ${host}`)] };
+  }
+  const why = row?.refused ?? `${String(named)} has no driver in ${target.release}`;
+  return {
+    row: null,
+    findings: [
+      row === undefined
+        ? finding("N2I-D301", place, `power_manager is ${String(named)}`)
+        : finding("N2I-D302", place, why),
+    ],
+  };
+}
+
+/** What nova-baremetal itself would have refused, or two rows should not share. */
+export function inspectPower({ node, rivals }: Machine, row: DriverRow): readonly Finding[] {
+  const place = `bm_nodes.id=${node.id}`;
+  const absent = row.credentials.filter((column) => node[column] === null);
+  return [
+    ...(absent.length > 0
+      ? [finding("N2I-D304", `${place} ${absent.join(", ")}`, `NULL, and ${row.name} needs them`)]
+      : []),
+    ...(rivals.pm_address.length > 0 && row.credentials.length > 0 && row.shared_address !== true
+      ? [
+          finding(
+            "N2I-D305",
+            `${place} pm_address`,
+            `the same as on bm_nodes.id ${rivals.pm_address.join(", ")}`,
+          ),
+        ]
+      : []),
+  ];
+}

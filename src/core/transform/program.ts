@@ -1,0 +1,55 @@
+import type { Column, DriverRow, Mapping, Rule } from "../../model/mapping.ts";
+import { type CompiledRule, compileRules, type Origins } from "./compile.ts";
+
+/** The rules of one driver in one release, and the source columns they leave unread. */
+export interface Program {
+  readonly node: readonly CompiledRule[];
+  readonly port: readonly CompiledRule[];
+  /** Columns of the snapshot that no rule reads and no document drops: `bm_nodes.rack`. */
+  readonly unread: readonly string[];
+}
+
+/** Rules for the driver_info and properties that site entries set, so that they win over the driver's. */
+function siteRules({ site }: Mapping): readonly Rule[] {
+  const fields = site.machines.flatMap(({ set = {} }) =>
+    ["driver_info", "properties"].flatMap((column) =>
+      Object.keys(set[column] ?? {}).map((key) => `${column}.${key}`),
+    ),
+  );
+  return [...new Set(fields)].map((to) => ({ to, from: `site.${to}` }));
+}
+
+function readBy(rules: readonly Rule[]): readonly string[] {
+  return rules.flatMap(({ from }) =>
+    (from === undefined ? [] : [from].flat()).map((text) => text.split("|")[0] ?? ""),
+  );
+}
+
+/**
+ * Compiles one driver's rules and checks that they read every column of the source.
+ *
+ * @param columns what the snapshot found: table -> columns
+ */
+export function compileProgram(
+  mapping: Mapping,
+  driver: DriverRow,
+  columns: { readonly [table: string]: readonly string[] },
+  origins: Origins,
+): Program {
+  const { rules, site, target } = mapping;
+  const node = [...site.rules.node, ...siteRules(mapping), ...driver.rules, ...rules.node];
+  const port = [...site.rules.port, ...rules.port];
+  const read = new Set([...readBy([...node, ...port]), ...Object.keys(rules.reads)]);
+  const dropped = new Set(
+    [rules.drops, driver.drops, site.drops].flatMap((drops) => Object.keys(drops)),
+  );
+  const compile = (list: readonly Rule[], known: readonly Column[]) =>
+    compileRules(list, known, target, driver.name, origins);
+  return {
+    node: compile(node, mapping.columns.node),
+    port: compile(port, mapping.columns.port),
+    unread: ["bm_nodes", "bm_interfaces"]
+      .flatMap((table) => (columns[table] ?? []).map((column) => `${table}.${column}`))
+      .filter((column) => !read.has(column) && !dropped.has(column)),
+  };
+}

@@ -1,0 +1,57 @@
+import type { Json, JsonObject } from "../../model/json.ts";
+import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { DriverRow, Mapping, Outcome } from "../../model/mapping.ts";
+import type { Sources } from "./compile.ts";
+
+const NO_FIELDS = {};
+
+/** capabilities as Ironic writes them: `k1:v1,k2:v2`. @source facts/ironic.md 3.3 */
+function capabilities(conf: HostConfig | null, mapping: Mapping): string {
+  return Object.entries({ ...conf?.extra_specs, ...mapping.target.capabilities })
+    .map(([key, value]) => `${key}:${value}`)
+    .join(",");
+}
+
+/** bm_nodes.ephemeral_mb is stale on released nodes and NULL before version 9; GiB, or nothing. */
+function ephemeralGb({ node, nova }: Machine): number | null {
+  const mb = node.ephemeral_mb;
+  return nova?.instance || typeof mb !== "number" || mb <= 0 ? null : Math.ceil(mb / 1024);
+}
+
+/**
+ * What the rules of the node table may read, by place.
+ *
+ * @source facts/nova-bm.md 3.1-3.2, 4.1, 5.4
+ */
+export function nodeSources(
+  machine: Machine,
+  conf: HostConfig | null,
+  driver: DriverRow,
+  outcome: Outcome,
+  site: JsonObject,
+  mapping: Mapping,
+): Sources {
+  const { node, nova } = machine;
+  const { target, states } = mapping;
+  const flavor = nova?.instance?.flavor ?? null;
+  const keeps = states.outcomes[outcome].instance;
+  const fields: { readonly [field: string]: Json } = {
+    capabilities: capabilities(conf, mapping),
+    ephemeral_gb: ephemeralGb(machine),
+    released_instance: keeps ? null : node.instance_uuid,
+    // ironic's ssh driver takes one of key file and password; nova-baremetal preferred the key.
+    ssh_password:
+      conf === null || conf.virtual_power_host_key ? null : conf.virtual_power_host_pass,
+  };
+  return {
+    bm_nodes: node,
+    nova: nova?.instance ? { ...nova.instance } : null,
+    flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
+    conf: conf === null ? null : { ...conf },
+    site,
+    driver: driver.targets[target.release] ?? null,
+    state: target.states[outcome] ?? NO_FIELDS,
+    target: { node_version: target.versions.node, port_version: target.versions.port },
+    machine: fields,
+  };
+}

@@ -1,0 +1,39 @@
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { Mapping } from "../../model/mapping.ts";
+import { portsOf } from "./vif.ts";
+
+/**
+ * What would hurt a machine's tenant after the load, though each row is right.
+ *
+ * @param active whether the machine is loaded with a running instance
+ * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3
+ */
+export function inspectTenant(
+  machine: Machine,
+  active: boolean,
+  { target }: Mapping,
+): readonly Finding[] {
+  if (!active) return [];
+  const where = `bm_nodes.id=${machine.node.id}`;
+  const ports = portsOf(machine);
+  const vifs = machine.nova?.instance?.vifs ?? null;
+  const findings: Finding[] = [];
+  if (target.boot === "local")
+    findings.push(
+      finding("N2I-D403", where, `Ironic ${target.release} boots instances from disk only`),
+    );
+  if (vifs !== null && vifs.length > ports.length)
+    findings.push(
+      finding("N2I-D112", where, `${vifs.length} VIFs in Nova's cache, ${ports.length} interfaces`),
+    );
+  if (ports.length > 0 && ports.every(({ vif }) => vif === null))
+    findings.push(finding("N2I-D113", where, "no interface has the MAC of a VIF"));
+  for (const { interface: row, vif } of ports)
+    if (row?.vif_uuid && vifs !== null && row.vif_uuid !== vif)
+      findings.push(
+        finding("N2I-D111", `bm_interfaces.id=${row.id} vif_uuid`, "its MAC is another VIF's"),
+      );
+  return findings;
+}

@@ -1,0 +1,152 @@
+import type { Finding } from "../../model/finding.ts";
+import { FINDINGS } from "../../model/findings.ts";
+import type { JsonObject } from "../../model/json.ts";
+import { accept, blocks, finding } from "../../model/judge.ts";
+import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { Mapping } from "../../model/mapping.ts";
+import type { Desired, Resource } from "../../model/plan.ts";
+import { portUuid } from "../../model/uuid.ts";
+import { createOrigins } from "./compile.ts";
+import { driverOf, hostOf, inspectPower } from "./driver.ts";
+import { compileProgram, type Program } from "./program.ts";
+import { makeRecord } from "./record.ts";
+import { compileSite } from "./site.ts";
+import { nodeSources } from "./sources.ts";
+import { decide, factsOf } from "./state.ts";
+import { inspectTenant } from "./tenant.ts";
+import { portsOf } from "./vif.ts";
+
+/** What one machine becomes: records, or the reason why there are none. */
+export interface Transformed {
+  readonly desired: readonly Desired[];
+  readonly findings: readonly Finding[];
+  readonly blocked: boolean;
+  /** Why it is left out for good; null when it is not. */
+  readonly skipped: string | null;
+  readonly state: { readonly row: string; readonly outcome: string };
+}
+
+/** Tells how a record breaks the release's schema; empty when it fits. */
+export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
+
+export interface Transform {
+  readonly machine: (machine: Machine) => Transformed;
+  /** Every origin the rules can give: what `Desired.origins` points into. */
+  readonly origins: () => readonly (readonly [string, string])[];
+}
+
+/** driver_info.key and properties.key as fields of their own, since rules read flat places. */
+function flat(set: JsonObject): JsonObject {
+  const nested = ["driver_info", "properties"].flatMap((column) =>
+    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
+  );
+  return { ...set, ...Object.fromEntries(nested) };
+}
+
+/**
+ * What Ironic should hold, given what nova_bm held. Pure: the same snapshot and mapping give the
+ * same records, byte for byte, so a plan can be reviewed today and applied tomorrow.
+ *
+ * @param columns what the snapshot found, by table
+ */
+export function createTransform(
+  mapping: Mapping,
+  hosts: readonly HostConfig[],
+  columns: { readonly [table: string]: readonly string[] },
+  validate: Validate,
+): Transform {
+  const origins = createOrigins();
+  const programs = new Map<string, Program>(
+    mapping.drivers.drivers.map((row) => [
+      row.name,
+      compileProgram(mapping, row, columns, origins),
+    ]),
+  );
+  const siteOf = compileSite(mapping.site);
+
+  function machine(source: Machine): Transformed {
+    const { node } = source;
+    const decided = siteOf(source);
+    const where = `bm_nodes.id=${node.id}`;
+    const { row, outcome, accepted } = decide(factsOf(source), mapping.states, decided.accept);
+    const state = { row: node.deleted === true ? "deleted" : row.id, outcome };
+    const give = (findings: readonly Finding[], desired: readonly Desired[]): Transformed => {
+      const judged = accept(findings, decided.accept);
+      const skipped = node.deleted === true ? "soft-deleted in nova_bm" : decided.skip;
+      const blocked = judged.some(blocks) && decided.skip === null;
+      return {
+        desired: blocked || skipped !== null ? [] : desired,
+        findings: judged,
+        blocked,
+        skipped,
+        state,
+      };
+    };
+    if (node.deleted === true) return give(source.findings, []);
+
+    const site = flat(decided.set);
+    const conf = hostOf(source, hosts);
+    const driver = driverOf(source, conf, site, mapping);
+    const found = [...source.findings, ...driver.findings];
+    if (row.finding !== undefined) {
+      const what = `task_state ${JSON.stringify(node.task_state)}: ${row.means}`;
+      const told = finding(row.finding, `${where} task_state`, what);
+      found.push(accepted === null ? told : { ...told, accepted });
+    }
+    const program = driver.row === null ? undefined : programs.get(driver.row.name);
+    if (driver.row === null || program === undefined || outcome === "block") return give(found, []);
+
+    const keeps = mapping.states.outcomes[outcome].instance;
+    const sources = nodeSources(source, conf, driver.row, outcome, site, mapping);
+    const made = [
+      makeRecord("node", program.node, sources, keeps, where),
+      ...portsOf(source).map((port) =>
+        makeRecord(
+          "port",
+          program.port,
+          {
+            ...sources,
+            bm_interfaces: port.interface,
+            port: {
+              uuid: portUuid(node.uuid?.toLowerCase() ?? "", port.address),
+              address: port.address,
+              vif: port.vif,
+            },
+          },
+          keeps,
+          port.interface === null ? where : `bm_interfaces.id=${port.interface.id}`,
+        ),
+      ),
+    ];
+    const desired = made.map(({ record }) => record);
+    const faults = desired.flatMap(({ id, resource, row: values }) =>
+      validate(resource, values).map((fault) => finding("N2I-D401", `${where} ${id}`, fault)),
+    );
+    return give(
+      [
+        ...found,
+        ...inspectPower(source, driver.row),
+        ...unread(source, program),
+        ...inspectTenant(source, keeps && outcome !== "deploy-failed", mapping),
+        ...made.flatMap(({ findings }) => findings),
+        // A record without a uuid has a finding of its own that says why.
+        ...(node.uuid === null ? [] : faults),
+      ],
+      desired,
+    );
+  }
+  return { machine, origins: origins.table };
+}
+
+/** Values in columns that nothing reads: they would be lost. */
+function unread({ node, interfaces }: Machine, program: Program): readonly Finding[] {
+  return program.unread.flatMap((name) => {
+    const [table, column = ""] = name.split(".");
+    const rows = table === "bm_nodes" ? [node] : interfaces;
+    return rows
+      .filter((row) => row[column] !== null && row[column] !== undefined)
+      .map(({ id }) =>
+        finding("N2I-D008", `${table}.id=${id} ${column}`, FINDINGS["N2I-D008"].title),
+      );
+  });
+}

@@ -1,0 +1,85 @@
+import { readFileSync } from "node:fs";
+import type { Knex } from "knex";
+import pg from "pg";
+import type { DatabaseAddress } from "../../model/database.ts";
+import { MigrationError } from "../../model/error.ts";
+
+function pem(path: string | null): { readonly pem: string } | null {
+  if (path === null) return null;
+  try {
+    return { pem: readFileSync(path, "utf8") };
+  } catch (cause) {
+    throw new MigrationError("N2I-E102", `the TLS file ${path} cannot be read`, { cause });
+  }
+}
+
+interface Tls {
+  readonly rejectUnauthorized: boolean;
+  readonly ca?: string;
+  readonly cert?: string;
+  readonly key?: string;
+  readonly checkServerIdentity?: () => undefined;
+}
+
+/** libpq's modes; a CA without a mode verifies, as SQLAlchemy's ssl_ca does. */
+function tls({ tls: wanted }: DatabaseAddress): Tls | null {
+  if (wanted === null || wanted.mode === "disable") return null;
+  const [ca, cert, key] = [pem(wanted.ca), pem(wanted.cert), pem(wanted.key)];
+  return {
+    rejectUnauthorized: wanted.mode.startsWith("verify"),
+    ...(ca && { ca: ca.pem }),
+    ...(cert && { cert: cert.pem }),
+    ...(key && { key: key.pem }),
+    ...(wanted.mode === "verify-ca" && { checkServerIdentity: () => undefined }),
+  };
+}
+
+/** Exact integers as strings, times as naive UTC text, four-byte characters whole. @source facts/ux.md 4.3 */
+export function mysqlConnection(address: DatabaseAddress): Knex.MySql2ConnectionConfig {
+  const ssl = tls(address);
+  const password = address.password();
+  return {
+    ...(address.socket === null
+      ? { host: address.host ?? "127.0.0.1", port: address.port ?? 3306 }
+      : { socketPath: address.socket }),
+    ...(address.user !== null && { user: address.user }),
+    ...(password !== null && { password }),
+    database: address.database,
+    charset: "utf8mb4",
+    dateStrings: true,
+    timezone: "Z",
+    supportBigNumbers: true,
+    bigNumberStrings: true,
+    connectTimeout: 15_000,
+    // mysql2 takes the same object as node:tls; knex's type says string.
+    ...(ssl !== null && { ssl: ssl as never }),
+  };
+}
+
+const TEXT_OIDS: ReadonlySet<number> = new Set([20, 1082, 1114, 1184, 1700]);
+
+/** Parsers for this connection alone: BIGINT, NUMERIC and times stay text. */
+const types = {
+  getTypeParser: (oid: number, format?: "text" | "binary") =>
+    TEXT_OIDS.has(oid)
+      ? (value: string) => value
+      : // pg's own table; its type wants the literal formats apart.
+        pg.types.getTypeParser(oid, format as "text"),
+};
+
+export function postgresConnection(address: DatabaseAddress): Knex.PgConnectionConfig {
+  const ssl = tls(address);
+  const password = address.password();
+  return {
+    host: address.socket ?? address.host ?? "127.0.0.1",
+    ...(address.port !== null && { port: address.port }),
+    ...(address.user !== null && { user: address.user }),
+    ...(password !== null && { password }),
+    database: address.database,
+    application_name: "nova2ironic",
+    connectionTimeoutMillis: 15_000,
+    // pg accepts node:tls options and a types object; knex's type knows neither fully.
+    ...(ssl !== null && { ssl: ssl as never }),
+    ...({ types } as object),
+  };
+}

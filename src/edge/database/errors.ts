@@ -1,0 +1,66 @@
+import { MigrationError } from "../../model/error.ts";
+import type { RefusalCode } from "../../model/refusals.ts";
+
+/** Driver codes of MySQL, PostgreSQL (SQLSTATE), SQLite and the socket, by what they mean to us. */
+const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
+  [
+    /^(ER_ACCESS_DENIED_ERROR|ER_ACCESS_DENIED_NO_PASSWORD_ERROR|28P01|28000)$/,
+    "N2I-E201",
+    "refuses the credentials",
+  ],
+  [/^(ER_BAD_DB_ERROR|3D000)$/, "N2I-E202", "has no database of this name"],
+  [
+    /^(ER_DBACCESS_DENIED_ERROR|ER_TABLEACCESS_DENIED_ERROR|ER_COLUMNACCESS_DENIED_ERROR|ER_SPECIFIC_ACCESS_DENIED_ERROR|42501|SQLITE_READONLY.*|SQLITE_PERM|SQLITE_AUTH)$/,
+    "N2I-E206",
+    "does not allow this user to do it",
+  ],
+  [/^(ER_NO_SUCH_TABLE|42P01|SQLITE_NOTADB)$/, "N2I-E202", "is not the database wanted here"],
+  [
+    /^(ECONN.*|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ENOENT|EACCES|PROTOCOL_.*|ER_CON_COUNT_ERROR|ER_SERVER_SHUTDOWN|ER_QUERY_INTERRUPTED|ER_CONNECTION_KILLED|08.*|57P0.|53300|SQLITE_CANTOPEN.*|SQLITE_BUSY.*|HANDSHAKE.*|CERT_.*|DEPTH_ZERO.*|SELF_SIGNED.*|UNABLE_TO_.*|ERR_TLS.*|HANDSHAKE_NO_SSL_SUPPORT)$/,
+    "N2I-E200",
+    "does not answer",
+  ],
+];
+
+function codeOf(error: unknown): string {
+  if (typeof error !== "object" || error === null) return "";
+  if ("code" in error && typeof error.code === "string") return error.code;
+  const text = error instanceof Error ? error.message : "";
+  if (
+    /Timeout acquiring a connection|Connection terminated|Connection ended|Client has encountered a connection error|closed state/.test(
+      text,
+    )
+  )
+    return "ECONNRESET";
+  if (/server does not support SSL/.test(text)) return "HANDSHAKE_NO_SSL_SUPPORT";
+  if (/file is not a database/.test(text)) return "SQLITE_NOTADB";
+  if (/unable to open database/i.test(text)) return "SQLITE_CANTOPEN";
+  if (/readonly database|read-only/i.test(text)) return "SQLITE_READONLY";
+  return "";
+}
+
+/**
+ * A driver's error in our words. Drivers and knex quote statements and row values in their
+ * messages, secrets among them, so nothing of their text is kept: only the code.
+ *
+ * @param doing what was under way: `reading bm_nodes`
+ * @param shown the database for people
+ */
+export function translate(error: unknown, doing: string, shown: string): MigrationError {
+  if (error instanceof MigrationError) return error;
+  const code = codeOf(error);
+  const [, refusal, words] = MEANING.find(([pattern]) => pattern.test(code)) ?? [
+    null,
+    "N2I-E207" as const,
+    "refuses the statement",
+  ];
+  if (code === "" && isBug(error)) throw error;
+  return new MigrationError(refusal, `${doing}: ${shown} ${words} (${code || "no code"})`);
+}
+
+/** A TypeError or the like is ours and must not be blamed on the server. */
+function isBug(error: unknown): boolean {
+  return (
+    error instanceof TypeError || error instanceof ReferenceError || error instanceof RangeError
+  );
+}

@@ -1,0 +1,73 @@
+import { statSync } from "node:fs";
+import type { ServerIdentity } from "../../model/artefact.ts";
+import type { Database } from "./open.ts";
+import { select, text } from "./rows.ts";
+
+/** Two servers of one address are told apart by what the server calls itself. */
+export async function identify(database: Database): Promise<ServerIdentity> {
+  const { engine, knex, address } = database;
+  const one = async (sql: string): Promise<string> => {
+    const [row] = await database.run("asking who the server is", () => select(database, knex, sql));
+    return Object.values(row ?? {})
+      .map(text)
+      .join(" ");
+  };
+  switch (engine) {
+    case "mysql":
+      return {
+        engine,
+        address: address.socket ?? `${address.host}:${address.port ?? 3306}`,
+        database: address.database,
+        version: await one("SELECT VERSION() AS v"),
+        server: await one("SELECT @@server_id AS i, @@hostname AS h, @@datadir AS d"),
+      };
+    case "postgresql":
+      return {
+        engine,
+        address: `${address.host ?? address.socket}:${address.port ?? 5432}`,
+        database: address.database,
+        version: await one("SHOW server_version"),
+        server: await one(
+          "SELECT oid::text AS o, pg_postmaster_start_time() IS NOT NULL AS up FROM pg_database WHERE datname = current_database()",
+        ),
+      };
+    case "sqlite": {
+      const { ino, dev } = statSync(address.filename ?? "");
+      return {
+        engine,
+        address: address.filename ?? "",
+        database: address.database,
+        version: await one("SELECT sqlite_version() AS v"),
+        server: `${dev}:${ino}`,
+      };
+    }
+  }
+}
+
+/** Names of the tables of this database (and, on PostgreSQL, of the search path's schema). */
+export async function tableNames(database: Database): Promise<ReadonlySet<string>> {
+  const sql = {
+    mysql:
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
+    postgresql:
+      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false))",
+    sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
+  }[database.engine];
+  const rows = await database.run("listing tables", () => select(database, database.knex, sql));
+  return new Set(rows.map(({ name }) => text(name) ?? ""));
+}
+
+/** Column names of a table, sorted, so that every engine gives the same order. */
+export async function columnNames(database: Database, table: string): Promise<readonly string[]> {
+  const sql = {
+    mysql:
+      "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name = ?",
+    postgresql:
+      "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false)) AND table_name = ?",
+    sqlite: "SELECT name FROM pragma_table_info(?)",
+  }[database.engine];
+  const rows = await database.run(`reading the columns of ${table}`, () =>
+    select(database, database.knex, sql, [table]),
+  );
+  return rows.map(({ name }) => text(name) ?? "").sort();
+}

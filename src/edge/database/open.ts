@@ -1,0 +1,140 @@
+import { existsSync } from "node:fs";
+import { createRequire } from "node:module";
+import knexFactory, { type Knex } from "knex";
+import type { DatabaseAddress, Engine } from "../../model/database.ts";
+import { MigrationError } from "../../model/error.ts";
+import { mysqlConnection, postgresConnection } from "./connection.ts";
+import { translate } from "./errors.ts";
+
+const require = createRequire(import.meta.url);
+
+/** An open database. Every call that may fail goes through `run`, which translates errors once. */
+export interface Database {
+  readonly engine: Engine;
+  readonly shown: string;
+  readonly address: DatabaseAddress;
+  readonly knex: Knex;
+  /** @throws MigrationError in our words, whatever the driver says */
+  readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
+  readonly close: () => Promise<void>;
+}
+
+/** First statements of every connection: strict, UTC, and read-only where nothing is to be written. */
+const SESSION: { readonly [engine in Engine]: (readOnly: boolean) => readonly string[] } = {
+  mysql: (readOnly) => [
+    "SET SESSION sql_mode='TRADITIONAL', time_zone='+00:00', SESSION lock_wait_timeout=60, innodb_lock_wait_timeout=60",
+    ...(readOnly ? ["SET SESSION TRANSACTION READ ONLY"] : []),
+  ],
+  postgresql: (readOnly) => [
+    "SET TIME ZONE 'UTC'",
+    "SET lock_timeout='60s'",
+    ...(readOnly ? ["SET default_transaction_read_only=on"] : []),
+  ],
+  sqlite: (readOnly) => [
+    "PRAGMA busy_timeout=20000",
+    "PRAGMA foreign_keys=ON",
+    ...(readOnly ? ["PRAGMA query_only=ON"] : []),
+  ],
+};
+
+/** Runs one statement on a raw driver connection, whichever driver it is. */
+async function onConnection(engine: Engine, connection: unknown, sql: string): Promise<void> {
+  // The three drivers' own types; which one it is follows from the engine.
+  if (engine === "sqlite") {
+    (connection as { exec: (text: string) => void }).exec(sql);
+  } else if (engine === "postgresql") {
+    await (connection as { query: (text: string) => Promise<unknown> }).query(sql);
+  } else {
+    await new Promise<void>((resolve, reject) => {
+      (connection as { query: (text: string, done: (error: Error | null) => void) => void }).query(
+        sql,
+        (error) => (error === null ? resolve() : reject(error)),
+      );
+    });
+  }
+}
+
+/** knex's better-sqlite3 dialect over libsql, whose binary comes inside the npm package. */
+function sqliteClient(): typeof Knex.Client {
+  const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
+  return class extends Base {
+    _driver(): unknown {
+      return require("libsql");
+    }
+  };
+}
+
+function config(address: DatabaseAddress): Knex.Config {
+  switch (address.engine) {
+    case "mysql":
+      return { client: "mysql2", connection: mysqlConnection(address) };
+    case "postgresql":
+      return { client: "pg", connection: postgresConnection(address) };
+    case "sqlite": {
+      if (address.filename === null || !existsSync(address.filename))
+        throw new MigrationError("N2I-E200", `${address.shown}: there is no such file`);
+      return {
+        client: sqliteClient(),
+        connection: { filename: address.filename, options: { safeIntegers: true } as never },
+        useNullAsDefault: true,
+      };
+    }
+  }
+}
+
+/**
+ * Opens a database and proves that it answers.
+ *
+ * @param options.readOnly the server itself then refuses every write
+ * @throws MigrationError N2I-E200, N2I-E201, N2I-E202
+ */
+export async function openDatabase(
+  address: DatabaseAddress,
+  options: { readonly readOnly: boolean },
+): Promise<Database> {
+  const { engine, shown } = address;
+  const quiet = (): void => {};
+  const knex = knexFactory({
+    ...config(address),
+    acquireConnectionTimeout: 30_000,
+    compileSqlOnError: false,
+    log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },
+    pool: {
+      min: 0,
+      max: 3,
+      afterCreate: (connection: unknown, done: (error: Error | null, made: unknown) => void) => {
+        SESSION[engine](options.readOnly)
+          .reduce(
+            (before, sql) => before.then(() => onConnection(engine, connection, sql)),
+            Promise.resolve(),
+          )
+          .then(
+            () => done(null, connection),
+            (error: Error) => done(error, connection),
+          );
+      },
+    },
+  });
+  const database: Database = {
+    engine,
+    shown,
+    address,
+    knex,
+    run: async (doing, work) => {
+      try {
+        return await work();
+      } catch (error) {
+        throw translate(error, doing, shown);
+      }
+    },
+    close: () =>
+      Promise.race([knex.destroy(), new Promise<void>((end) => setTimeout(end, 3000).unref())]),
+  };
+  try {
+    await database.run("connecting", () => knex.raw("SELECT 1"));
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  return database;
+}

@@ -1,0 +1,68 @@
+import type { Database } from "./open.ts";
+
+/** A row as a driver gives it. */
+export type RawRow = { readonly [column: string]: unknown };
+
+/** knex.raw's answer differs by driver; the rows are in it. */
+export async function select(
+  database: Pick<Database, "engine">,
+  on: { raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown> },
+  sql: string,
+  bindings: readonly unknown[] = [],
+): Promise<readonly RawRow[]> {
+  // knex's own binding type is narrower than what its drivers take.
+  const answer = await on.raw(sql, bindings as readonly never[]);
+  if (database.engine === "mysql") return (answer as [RawRow[]])[0];
+  if (database.engine === "postgresql") return (answer as { rows: RawRow[] }).rows;
+  return answer as RawRow[];
+}
+
+/** Integers beyond 2^53 stay exact as decimal strings; everything else as JSON holds it. */
+export function plain(value: unknown): string | number | boolean | null {
+  switch (typeof value) {
+    case "string":
+    case "number":
+    case "boolean":
+      return value;
+    case "bigint": {
+      const number = Number(value);
+      return Number.isSafeInteger(number) ? number : value.toString();
+    }
+    default:
+      return Buffer.isBuffer(value) ? value.toString("latin1") : null;
+  }
+}
+
+export function integer(value: unknown): number | null {
+  const got = plain(value);
+  if (typeof got === "number") return got;
+  if (typeof got === "boolean") return got ? 1 : 0;
+  return got !== null && /^-?\d{1,15}$/.test(got) ? Number(got) : null;
+}
+
+export function text(value: unknown): string | null {
+  const got = plain(value);
+  return got === null ? null : String(got);
+}
+
+/** TINYINT(1), BOOLEAN and SQLite's 0/1 are the same; anything else is not a boolean. */
+export function boolean(value: unknown): boolean | null {
+  const got = plain(value);
+  if (got === null || got === "") return null;
+  return got === true || got === 1 || got === "1" || got === "t" || got === "true";
+}
+
+/** Naive UTC, `2014-05-01 10:00:00`, with a fraction only where it says something. */
+export function time(value: unknown): string | null {
+  const got = text(value);
+  if (got === null) return null;
+  const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?/.exec(got);
+  if (match === null || match[1] === "0000-00-00") return null;
+  const fraction = (match[3] ?? "").replace(/0+$/, "");
+  return `${match[1]} ${match[2]}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** `?, ?, ?` for a list of values. */
+export function marks(values: readonly unknown[]): string {
+  return values.map(() => "?").join(",");
+}

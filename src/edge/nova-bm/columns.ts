@@ -1,0 +1,127 @@
+import { credentialFault } from "../../model/credential.ts";
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import type { Value } from "../../model/machine.ts";
+import { isSecretName, type Seal } from "../../model/secret.ts";
+import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
+
+/** Makes a row's raw value one of ours. */
+type Reader = (raw: unknown) => Value;
+
+const KNOWN: { readonly [column: string]: Reader } = {
+  id: integer,
+  bm_node_id: integer,
+  cpus: integer,
+  memory_mb: integer,
+  local_gb: integer,
+  terminal_port: integer,
+  root_mb: integer,
+  swap_mb: integer,
+  ephemeral_mb: integer,
+  port_no: integer,
+  prov_vlan_id: integer,
+  deleted: boolean,
+  preserve_ephemeral: boolean,
+  created_at: time,
+  updated_at: time,
+  deleted_at: time,
+};
+
+/** Columns every version has, which later code may read without asking. */
+export const ALWAYS: { readonly [table: string]: readonly string[] } = {
+  bm_nodes: [
+    "cpus",
+    "created_at",
+    "deleted",
+    "id",
+    "instance_name",
+    "instance_uuid",
+    "local_gb",
+    "memory_mb",
+    "pm_address",
+    "pm_password",
+    "pm_user",
+    "service_host",
+    "task_state",
+    "terminal_port",
+    "updated_at",
+    "uuid",
+  ],
+  bm_interfaces: ["address", "bm_node_id", "deleted", "id", "vif_uuid"],
+};
+
+/** Every column some schema version has. @source facts/nova-bm.md 1.2, 1.3 */
+const SCHEMA: { readonly [table: string]: ReadonlySet<string> } = {
+  bm_nodes: new Set([
+    ...(ALWAYS.bm_nodes ?? []),
+    "deleted_at",
+    "deploy_key",
+    "ephemeral_mb",
+    "image_path",
+    "preserve_ephemeral",
+    "prov_mac_address",
+    "prov_vlan_id",
+    "pxe_config_path",
+    "registration_status",
+    "root_mb",
+    "swap_mb",
+  ]),
+  bm_interfaces: new Set([
+    ...(ALWAYS.bm_interfaces ?? []),
+    "created_at",
+    "datapath_id",
+    "deleted_at",
+    "port_no",
+    "updated_at",
+  ]),
+};
+
+export function unknownColumns(table: string, columns: readonly string[]): readonly string[] {
+  return columns.filter((column) => SCHEMA[table]?.has(column) !== true);
+}
+
+export interface ReadRow {
+  readonly row: { readonly [column: string]: Value };
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * A reader of one table's rows. Secrets are sealed here, at the border; columns a schema version
+ * lacks read as NULL.
+ *
+ * @param place names what a row's secrets belong to
+ */
+export function rowReader(
+  table: string,
+  columns: readonly string[],
+  seal: Seal,
+  place: (raw: RawRow) => string,
+): (raw: RawRow) => ReadRow {
+  const absent = (ALWAYS[table] ?? []).filter((column) => !columns.includes(column));
+  const readers = columns.map((column) => ({
+    column,
+    secret: isSecretName(column),
+    read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
+  }));
+  const none: readonly Finding[] = [];
+  return (raw) => {
+    const row: Record<string, Value> = {};
+    let findings = none;
+    for (const column of absent) row[column] = null;
+    for (const { column, secret, read } of readers) {
+      const value = read(raw[column]);
+      if (!secret || value === null) {
+        row[column] = value;
+        continue;
+      }
+      const clear = String(value);
+      row[column] = seal.seal(clear, place(raw));
+      const fault = credentialFault(clear);
+      if (fault !== null) {
+        const code = clear.includes("\0") ? "N2I-D009" : "N2I-D306";
+        findings = [...findings, finding(code, `${table}.id=${text(raw.id)} ${column}`, fault)];
+      }
+    }
+    return { row, findings };
+  };
+}

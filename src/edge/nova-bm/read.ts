@@ -1,0 +1,181 @@
+import type { Knex } from "knex";
+import type { Finding } from "../../model/finding.ts";
+import { normaliseMac } from "../../model/mac.ts";
+import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { Database } from "../database/open.ts";
+import { integer, type RawRow, select, text } from "../database/rows.ts";
+import { rowReader } from "./columns.ts";
+import type { NovaBmSchema } from "./open.ts";
+import { readShared, type SharedValues } from "./rivals.ts";
+
+/** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
+export interface Batch {
+  readonly machines: readonly Machine[];
+  readonly orphans: readonly BmInterface[];
+}
+
+interface Reading {
+  readonly database: Database;
+  readonly trx: Knex;
+  readonly schema: NovaBmSchema;
+}
+
+const NODES = 1000;
+const INTERFACES = 5000;
+const NONE: readonly number[] = [];
+
+/**
+ * Streams the whole of nova_bm out of one read-only, repeatable-read transaction, so that nodes
+ * and interfaces are of one moment; memory holds one batch.
+ *
+ * @source facts/nova-bm.md 1.3, 1.5, 1.9
+ */
+export async function* readMachines(
+  database: Database,
+  schema: NovaBmSchema,
+  seal: Seal,
+): AsyncGenerator<Batch> {
+  const trx = await database.run("opening a transaction", () => begin(database));
+  try {
+    const shared = await readShared(
+      database,
+      trx,
+      schema.columns.bm_nodes?.includes("prov_mac_address") === true,
+    );
+    const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, placeOfNode);
+    const readInterface = rowReader(
+      "bm_interfaces",
+      schema.columns.bm_interfaces ?? [],
+      seal,
+      (raw) => `bm_interfaces:${text(raw.id)}`,
+    );
+    const reading: Reading = { database, trx, schema };
+    // A row of bm_interfaces has these columns in every version; readSchema made sure.
+    const toInterface = (raw: RawRow): BmInterface => readInterface(raw).row as BmInterface;
+    for await (const page of nameless(reading))
+      yield { machines: [], orphans: page.map(toInterface) };
+    let after: number | null = null;
+    for (;;) {
+      const rows: readonly RawRow[] = await nodesAfter(reading, after);
+      const last = rows.length < NODES ? null : integer(rows.at(-1)?.id);
+      const near = await interfacesBetween(reading, after, last);
+      yield join(
+        rows.map((raw) => readNode(raw)),
+        near.map(toInterface),
+        shared,
+      );
+      if (last === null) return;
+      after = last;
+    }
+  } finally {
+    await trx.rollback();
+  }
+}
+
+function begin({ knex, engine }: Database): Promise<Knex.Transaction> {
+  return engine === "sqlite"
+    ? knex.transaction()
+    : knex.transaction(undefined, { isolationLevel: "repeatable read", readOnly: true });
+}
+
+function placeOfNode(raw: RawRow): string {
+  return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
+}
+
+function quote({ engine }: Database, columns: readonly string[], prefix = ""): string {
+  const mark = engine === "mysql" ? "`" : '"';
+  return columns.map((name) => prefix + mark + name.replaceAll(mark, mark + mark) + mark).join(",");
+}
+
+function nodesAfter({ database, trx, schema }: Reading, after: number | null) {
+  const columns = quote(database, schema.columns.bm_nodes ?? []);
+  const where = after === null ? "" : `WHERE id > ${after}`;
+  return database.run("reading bm_nodes", () =>
+    select(database, trx, `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${NODES}`),
+  );
+}
+
+/**
+ * Interfaces whose bm_node_id lies in (after, last]. Ordered by bm_node_id first, so that servers
+ * take the index on it rather than walk the whole table by id.
+ */
+async function interfacesBetween(
+  { database, trx, schema }: Reading,
+  after: number | null,
+  last: number | null,
+): Promise<readonly RawRow[]> {
+  const columns = quote(database, schema.columns.bm_interfaces ?? []);
+  const upTo = last === null ? "" : `AND bm_node_id <= ${last}`;
+  const found: RawRow[] = [];
+  let from = after === null ? "bm_node_id IS NOT NULL" : `bm_node_id > ${after}`;
+  for (;;) {
+    const page = await database.run("reading bm_interfaces", () =>
+      select(
+        database,
+        trx,
+        `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${INTERFACES}`,
+      ),
+    );
+    for (const row of page) found.push(row);
+    if (page.length < INTERFACES) return found;
+    const [node, id] = [integer(page.at(-1)?.bm_node_id), integer(page.at(-1)?.id)];
+    from = `bm_node_id >= ${node} AND (bm_node_id > ${node} OR id > ${id})`;
+  }
+}
+
+/** Interfaces that name no node at all, a page at a time. */
+async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
+  const columns = quote(database, schema.columns.bm_interfaces ?? []);
+  for (let onward = ""; ; ) {
+    const page = await database.run("reading bm_interfaces", () =>
+      select(
+        database,
+        trx,
+        `SELECT ${columns} FROM bm_interfaces WHERE bm_node_id IS NULL ${onward} ORDER BY id LIMIT ${INTERFACES}`,
+      ),
+    );
+    if (page.length > 0) yield page;
+    if (page.length < INTERFACES) return;
+    onward = `AND id > ${integer(page.at(-1)?.id)}`;
+  }
+}
+
+function join(
+  nodes: readonly { readonly row: object; readonly findings: readonly Finding[] }[],
+  interfaces: readonly BmInterface[],
+  shared: SharedValues,
+): Batch {
+  const byNode = new Map<number, BmInterface[]>();
+  for (const row of interfaces) {
+    const id = row.bm_node_id ?? -1;
+    const list = byNode.get(id);
+    if (list === undefined) byNode.set(id, [row]);
+    else list.push(row);
+  }
+  const machines = nodes.map(({ row, findings }) => {
+    // rowReader gives every column of ALWAYS with the type BmNode names.
+    const node = row as BmNode;
+    const own = byNode.get(node.id) ?? [];
+    byNode.delete(node.id);
+    return { node, interfaces: own, nova: null, rivals: rivalsOf(node, own, shared), findings };
+  });
+  return { machines, orphans: [...byNode.values()].flat() };
+}
+
+function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: SharedValues) {
+  const other = (ids: readonly number[] | undefined): readonly number[] =>
+    ids === undefined || node.deleted === true ? NONE : ids.filter((id) => id !== node.id);
+  const address: Record<string, readonly number[]> = {};
+  if (shared.address.size > 0 && node.deleted !== true)
+    for (const text of [node.prov_mac_address, ...interfaces.map((row) => row.address)]) {
+      const mac = typeof text === "string" ? normaliseMac(text) : null;
+      const ids = mac === null ? undefined : shared.address.get(mac.replaceAll(":", ""));
+      if (mac !== null && ids !== undefined) address[mac] = ids;
+    }
+  return {
+    instance_uuid: other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? "")),
+    pm_address: other(shared.pm_address.get(node.pm_address?.toLowerCase() ?? "")),
+    address,
+  };
+}

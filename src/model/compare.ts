@@ -1,0 +1,92 @@
+import { isObject, type Json, type JsonObject } from "./json.ts";
+import type { Row } from "./machine.ts";
+import type { FieldChange } from "./plan.ts";
+import { isSealed, type Sealed } from "./secret.ts";
+
+/** Tells whether two sealed secrets are one, though they may be sealed for different places. */
+export type SameSecret = (left: Sealed, right: Sealed) => boolean;
+
+/**
+ * Columns a conductor changes by itself on a machine nobody touches: they never make a row ours
+ * no longer.
+ *
+ * @source facts/ironic.md 1.6, 2.2
+ */
+const IRONICS_OWN: ReadonlySet<string> = new Set([
+  "power_state",
+  "target_power_state",
+  "conductor_affinity",
+  "reservation",
+  "updated_at",
+  "boot_mode",
+  "secure_boot",
+]);
+
+/** JSON columns to which it adds keys of its own (`properties.vendor`). */
+const GROWING: ReadonlySet<string> = new Set(["properties", "driver_internal_info"]);
+
+/** Columns it fills in where they are NULL: an interface without a name gets the default one. */
+function isFilledIn(column: string): boolean {
+  return column.endsWith("_interface");
+}
+
+export interface Compared {
+  /** Fields that are not as planned. */
+  readonly differs: readonly FieldChange[];
+  /** Fields that are not as planned but are Ironic's to change. */
+  readonly own: readonly FieldChange[];
+}
+
+/** Compares what a plan says of a row with the row, column by column, key by key. */
+export function compareRow(planned: Row, found: Row, same: SameSecret): Compared {
+  const differs: FieldChange[] = [];
+  const own: FieldChange[] = [];
+  for (const [column, want] of Object.entries(planned)) {
+    const got = found[column] ?? null;
+    if (isObject(want) && !isSealed(want) && (isObject(got) || got === null)) {
+      compareKeys(column, want, got ?? {}, same, GROWING.has(column) ? own : differs, differs);
+    } else if (!equal(want, got, same)) {
+      const mine = IRONICS_OWN.has(column) || (want === null && isFilledIn(column));
+      (mine ? own : differs).push({ field: column, planned: want, found: got });
+    }
+  }
+  return { differs, own };
+}
+
+function compareKeys(
+  path: string,
+  want: JsonObject,
+  got: JsonObject,
+  same: SameSecret,
+  added: FieldChange[],
+  differs: FieldChange[],
+): void {
+  for (const [key, planned] of Object.entries(want)) {
+    const found = got[key];
+    if (found === undefined || !equal(planned, found, same))
+      differs.push({ field: `${path}.${key}`, planned, found: found ?? null });
+  }
+  for (const [key, found] of Object.entries(got))
+    if (want[key] === undefined) added.push({ field: `${path}.${key}`, planned: null, found });
+}
+
+function equal(left: Json, right: Json, same: SameSecret): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null)
+    return false;
+  if (isSealed(left) || isSealed(right))
+    return isSealed(left) && isSealed(right) && same(left, right);
+  if (Array.isArray(left) || Array.isArray(right))
+    return (
+      Array.isArray(left) &&
+      Array.isArray(right) &&
+      left.length === right.length &&
+      left.every((item, index) => equal(item, right[index] ?? null, same))
+    );
+  const [one, other] = [left as JsonObject, right as JsonObject];
+  const keys = Object.keys(one);
+  return (
+    keys.length === Object.keys(other).length &&
+    keys.every((key) => other[key] !== undefined && equal(one[key] ?? null, other[key], same))
+  );
+}

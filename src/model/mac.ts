@@ -1,0 +1,16 @@
+/**
+ * A MAC as Ironic's API stores it: lower case, colons. Dashes, dots and bare hex are understood,
+ * since Grizzly and Havana let any text in; null when it is no MAC.
+ *
+ * @source facts/nova-bm.md 1.7; facts/ironic.md 1.3
+ */
+export function normaliseMac(text: string): string | null {
+  const lower = text.toLowerCase();
+  if (/^([0-9a-f]{2}:){5}[0-9a-f]{2}$/.test(lower)) return lower;
+  const hex = /^([0-9a-f]{2}-){5}[0-9a-f]{2}$|^([0-9a-f]{4}\.){2}[0-9a-f]{4}$|^[0-9a-f]{12}$/.test(
+    lower,
+  )
+    ? lower.replaceAll(/[-.]/g, "")
+    : null;
+  return hex === null ? null : (hex.match(/../g)?.join(":") ?? null);
+}

@@ -1,0 +1,147 @@
+import type { Finding } from "./finding.ts";
+import type { FindingCode } from "./findings.ts";
+import type { Json, JsonObject } from "./json.ts";
+
+/** One rule: where a field of the record comes from. mappings/schema/rules.schema.json has the form. */
+export interface Rule {
+  /** Column, or a path into a JSON column; `$key` is replaced by the target's name for it. */
+  readonly to: string;
+  /** `place.field`, perhaps `|converter`; several: the first that is there. */
+  readonly from?: string | readonly string[];
+  /** A constant, where nothing is read. */
+  readonly value?: Json;
+  /** Converter for whatever `from` gave. */
+  readonly as?: string;
+  /** Only for machines that keep their instance. */
+  readonly when?: "instance";
+  /** Left out, without fuss, where the target has no such column. */
+  readonly optional?: boolean;
+  /** The finding when nothing is there. */
+  readonly missing?: FindingCode;
+  /** `takeover`: only where the target's take-over needs it; `netboot`: only where it boots from the network. */
+  readonly missing_when?: "takeover" | "netboot";
+  /** Why a constant is what it is. */
+  readonly why?: string;
+}
+
+export interface Rules {
+  readonly node: readonly Rule[];
+  readonly port: readonly Rule[];
+  /** Columns that code reads, and for what. */
+  readonly reads: { readonly [column: string]: string };
+  /** Columns left behind, and why. */
+  readonly drops: { readonly [column: string]: string };
+}
+
+export interface DriverRow {
+  readonly name: string;
+  /** Class path in nova.conf; null is the row for machines whose driver the site document sets. */
+  readonly power_manager: string | null;
+  /** Why it can never be carried over. */
+  readonly refused?: string;
+  /** Fields by release: driver and interfaces. */
+  readonly targets: { readonly [release: string]: { readonly [field: string]: string } };
+  readonly rules: readonly Rule[];
+  /** bm_nodes columns nova-baremetal insisted on. */
+  readonly credentials: readonly string[];
+  /** Several machines may share pm_address. */
+  readonly shared_address?: boolean;
+  readonly drops: { readonly [column: string]: string };
+}
+
+export interface Drivers {
+  readonly drivers: readonly DriverRow[];
+  readonly deploy_drivers_refused: { readonly [classPath: string]: string };
+}
+
+export type NovaSays = "unknown" | "missing" | "deleted" | "busy" | "live";
+export type Claim = "sole" | "won" | "lost" | "unresolved";
+export type Outcome = "free" | "active" | "held" | "error" | "deploy-failed" | "dirty" | "block";
+
+/** A row of the state table; the first whose conditions all hold decides. */
+export interface StateRow {
+  readonly id: string;
+  readonly when: {
+    readonly instance?: boolean;
+    readonly task_state?: readonly (string | null)[];
+    readonly nova?: readonly NovaSays[];
+    readonly claim?: readonly Claim[];
+    readonly launched?: boolean;
+  };
+  readonly outcome: Outcome;
+  readonly finding?: FindingCode;
+  /** The outcome once the operator accepts the finding. */
+  readonly accepted?: Outcome;
+  readonly means: string;
+}
+
+export interface States {
+  readonly rows: readonly StateRow[];
+  readonly outcomes: { readonly [outcome in Outcome]: { readonly instance: boolean } };
+}
+
+/** One column of a target table. */
+export interface Column {
+  readonly name: string;
+  readonly type: string;
+  readonly length?: number;
+  readonly null: boolean;
+}
+
+/** One supported Ironic release. */
+export interface TargetDoc {
+  readonly release: string;
+  readonly alembic_head: string;
+  /** Name of the document in mappings/tables. */
+  readonly tables: string;
+  /** Source versions of the same release; null: none, the pairing needs the operator's word. */
+  readonly pairing: {
+    readonly nova: readonly number[];
+    readonly nova_bm: readonly number[];
+  } | null;
+  readonly versions: { readonly node: string | null; readonly port: string | null };
+  /** The release's own names; null where it has no such key. */
+  readonly keys: { readonly [key: string]: string | null };
+  /** properties.capabilities every machine gets. */
+  readonly capabilities: { readonly [key: string]: string };
+  /** `image`: take-over needs image and deploy images. */
+  readonly takeover: "image" | "none";
+  /** What take-over makes of a network-booting machine: `local` cannot boot it. */
+  readonly boot: "deploy" | "netboot" | "local";
+  readonly states: { readonly [outcome: string]: { readonly [field: string]: Json } };
+}
+
+export interface Acceptance {
+  readonly finding: FindingCode;
+  readonly reason: string;
+}
+
+/** What the site document says of the machines it matches; later entries win. */
+export interface SiteEntry {
+  readonly match: { readonly [column: string]: string };
+  readonly set?: JsonObject;
+  readonly skip?: string;
+  readonly accept?: readonly Acceptance[];
+}
+
+export interface Site {
+  readonly machines: readonly SiteEntry[];
+  readonly rules: { readonly node: readonly Rule[]; readonly port: readonly Rule[] };
+  readonly drops: { readonly [column: string]: string };
+}
+
+/** Everything transform needs besides the machine, checked and ready. */
+export interface Mapping {
+  readonly rules: Rules;
+  readonly drivers: Drivers;
+  readonly states: States;
+  readonly target: TargetDoc;
+  readonly columns: { readonly node: readonly Column[]; readonly port: readonly Column[] };
+  readonly site: Site;
+}
+
+/** Findings with what a caller may do about the ones that block. */
+export interface Judged {
+  readonly findings: readonly Finding[];
+  readonly blocked: boolean;
+}

@@ -1,0 +1,76 @@
+import type { TargetIdentity } from "./artefact.ts";
+import type { Row } from "./machine.ts";
+import type { Column, TargetDoc } from "./mapping.ts";
+import type { Step } from "./plan.ts";
+
+/** A release this tool knows, with its tables. */
+export interface Release {
+  readonly doc: TargetDoc;
+  readonly node: readonly Column[];
+  readonly port: readonly Column[];
+}
+
+/** What to look for in Ironic: everything a batch of machines would claim. */
+export interface Wanted {
+  readonly uuids: readonly string[];
+  readonly instance_uuids: readonly string[];
+  readonly names: readonly string[];
+  readonly port_uuids: readonly string[];
+  readonly addresses: readonly string[];
+}
+
+/** Rows of Ironic that stand where a batch wants to stand; secrets sealed. */
+export interface Current {
+  readonly nodes: readonly Row[];
+  /** With `node_uuid` in place of node_id. */
+  readonly ports: readonly Row[];
+}
+
+/** What became of a batch of steps. */
+export interface Performed {
+  /** Steps done now. */
+  readonly done: readonly string[];
+  /** Steps that were done already. */
+  readonly found: readonly string[];
+  /** Steps left undone, and why: only when removing. */
+  readonly left: readonly { readonly id: string; readonly why: string }[];
+}
+
+/** Where steps are performed: the row road is one, REST will be another. */
+export interface Target {
+  readonly identity: TargetIdentity;
+  readonly counts: () => Promise<{ readonly nodes: number; readonly ports: number }>;
+  readonly current: (wanted: Wanted) => Promise<Current>;
+  /**
+   * Performs a batch: all of it or nothing. Rows to create are compared first, and what is there
+   * already is `found`. Rows to delete are deleted only while they still are as loaded; a machine
+   * that is not is `left` whole.
+   *
+   * @param guard runs inside the transaction, before anything is written; what it throws stops it
+   * @throws MigrationError N2I-E300 when a row to create is there and differs
+   */
+  readonly perform: (steps: readonly Step[], guard: () => Promise<void>) => Promise<Performed>;
+  /** @throws MigrationError N2I-E302 when somebody else holds it */
+  readonly lock: () => Promise<Lock>;
+}
+
+/** Held while writing; dies with its connection. */
+export interface Lock {
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+  readonly release: () => Promise<void>;
+}
+
+/** Reads Ironic for verify, by queries of its own. */
+export interface Verifier {
+  readonly rows: (nodeUuids: readonly string[]) => Promise<{
+    readonly nodes: ReadonlyMap<string, Row>;
+    /** Node uuid -> its ports. */
+    readonly ports: ReadonlyMap<string, readonly Row[]>;
+    /** Rows that cannot be read as what they should be: uuid -> reason. */
+    readonly unreadable: ReadonlyMap<string, string>;
+  }>;
+  /** Nodes that carry this tool's mark. */
+  readonly marked: () => Promise<number>;
+  readonly markedUuids: () => AsyncIterable<readonly string[]>;
+}

@@ -1,6 +1,7 @@
 import type { Finding } from "./finding.ts";
 import type { FindingCode } from "./findings.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { Column } from "./tables.ts";
 
 /** One rule: where a field of the record comes from. mappings/schema/rules.schema.json has the form. */
 export interface Rule {
@@ -80,14 +81,6 @@ export interface States {
   readonly outcomes: { readonly [outcome in Outcome]: { readonly instance: boolean } };
 }
 
-/** One column of a target table. */
-export interface Column {
-  readonly name: string;
-  readonly type: string;
-  readonly length?: number;
-  readonly null: boolean;
-}
-
 /** One supported Ironic release. */
 export interface TargetDoc {
   readonly release: string;
@@ -109,6 +102,11 @@ export interface TargetDoc {
   /** What take-over makes of a network-booting machine: `local` cannot boot it. */
   readonly boot: "deploy" | "netboot" | "local";
   readonly states: { readonly [outcome: string]: { readonly [field: string]: Json } };
+  /** Tables whose rows hang on a node: a conductor's go with it, an operator's keep it. */
+  readonly children: {
+    readonly conductor: readonly string[];
+    readonly operator: readonly string[];
+  };
 }
 
 export interface Acceptance {

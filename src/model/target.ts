@@ -1,7 +1,8 @@
 import type { TargetIdentity } from "./artefact.ts";
 import type { Row } from "./machine.ts";
-import type { Column, TargetDoc } from "./mapping.ts";
+import type { TargetDoc } from "./mapping.ts";
 import type { Step } from "./plan.ts";
+import type { Column } from "./tables.ts";
 
 /** A release this tool knows, with its tables. */
 export interface Release {

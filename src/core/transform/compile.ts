@@ -1,6 +1,7 @@
 import type { FindingCode } from "../../model/findings.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import type { Column, Rule, TargetDoc } from "../../model/mapping.ts";
+import type { Rule, TargetDoc } from "../../model/mapping.ts";
+import type { Column } from "../../model/tables.ts";
 import { CONVERTERS } from "./convert.ts";
 
 /** The places rules read from; an absent place reads as nothing. */

@@ -1,4 +1,5 @@
-import type { Column, DriverRow, Mapping, Rule } from "../../model/mapping.ts";
+import type { DriverRow, Mapping, Rule } from "../../model/mapping.ts";
+import type { Column } from "../../model/tables.ts";
 import { type CompiledRule, compileRules, type Origins } from "./compile.ts";
 
 /** The rules of one driver in one release, and the source columns they leave unread. */

@@ -1,0 +1,144 @@
+import type { JournalEntry } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
+import type { Lock, Target } from "../../model/target.ts";
+import { ledgerOf, wasBegun } from "./ledger.ts";
+
+/** What apply and undo need of the world. */
+export interface Acting {
+  readonly target: Target;
+  readonly lock: Lock;
+  readonly journal: {
+    readonly entries: () => readonly JournalEntry[];
+    readonly append: (entry: JournalEntry) => Promise<void>;
+  };
+  /** ISO 8601, UTC. */
+  readonly now: () => string;
+  /** Who acts, for the journal: `root@host pid 12`. */
+  readonly by: string;
+  /** True once the operator asked to stop: the batch under way is finished, no other begun. */
+  readonly stopping: () => boolean;
+  /** Told after each batch: machines behind us. */
+  readonly progress: (machines: number) => void;
+  /** Runs inside the first transaction; what it throws stops everything before the first write. */
+  readonly guard: () => Promise<void>;
+}
+
+export interface Applied {
+  /** Rows created now. */
+  readonly created: number;
+  /** Rows that were there as planned. */
+  readonly found: number;
+  /** Stopped on request before the end. */
+  readonly stopped: boolean;
+}
+
+/** Machines of a plan in one transaction. */
+export const BATCH = 500;
+
+/** Cuts a stream of lines into stretches of at most `size` machines. */
+export async function* stretches(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  size: number,
+): AsyncGenerator<{
+  readonly from: number;
+  readonly to: number;
+  readonly machines: readonly PlannedMachine[];
+}> {
+  let from = 0;
+  let held: PlannedMachine[] = [];
+  for await (const lines of plan) {
+    for (const machine of lines) {
+      held.push(machine);
+      if (held.length === size) {
+        yield { from, to: from + size, machines: held };
+        from += size;
+        held = [];
+      }
+    }
+  }
+  if (held.length > 0) yield { from, to: from + held.length, machines: held };
+}
+
+/** Runs once: the checks that belong inside the first transaction. */
+export function once(work: () => Promise<void>): () => Promise<void> {
+  let done = false;
+  return async () => {
+    if (done) return;
+    await work();
+    done = true;
+  };
+}
+
+/**
+ * Performs a plan, batch by batch: begin in the journal, perform, done in the journal. Safe to run
+ * again at any time: rows that are there as planned are found, not written.
+ *
+ * @param plan machine lines in the order of the plan
+ * @param sha256 the plan's digest, by which the journal knows it
+ * @throws MigrationError N2I-E300 before the first write; N2I-E301 when it stops midway
+ */
+export async function apply(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  sha256: string,
+  acting: Acting,
+): Promise<Applied> {
+  const { target, lock, journal } = acting;
+  const guard = once(acting.guard);
+  let [created, found, machines] = [0, 0, 0];
+  for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
+    if (acting.stopping()) return { created, found, stopped: true };
+    const steps = batch.flatMap(stepsOf);
+    if (steps.length > 0) {
+      try {
+        await lock.check();
+        const again = wasBegun(ledgerOf(journal.entries(), sha256), { from, to });
+        await journal.append({
+          do: "begin",
+          plan: sha256,
+          from,
+          to,
+          at: acting.now(),
+          by: acting.by,
+        });
+        const performed = await target.perform(steps, guard);
+        await journal.append({
+          do: "done",
+          plan: sha256,
+          from,
+          to,
+          at: acting.now(),
+          created: performed.done.length,
+          found: again ? [] : performed.found,
+        });
+        created += performed.done.length;
+        found += performed.found.length;
+      } catch (cause) {
+        throw midway("apply", machines, created > 0, cause);
+      }
+    }
+    machines += batch.length;
+    acting.progress(machines);
+  }
+  return { created, found, stopped: false };
+}
+
+/** Refusals that come before anything of a batch is kept; after others the target must be asked. */
+const NOTHING_KEPT: ReadonlySet<string> = new Set([
+  "N2I-E120",
+  "N2I-E201",
+  "N2I-E206",
+  "N2I-E207",
+  "N2I-E300",
+  "N2I-E302",
+]);
+
+/** A failure after something was, or may have been, kept says so first. */
+export function midway(what: string, machines: number, some: boolean, cause: unknown): unknown {
+  if (!(cause instanceof MigrationError) || (!some && NOTHING_KEPT.has(cause.code))) return cause;
+  return new MigrationError(
+    "N2I-E301",
+    `${what} stopped after ${machines} machines: ${cause.code} ${cause.message}`,
+    { cause },
+  );
+}

@@ -1,0 +1,80 @@
+import { invert, type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
+import { type Acting, BATCH, midway, once, stretches } from "./apply.ts";
+import { type Ledger, ledgerOf, wasBegun } from "./ledger.ts";
+
+export interface Undone {
+  readonly removed: number;
+  /** Rows that were gone already. */
+  readonly gone: number;
+  readonly left: readonly { readonly id: string; readonly why: string }[];
+  readonly stopped: boolean;
+}
+
+/**
+ * The steps that take one machine back: those the journal says were begun and were ours, ports
+ * before their node, before and after exchanged.
+ */
+export function undoSteps(machine: PlannedMachine, ledger: Ledger): readonly Step[] {
+  return stepsOf(machine)
+    .filter(({ id }) => !ledger.foreign.has(id))
+    .toReversed()
+    .map(invert);
+}
+
+/**
+ * Takes back what was applied of a plan, within a scope. A row that is no longer as loaded is left
+ * and listed. Safe to run again: what is gone is gone.
+ *
+ * @param wanted whether a machine is in the scope
+ * @throws MigrationError N2I-E301 when it stops midway
+ */
+export async function undo(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  sha256: string,
+  wanted: (machine: PlannedMachine) => boolean,
+  acting: Acting,
+): Promise<Undone> {
+  const { target, lock, journal } = acting;
+  const guard = once(acting.guard);
+  const left: { readonly id: string; readonly why: string }[] = [];
+  let [removed, gone, machines] = [0, 0, 0];
+  for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
+    if (acting.stopping()) return { removed, gone, left, stopped: true };
+    const ledger = ledgerOf(journal.entries(), sha256);
+    const chosen = wasBegun(ledger, { from, to }) ? batch.filter(wanted) : [];
+    const steps = chosen.flatMap((machine) => undoSteps(machine, ledger));
+    if (steps.length > 0) {
+      try {
+        await lock.check();
+        const nodes = chosen.map(({ uuid }) => uuid ?? "");
+        await journal.append({
+          do: "undo",
+          plan: sha256,
+          from,
+          to,
+          nodes,
+          at: acting.now(),
+          by: acting.by,
+        });
+        const performed = await target.perform(steps, guard);
+        await journal.append({
+          do: "undone",
+          plan: sha256,
+          from,
+          to,
+          at: acting.now(),
+          removed: [...performed.done, ...performed.found],
+          conflicts: performed.left.map(({ id }) => id),
+        });
+        removed += performed.done.length;
+        gone += performed.found.length;
+        left.push(...performed.left);
+      } catch (cause) {
+        throw midway("rollback", machines, removed > 0, cause);
+      }
+    }
+    machines += batch.length;
+    acting.progress(machines);
+  }
+  return { removed, gone, left, stopped: false };
+}

@@ -1,0 +1,86 @@
+import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
+import type { Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import type { Column } from "../../model/tables.ts";
+import type { Release } from "../../model/target.ts";
+
+/** JSON columns hold objects; everything else is as the table says. */
+const OBJECTS = /^(properties|driver_info|extra|instance_info|driver_internal_info|internal_info)$/;
+
+/** MySQL's TEXT holds 65,535 bytes; the JSON in it is ASCII. @source facts/ironic.md 1.2 */
+const TEXT_BYTES = 65_535;
+
+function typeOf(column: Column): { readonly [keyword: string]: Json } {
+  if (OBJECTS.test(column.name)) return { type: "object" };
+  switch (column.type) {
+    case "integer":
+    case "bigint":
+      return { type: "integer" };
+    case "float":
+      return { type: "number" };
+    case "boolean":
+      return { type: "boolean" };
+    case "datetime":
+      return { type: "string", pattern: "^\\d{4}-\\d\\d-\\d\\d \\d\\d:\\d\\d:\\d\\d$" };
+    case "string":
+      return { type: "string", maxLength: column.length ?? 255 };
+    case "text":
+      return { type: "string", maxLength: TEXT_BYTES };
+    case "mediumtext":
+    case "longtext":
+      return { type: "string" };
+  }
+}
+
+function schemaOf(columns: readonly Column[], required: readonly string[]) {
+  const properties = columns.map((column) => {
+    const { type, ...rest } = typeOf(column);
+    return [column.name, { type: column.null ? [type, "null"] : type, ...rest }];
+  });
+  return {
+    type: "object",
+    required,
+    additionalProperties: false,
+    properties: { ...Object.fromEntries(properties), node_uuid: { type: "string" } },
+  };
+}
+
+function faults(
+  validate: ValidateFunction,
+  columns: readonly Column[],
+  row: Row,
+): readonly string[] {
+  const told = validate(row)
+    ? []
+    : (validate.errors ?? []).map(
+        ({ instancePath, message }) =>
+          `${instancePath.slice(1) || "record"} ${message ?? "is wrong"}`,
+      );
+  const long = columns.filter(({ name, type }) => {
+    const value = row[name];
+    return (
+      type === "text" && typeof value === "object" && value !== null && size(value) > TEXT_BYTES
+    );
+  });
+  return [...told, ...long.map(({ name }) => `${name} is longer than ${TEXT_BYTES} bytes`)];
+}
+
+/** Longest text the JSON can become: every character escaped only where it must be. */
+function size(value: Json): number {
+  const json = JSON.stringify(value);
+  return json.length > TEXT_BYTES / 6
+    ? json.replaceAll(/[\u007f-\uffff]/g, "\\u0000").length
+    : json.length;
+}
+
+/** Tells how a record breaks the release's tables; columns and lengths come from their document. */
+export function recordValidator(
+  ajv: Ajv2020,
+  { node, port }: Release,
+): (resource: Resource, row: Row) => readonly string[] {
+  const nodes = ajv.compile(schemaOf(node, ["uuid", "driver", "maintenance", "extra"]));
+  const ports = ajv.compile(schemaOf(port, ["uuid", "address", "node_uuid", "extra"]));
+  return (resource, row) =>
+    resource === "node" ? faults(nodes, node, row) : faults(ports, port, row);
+}

@@ -1,0 +1,62 @@
+import type { ValidateFunction } from "ajv/dist/2020.js";
+import { MigrationError } from "../../model/error.ts";
+import { FINDINGS, type FindingKind } from "../../model/findings.ts";
+import type { Rule, Site, SiteEntry } from "../../model/mapping.ts";
+import { isSecretName } from "../../model/secret.ts";
+import { checkDocument } from "./schemas.ts";
+
+export const NO_SITE: Site = { machines: [], rules: { node: [], port: [] }, drops: {} };
+
+/** The document as written: parts may be missing. mappings/schema/site.schema.json has the form. */
+interface Written {
+  readonly drop?: Site["drops"];
+  readonly rules?: { readonly node?: readonly Rule[]; readonly port?: readonly Rule[] };
+  readonly machines?: readonly SiteEntry[];
+}
+
+/** Rules a form cannot express; every fault is collected. */
+function faultsOf(entry: SiteEntry, at: number): readonly string[] {
+  const path = `/machines/${at}`;
+  const { match, set = {}, accept = [] } = entry;
+  const info = Object.keys(set.driver_info ?? {}).filter(isSecretName);
+  return [
+    ...(set.name !== undefined && (match.uuid === undefined || String(match.uuid).includes("*"))
+      ? [`${path}/set/name is for one machine: match its whole uuid`]
+      : []),
+    ...info.map(
+      (key) => `${path}/set/driver_info/${key} is a secret, which no site document may hold`,
+    ),
+    ...accept.flatMap(({ finding }, index) => {
+      const kind: FindingKind | undefined = Object.hasOwn(FINDINGS, finding)
+        ? FINDINGS[finding]
+        : undefined;
+      if (kind === undefined) return [`${path}/accept/${index}/finding ${finding} does not exist`];
+      return kind.severity === "blocks" && kind.acceptable !== true
+        ? [`${path}/accept/${index}/finding ${finding} cannot be accepted: ${kind.title}`]
+        : [];
+    }),
+  ];
+}
+
+/**
+ * The operator's decisions, checked.
+ *
+ * @throws MigrationError N2I-E103 with every fault and its path
+ */
+export function parseSite(validate: ValidateFunction, document: unknown, name: string): Site {
+  checkDocument(validate, document, name);
+  // The schema has just been checked.
+  const { drop = {}, rules = {}, machines = [] } = document as Written;
+  const faults = machines.flatMap(faultsOf);
+  if (faults.length > 0) throw new MigrationError("N2I-E103", `${name}: ${faults.join("; ")}`);
+  return {
+    machines: machines.map((entry) => ({
+      ...entry,
+      match: Object.fromEntries(
+        Object.entries(entry.match).map(([column, value]) => [column, String(value)]),
+      ),
+    })),
+    rules: { node: rules.node ?? [], port: rules.port ?? [] },
+    drops: drop,
+  };
+}

@@ -1,0 +1,65 @@
+import type { PlanCounts, PlanHeader, ServerIdentity } from "../../model/artefact.ts";
+import type { Finding } from "../../model/finding.ts";
+import { FINDINGS, type FindingCode } from "../../model/findings.ts";
+import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+
+/** One sign a verdict, as plans elsewhere use them; the legend names only those in use. */
+export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] } = {
+  create: ["+", "to be loaded"],
+  unchanged: ["=", "loaded already"],
+  drift: ["~", "loaded, then changed in Ironic; left alone"],
+  conflict: ["!", "in conflict with another row in Ironic"],
+  blocked: ["!", "blocked"],
+  skipped: ["-", "left out"],
+};
+
+function server({ engine, address, database }: ServerIdentity): string {
+  return engine === "sqlite" ? address : `${database} @ ${address}`;
+}
+
+export function renderHeader(header: PlanHeader): string {
+  const { source, target, pairing } = header;
+  return [
+    `Source  ${server(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.schema_version}`})`,
+    `Target  ${server(target)} (${target.engine}, ironic ${target.release}, alembic ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
+    `Pairing ${pairing.why}`,
+    "",
+  ].join("\n");
+}
+
+/** A machine on one line. */
+export function renderLine(machine: PlannedMachine): string {
+  const { verdict, uuid, bm_node_id, state, records, reason } = machine;
+  const ports = records.filter(({ resource }) => resource === "port").length;
+  const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
+  const what = reason ?? `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}`;
+  return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${what}`;
+}
+
+export function renderFinding({ code, severity, place, message, accepted }: Finding): string {
+  return `  ${code} ${severity.padEnd(7)} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`;
+}
+
+/** Findings by code, worst first, with what each means. */
+export function renderFindingCounts(findings: PlanCounts["findings"]): readonly string[] {
+  const rank = { blocks: 0, warning: 1, note: 2 };
+  return Object.entries(findings)
+    .map(([code, count]) => ({ code, count, kind: FINDINGS[code as FindingCode] }))
+    .toSorted(
+      (left, right) =>
+        rank[left.kind.severity] - rank[right.kind.severity] || (left.code < right.code ? -1 : 1),
+    )
+    .map(
+      ({ code, count, kind }) =>
+        `  ${code} ${kind.severity.padEnd(7)} ${String(count).padStart(6)}  ${kind.title}`,
+    );
+}
+
+/** The line scripts look for; frozen. */
+export function renderCounts({ nodes, ports, verdicts, machines }: PlanCounts): string {
+  const { unchanged, drift, conflict, blocked, skipped } = verdicts;
+  return (
+    `Plan: ${nodes} nodes, ${ports} ports to add; ${unchanged} unchanged; ${drift} drifted; ` +
+    `${conflict} in conflict; ${blocked} blocked; ${skipped} left out; ${machines} machines in all.`
+  );
+}

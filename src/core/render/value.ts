@@ -1,0 +1,40 @@
+import { isObject, type Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import { isSealed, type Sealed } from "../../model/secret.ts";
+
+/** Four hex digits that tell two secrets of one run apart. */
+export type Fingerprint = (secret: Sealed) => string;
+
+/** A secret as people may see it. */
+export function mask(secret: Sealed, fingerprint: Fingerprint): string {
+  return `(secret, ${secret.length} chars, hmac ${fingerprint(secret)})`;
+}
+
+/** A value on one line; control characters escaped, as JSON escapes them. */
+export function showValue(value: Json, fingerprint: Fingerprint): string {
+  if (isSealed(value)) return mask(value, fingerprint);
+  return JSON.stringify(value).replaceAll(
+    /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** Every secret in a value replaced by its mask, for formats that machines read. */
+export function masked(value: Json, fingerprint: Fingerprint): Json {
+  if (isSealed(value)) return mask(value, fingerprint);
+  if (Array.isArray(value)) return value.map((item: Json) => masked(item, fingerprint));
+  return isObject(value)
+    ? Object.fromEntries(
+        Object.entries(value).map(([key, inner]) => [key, masked(inner, fingerprint)]),
+      )
+    : value;
+}
+
+/** The leaves of a row: `driver_info.ipmi_address` and its value, columns in their order. */
+export function leaves(row: Row): readonly (readonly [string, Json])[] {
+  const walk = (path: string, value: Json): readonly (readonly [string, Json])[] =>
+    isObject(value) && !isSealed(value)
+      ? Object.entries(value).flatMap(([key, inner]) => walk(`${path}.${key}`, inner))
+      : [[path, value] as const];
+  return Object.entries(row).flatMap(([column, value]) => walk(column, value));
+}

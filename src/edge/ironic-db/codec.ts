@@ -1,0 +1,93 @@
+import { isObject, type Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import { isSealed, isSecretName, type Seal } from "../../model/secret.ts";
+import type { Column } from "../../model/tables.ts";
+import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
+
+/** Columns that hold JSON text. @source facts/ironic.md 1.2, 1.3 */
+const JSON_COLUMNS: ReadonlySet<string> = new Set([
+  "properties",
+  "driver_info",
+  "extra",
+  "instance_info",
+  "driver_internal_info",
+  "clean_step",
+  "raid_config",
+  "target_raid_config",
+  "deploy_step",
+  "network_data",
+  "local_link_connection",
+  "internal_info",
+]);
+
+export function isJsonColumn(name: string): boolean {
+  return JSON_COLUMNS.has(name);
+}
+
+/** JSON in ASCII, as Python's json.dumps writes it: utf8mb3 tables then hold any character. */
+function asciiJson(value: Json): string {
+  const json = JSON.stringify(value);
+  return json.replaceAll(
+    /[\u007f-\uffff]/g,
+    (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+function unsealed(value: Json, seal: Seal): Json {
+  if (isSealed(value)) return seal.open(value);
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, unsealed(inner, seal)]),
+  );
+}
+
+/** A value as the column holds it. Secrets are opened here, on the way to the database only. */
+export function encode(column: string, value: Json, seal: Seal): string | number | boolean | null {
+  if (isJsonColumn(column)) return value === null ? null : asciiJson(unsealed(value, seal));
+  return isObject(value) || Array.isArray(value)
+    ? asciiJson(value)
+    : (value as string | number | boolean | null);
+}
+
+/** Seals every secret inside a JSON value; numbers and booleans are no secrets. */
+function sealed(value: Json, seal: Seal, place: string): Json {
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      typeof inner === "string" && isSecretName(key)
+        ? seal.seal(inner, place)
+        : sealed(inner, seal, place),
+    ]),
+  );
+}
+
+/** JSON text that is no JSON; verify calls such a row suspended. */
+export const UNREADABLE = "(not JSON)";
+
+function json(raw: unknown, seal: Seal, place: string): Json {
+  const got = text(raw);
+  if (got === null) return null;
+  try {
+    // JSON.parse gives JSON.
+    return sealed(JSON.parse(got) as Json, seal, place);
+  } catch {
+    return UNREADABLE;
+  }
+}
+
+/**
+ * A row of nodes or ports as artefacts may hold it: secrets sealed for the node they belong to,
+ * so that the same secret reads the same as in the snapshot.
+ */
+export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, place: string): Row {
+  const row: Record<string, Json> = {};
+  for (const { name, type } of columns) {
+    const value = raw[name];
+    if (isJsonColumn(name)) row[name] = json(value, seal, place);
+    else if (type === "boolean") row[name] = boolean(value);
+    else if (type === "datetime") row[name] = time(value)?.slice(0, 19) ?? null;
+    else row[name] = type === "integer" ? integer(value) : plain(value);
+  }
+  return row;
+}

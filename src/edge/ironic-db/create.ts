@@ -1,0 +1,90 @@
+import type { Knex } from "knex";
+import { compareRow, type SameSecret } from "../../model/compare.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Step } from "../../model/plan.ts";
+import type { Column } from "../../model/tables.ts";
+import type { Performed, Release } from "../../model/target.ts";
+import { integer, marks, select, text } from "../database/rows.ts";
+import { type Ironic, lockRows, toNode, toPort } from "./current.ts";
+import { insertRows } from "./insert.ts";
+
+/** A port's columns as the table has them: node_id instead of our node_uuid. */
+function withNodeId(row: Row, ids: ReadonlyMap<string, number>): Row {
+  const { node_uuid, ...rest } = row;
+  const id = ids.get(String(node_uuid));
+  if (id === undefined)
+    throw new MigrationError(
+      "N2I-E300",
+      `port ${String(row.uuid)}: its node ${String(node_uuid)} is not in Ironic`,
+    );
+  return { ...rest, node_id: id };
+}
+
+async function nodeIds(
+  { database }: Ironic,
+  trx: Knex,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, number>> {
+  if (uuids.length === 0) return new Map();
+  const rows = await database.run("reading the ids of nodes", () =>
+    select(database, trx, `SELECT id, uuid FROM nodes WHERE uuid IN (${marks(uuids)})`, uuids),
+  );
+  return new Map(rows.map(({ id, uuid }) => [text(uuid) ?? "", integer(id) ?? 0]));
+}
+
+function withoutId(columns: Release["node"]): readonly Column[] {
+  return columns.filter(({ name }) => name !== "id");
+}
+
+/**
+ * Creates the rows that are not there. A row that is there as planned counts as found; one that
+ * differs means the plan is stale, and the transaction ends with nothing kept.
+ *
+ * @throws MigrationError N2I-E300 naming the rows and fields
+ */
+export async function createRows(
+  ironic: Ironic,
+  trx: Knex,
+  steps: readonly Step[],
+  same: SameSecret,
+): Promise<Performed> {
+  const planned = new Map(steps.map((step) => [step.id, step]));
+  const uuidsOf = (resource: Step["resource"]): readonly string[] =>
+    steps.filter((step) => step.resource === resource).map(({ after }) => String(after?.uuid));
+  const there = await lockRows(ironic, trx, uuidsOf("node"), uuidsOf("port"));
+  const rows = [
+    ...there.nodes.map((raw) => ["node", toNode(ironic, raw)] as const),
+    ...there.ports.map((raw) => ["port", toPort(ironic, raw)] as const),
+  ];
+  const found: string[] = [];
+  const stale: string[] = [];
+  for (const [resource, row] of rows) {
+    const id = `${resource}:${String(row.uuid)}`;
+    const { differs } = compareRow(planned.get(id)?.after ?? {}, row, same);
+    if (differs.length === 0) found.push(id);
+    else stale.push(`${id} (${differs.map(({ field }) => field).join(", ")})`);
+  }
+  if (stale.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `${stale.length} rows are there and differ from the plan: ${stale.slice(0, 5).join("; ")}`,
+    );
+  const skip = new Set(found);
+  const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));
+  const rowsOf = (resource: Step["resource"]): readonly { readonly [column: string]: Json }[] =>
+    missing.filter((step) => step.resource === resource).map(({ after }) => after ?? {});
+  const { node, port } = ironic.release;
+  await insertRows(ironic, trx, "nodes", rowsOf("node"), withoutId(node));
+  const ports = rowsOf("port");
+  const ids = await nodeIds(ironic, trx, [...new Set(ports.map((row) => String(row.node_uuid)))]);
+  await insertRows(
+    ironic,
+    trx,
+    "ports",
+    ports.map((row) => withNodeId(row, ids)),
+    withoutId(port),
+  );
+  return { done: missing.map(({ id }) => id), found, left: [] };
+}

@@ -1,0 +1,102 @@
+import type { Knex } from "knex";
+import type { Row } from "../../model/machine.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { Current, Release, Wanted } from "../../model/target.ts";
+import type { Database } from "../database/open.ts";
+import { marks, type RawRow, select, text } from "../database/rows.ts";
+import { decode } from "./codec.ts";
+
+/** Everything a room of this edge needs. */
+export interface Ironic {
+  readonly database: Database;
+  readonly release: Release;
+  readonly seal: Seal;
+}
+
+export function columnsOf(release: Release, table: "node" | "port", prefix: string): string {
+  return release[table].map(({ name }) => `${prefix}.${name}`).join(",");
+}
+
+async function nodesBy(
+  { database, release }: Ironic,
+  on: Knex,
+  column: string,
+  values: readonly string[],
+  lock: string,
+): Promise<readonly RawRow[]> {
+  if (values.length === 0) return [];
+  return database.run("reading nodes", () =>
+    select(
+      database,
+      on,
+      `SELECT ${columnsOf(release, "node", "n")} FROM nodes n WHERE n.${column} IN (${marks(values)}) ${lock}`,
+      values,
+    ),
+  );
+}
+
+async function portsBy(
+  { database, release }: Ironic,
+  on: Knex,
+  column: string,
+  values: readonly string[],
+  lock: string,
+): Promise<readonly RawRow[]> {
+  if (values.length === 0) return [];
+  return database.run("reading ports", () =>
+    select(
+      database,
+      on,
+      `SELECT ${columnsOf(release, "port", "p")}, n.uuid AS node_uuid FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE ${column} IN (${marks(values)}) ${lock}`,
+      values,
+    ),
+  );
+}
+
+export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
+  return decode(raw, release.node, seal, text(raw.uuid) ?? "");
+}
+
+export function toPort({ release, seal }: Ironic, raw: RawRow): Row {
+  const node_uuid = text(raw.node_uuid);
+  return { ...decode(raw, release.port, seal, node_uuid ?? ""), node_uuid };
+}
+
+function unique(rows: readonly RawRow[]): readonly RawRow[] {
+  return [...new Map(rows.map((row) => [text(row.uuid), row])).values()];
+}
+
+/** Rows by everything that is unique, each once. */
+export async function readCurrent(ironic: Ironic, on: Knex, wanted: Wanted): Promise<Current> {
+  const nodes = [
+    ...(await nodesBy(ironic, on, "uuid", wanted.uuids, "")),
+    ...(await nodesBy(ironic, on, "instance_uuid", wanted.instance_uuids, "")),
+    ...("name" in columnSet(ironic) ? await nodesBy(ironic, on, "name", wanted.names, "") : []),
+  ];
+  const ports = [
+    ...(await portsBy(ironic, on, "p.uuid", wanted.port_uuids, "")),
+    ...(await portsBy(ironic, on, "p.address", wanted.addresses, "")),
+  ];
+  return {
+    nodes: unique(nodes).map((raw) => toNode(ironic, raw)),
+    ports: unique(ports).map((raw) => toPort(ironic, raw)),
+  };
+}
+
+function columnSet({ release }: Ironic): { readonly [name: string]: true } {
+  return Object.fromEntries(release.node.map(({ name }) => [name, true]));
+}
+
+/** The rows of a batch, locked until the transaction ends (SQLite locks the whole file). */
+export async function lockRows(
+  ironic: Ironic,
+  trx: Knex,
+  nodeUuids: readonly string[],
+  portUuids: readonly string[],
+): Promise<{ readonly nodes: readonly RawRow[]; readonly ports: readonly RawRow[] }> {
+  const lock = ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
+  const lockPorts = ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
+  const nodes = await nodesBy(ironic, trx, "uuid", nodeUuids, lock);
+  const ports = await portsBy(ironic, trx, "p.uuid", portUuids, lockPorts);
+  return { nodes, ports };
+}

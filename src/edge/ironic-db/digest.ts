@@ -1,0 +1,29 @@
+import { createHash } from "node:crypto";
+import { tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { plain, select } from "../database/rows.ts";
+
+/**
+ * sha256 of every row of every table but for ids the database numbered by itself: two databases
+ * that hold the same have the same digest, before a load and after its rollback.
+ *
+ * @param ids include the numbered ids too
+ */
+export async function digestDatabase(database: Database, ids = false): Promise<string> {
+  const hash = createHash("sha256");
+  for (const table of [...(await tableNames(database))].sort()) {
+    const rows = await database.run(`reading ${table}`, () =>
+      select(database, database.knex, `SELECT * FROM ${table}`),
+    );
+    const lines = rows.map((row) =>
+      JSON.stringify(
+        Object.entries(row)
+          .filter(([name]) => ids || (name !== "id" && name !== "node_id"))
+          .map(([name, value]) => [name, plain(value)])
+          .sort(([left], [right]) => (String(left) < String(right) ? -1 : 1)),
+      ),
+    );
+    hash.update(`${table}\n${lines.sort().join("\n")}\n`);
+  }
+  return hash.digest("hex");
+}

@@ -1,0 +1,101 @@
+import { unlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { MigrationError } from "../../model/error.ts";
+import type { Lock } from "../../model/target.ts";
+import { translate } from "../database/errors.ts";
+import type { Database } from "../database/open.ts";
+import { integer, select } from "../database/rows.ts";
+
+const NAME = "nova2ironic";
+/** The advisory lock's number on PostgreSQL; the lock is of this database only. */
+const NUMBER = 6_672_153;
+
+function held(shown: string): MigrationError {
+  return new MigrationError("N2I-E302", `${shown}: another nova2ironic is writing to it`);
+}
+
+/**
+ * One writer at a time on one Ironic database. The lock lives in a connection of its own and dies
+ * with it, so a killed run leaves none behind.
+ *
+ * Galera does not carry GET_LOCK from node to node: two runs through two nodes are kept apart only
+ * by the comparison of every row before it is written. @source facts/ux.md 4.3
+ */
+export async function lockTarget(database: Database): Promise<Lock> {
+  return database.engine === "sqlite" ? lockFile(database) : lockConnection(database);
+}
+
+async function lockConnection(database: Database): Promise<Lock> {
+  const { engine, shown, run } = database;
+  const trx = await run("taking the lock", () => database.knex.transaction());
+  const ask = async (sql: string): Promise<number | null> => {
+    const [row] = await run("asking for the lock", () => select(database, trx, sql));
+    return integer(Object.values(row ?? {})[0]);
+  };
+  const mysqlName = `CONCAT('${NAME}.', MD5(DATABASE()))`;
+  const got =
+    engine === "mysql"
+      ? await ask(`SELECT GET_LOCK(${mysqlName}, 0) AS got`)
+      : await ask(`SELECT pg_try_advisory_lock(${NUMBER})::int AS got`);
+  if (got !== 1) {
+    await trx.rollback();
+    throw held(shown);
+  }
+  return {
+    async check() {
+      try {
+        const mine =
+          engine === "mysql"
+            ? `SELECT IS_USED_LOCK(${mysqlName}) = CONNECTION_ID() AS mine`
+            : "SELECT 1 AS mine";
+        if ((await ask(mine)) === 1) return;
+      } catch (cause) {
+        throw new MigrationError(
+          "N2I-E200",
+          `${shown}: the connection that held the lock is gone`,
+          { cause },
+        );
+      }
+      throw held(shown);
+    },
+    async release() {
+      const free =
+        engine === "mysql"
+          ? `SELECT RELEASE_LOCK(${mysqlName}) AS freed`
+          : `SELECT pg_advisory_unlock(${NUMBER})::int AS freed`;
+      // The lock dies with the connection anyway; a dead server must not hide the real error.
+      await ask(free).catch(() => null);
+      await trx.rollback().catch(() => null);
+    },
+  };
+}
+
+/** SQLite has no advisory locks: an exclusive transaction on a file beside the database is one. */
+function lockFile({ address, shown }: Database): Lock {
+  const path = `${address.filename}.nova2ironic-lock`;
+  const Libsql = createRequire(import.meta.url)("libsql") as new (
+    file: string,
+  ) => { exec: (sql: string) => void; close: () => void };
+  let connection: InstanceType<typeof Libsql>;
+  try {
+    connection = new Libsql(path);
+  } catch (error) {
+    throw translate(error, "making the lock file", shown);
+  }
+  try {
+    connection.exec("PRAGMA busy_timeout=0");
+    connection.exec("BEGIN EXCLUSIVE");
+  } catch (error) {
+    connection.close();
+    const busy =
+      error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
+    throw busy ? held(shown) : translate(error, "taking the lock", shown);
+  }
+  return {
+    check: () => Promise.resolve(),
+    async release() {
+      unlinkSync(path);
+      connection.close();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+import type { TargetIdentity } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Release } from "../../model/target.ts";
+import { columnNames, identify, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { select, text } from "../database/rows.ts";
+
+/** Heads this tool recognises only to refuse them by name. @source facts/ironic.md 1.1 */
+const KNOWN_HEADS: { readonly [head: string]: string } = {
+  "3cb628139ea4": "Icehouse, which has no instance_info and cannot be a target",
+};
+
+async function headOf(database: Database): Promise<string> {
+  const rows = await database.run("reading alembic_version", () =>
+    select(database, database.knex, "SELECT version_num FROM alembic_version"),
+  );
+  return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
+}
+
+/** The narrowest charset of the columns we write; PostgreSQL and SQLite hold everything. */
+async function charsetOf(database: Database): Promise<string> {
+  if (database.engine !== "mysql") return "utf8";
+  const rows = await database.run("reading charsets", () =>
+    select(
+      database,
+      database.knex,
+      "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes','ports') AND character_set_name IS NOT NULL",
+    ),
+  );
+  const names = rows.map(({ name }) => text(name) ?? "");
+  return names.find((name) => name !== "utf8mb4") ?? "utf8mb4";
+}
+
+/**
+ * Which Ironic this is: by alembic head, then by the columns really there.
+ *
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E204 when its head is unknown,
+ *   unsupported, or its columns are not those of the head
+ */
+export async function identifyTarget(
+  database: Database,
+  releases: readonly Release[],
+): Promise<{ readonly identity: TargetIdentity; readonly release: Release }> {
+  const tables = await tableNames(database);
+  if (!tables.has("nodes") || !tables.has("ports") || !tables.has("alembic_version"))
+    throw new MigrationError(
+      "N2I-E202",
+      `--ironic-db ${database.shown} is not an Ironic database: it has no ${["nodes", "ports", "alembic_version"].filter((table) => !tables.has(table)).join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
+    );
+  const head = await headOf(database);
+  const release = releases.find(({ doc }) => doc.alembic_head === head);
+  if (release === undefined)
+    throw new MigrationError(
+      "N2I-E204",
+      `--ironic-db ${database.shown} is at alembic head ${head || "none"} (${KNOWN_HEADS[head] ?? "unknown here"}); supported are ${releases.map(({ doc }) => `${doc.release} ${doc.alembic_head}`).join(", ")}`,
+    );
+  for (const [table, columns] of [
+    ["nodes", release.node],
+    ["ports", release.port],
+  ] as const) {
+    const there = await columnNames(database, table);
+    const lacking = columns.filter(({ name }) => !there.includes(name)).map(({ name }) => name);
+    const more = there.filter((name) => !columns.some((column) => column.name === name));
+    if (lacking.length + more.length > 0)
+      throw new MigrationError(
+        "N2I-E204",
+        `--ironic-db ${database.shown}: ${table} does not look like ${release.doc.release}: lacks ${lacking.join(", ") || "nothing"}, has also ${more.join(", ") || "nothing"}`,
+      );
+  }
+  return {
+    release,
+    identity: {
+      ...(await identify(database)),
+      alembic_head: head,
+      release: release.doc.release,
+      charset: await charsetOf(database),
+    },
+  };
+}

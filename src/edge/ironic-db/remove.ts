@@ -1,0 +1,139 @@
+import type { Knex } from "knex";
+import { compareRow, type SameSecret } from "../../model/compare.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Step } from "../../model/plan.ts";
+import type { Performed } from "../../model/target.ts";
+import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { columnsOf, type Ironic, lockRows, toNode, toPort } from "./current.ts";
+
+/** The steps of one machine: they are undone together or not at all. */
+interface Group {
+  readonly node: string;
+  readonly steps: readonly Step[];
+}
+
+function grouped(steps: readonly Step[]): readonly Group[] {
+  const groups = new Map<string, Step[]>();
+  for (const step of steps) {
+    const node = String(step.resource === "node" ? step.before?.uuid : step.before?.node_uuid);
+    const group = groups.get(node);
+    if (group === undefined) groups.set(node, [step]);
+    else group.push(step);
+  }
+  return [...groups].map(([node, list]) => ({ node, steps: list }));
+}
+
+/** Ports of these nodes that the steps do not name: somebody added them after the load. */
+async function strangers(
+  ironic: Ironic,
+  trx: Knex,
+  nodeIds: readonly number[],
+  ours: ReadonlySet<string>,
+): Promise<ReadonlyMap<number, string>> {
+  const { database, release } = ironic;
+  const found = new Map<number, string>();
+  if (nodeIds.length === 0) return found;
+  const ports = await database.run("reading ports", () =>
+    select(
+      database,
+      trx,
+      `SELECT ${columnsOf(release, "port", "p")} FROM ports p WHERE p.node_id IN (${marks(nodeIds)})`,
+      nodeIds,
+    ),
+  );
+  for (const { node_id, uuid } of ports)
+    if (!ours.has(`port:${text(uuid)}`))
+      found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
+  for (const table of release.doc.children.operator) {
+    const rows = await database.run(`reading ${table}`, () =>
+      select(
+        database,
+        trx,
+        `SELECT node_id FROM ${table} WHERE node_id IN (${marks(nodeIds)})`,
+        nodeIds,
+      ),
+    );
+    for (const { node_id } of rows)
+      found.set(integer(node_id) ?? 0, `${table} has rows of it that this tool did not write`);
+  }
+  return found;
+}
+
+async function deleteBy(
+  { database }: Ironic,
+  trx: Knex,
+  table: string,
+  column: string,
+  values: readonly (string | number)[],
+): Promise<void> {
+  if (values.length > 0)
+    await database.run(`deleting from ${table}`, () =>
+      trx.raw(`DELETE FROM ${table} WHERE ${column} IN (${marks(values)})`, [...values]),
+    );
+}
+
+/**
+ * Deletes rows this tool created, while they still are as loaded apart from what Ironic itself
+ * changes. A conductor's own rows about a node go with it; a machine somebody worked on is left.
+ *
+ * @source facts/ironic.md 1.6
+ */
+export async function removeRows(
+  ironic: Ironic,
+  trx: Knex,
+  steps: readonly Step[],
+  same: SameSecret,
+): Promise<Performed> {
+  const uuidsOf = (resource: Step["resource"]): readonly string[] =>
+    steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
+  const there = await lockRows(ironic, trx, uuidsOf("node"), uuidsOf("port"));
+  const nodes = new Map(there.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
+  const ports = new Map(there.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
+  const ids = there.nodes.map(({ id }) => integer(id) ?? 0);
+  const added = await strangers(ironic, trx, ids, new Set(steps.map(({ id }) => id)));
+
+  const left: { id: string; why: string }[] = [];
+  const removed: Step[] = [];
+  const gone: string[] = [];
+  for (const { steps: group } of grouped(steps)) {
+    const why = group.map((step) => reason(step, ironic, nodes, ports, added, same));
+    const fault = why.find((text) => text !== null && text !== "gone");
+    if (typeof fault === "string") left.push(...group.map(({ id }) => ({ id, why: fault })));
+    else
+      group.forEach((step, at) => {
+        if (why[at] === "gone") gone.push(step.id);
+        else removed.push(step);
+      });
+  }
+  const of = (resource: Step["resource"]): readonly string[] =>
+    removed.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
+  await deleteBy(ironic, trx, "ports", "uuid", of("port"));
+  const nodeIds = of("node").map((uuid) => integer(nodes.get(`node:${uuid}`)?.id) ?? 0);
+  for (const table of ironic.release.doc.children.conductor)
+    await deleteBy(ironic, trx, table, "node_id", nodeIds);
+  await deleteBy(ironic, trx, "nodes", "id", nodeIds);
+  return { done: removed.map(({ id }) => id), found: gone, left };
+}
+
+/** Why a row must stay; `gone` when it is not there; null when it may go. */
+function reason(
+  step: Step,
+  ironic: Ironic,
+  nodes: ReadonlyMap<string, RawRow>,
+  ports: ReadonlyMap<string, RawRow>,
+  added: ReadonlyMap<number, string>,
+  same: SameSecret,
+): string | null {
+  const raw = (step.resource === "node" ? nodes : ports).get(step.id);
+  if (raw === undefined) return "gone";
+  if (step.resource === "node") {
+    if (text(raw.reservation) !== null) return `reserved by conductor ${text(raw.reservation)}`;
+    const stranger = added.get(integer(raw.id) ?? 0);
+    if (stranger !== undefined) return stranger;
+  }
+  const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
+  const { differs } = compareRow(step.before ?? {}, row, same);
+  return differs.length === 0
+    ? null
+    : `changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
+}

@@ -1,0 +1,72 @@
+import type { TargetIdentity } from "../../model/artefact.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { Release, Target, Verifier } from "../../model/target.ts";
+import type { Database } from "../database/open.ts";
+import { integer, select, text } from "../database/rows.ts";
+import { createRows } from "./create.ts";
+import { type Ironic, readCurrent } from "./current.ts";
+import { lockTarget } from "./lock.ts";
+import { removeRows } from "./remove.ts";
+import { createVerifier } from "./verifier.ts";
+
+/** Called around the commit of every batch; a test kills the process or cuts the line there. */
+export type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
+
+/** One secret may be sealed for two places: the snapshot's and the node's. */
+export function sameSecret(seal: Seal): SameSecret {
+  return (left, right) => left.secret === right.secret || seal.open(left) === seal.open(right);
+}
+
+/** The row road: a batch of machines in one transaction of Ironic's own database. */
+export function createTarget(
+  database: Database,
+  release: Release,
+  identity: TargetIdentity,
+  seal: Seal,
+  failpoint: Failpoint = () => Promise.resolve(),
+): Target & { readonly verifier: Verifier } {
+  const ironic: Ironic = { database, release, seal };
+  const same = sameSecret(seal);
+  const { knex, run } = database;
+  const count = async (table: string): Promise<number> => {
+    const rows = await run(`counting ${table}`, () =>
+      select(database, knex, `SELECT count(*) AS n FROM ${table}`),
+    );
+    return integer(rows[0]?.n) ?? 0;
+  };
+  return {
+    identity,
+    verifier: createVerifier(ironic),
+    counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
+    current: (wanted) => readCurrent(ironic, knex, wanted),
+    lock: () => lockTarget(database),
+    async perform(steps, guard) {
+      const trx = await run("opening a transaction", () => knex.transaction());
+      try {
+        const [head] = await run("reading alembic_version", () =>
+          select(database, trx, "SELECT version_num FROM alembic_version"),
+        );
+        if (text(head?.version_num) !== identity.alembic_head)
+          throw new MigrationError(
+            "N2I-E300",
+            `the alembic head is ${text(head?.version_num)}, the plan was made for ${identity.alembic_head}`,
+          );
+        await guard();
+        const creating = steps.filter(({ before }) => before === null);
+        const removing = steps.filter(({ after }) => after === null);
+        const made = await createRows(ironic, trx, creating, same);
+        const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
+        await failpoint("commit.before");
+        await run("committing", () => trx.commit());
+        await failpoint("commit.after");
+        return gone ?? made;
+      } catch (error) {
+        // The first error is the one to tell; a cut line fails the rollback too.
+        await trx.rollback().catch(() => null);
+        throw error;
+      }
+    },
+  };
+}

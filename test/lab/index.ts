@@ -74,6 +74,15 @@ export async function withDatabase(
   return { engine, name, url: server.url(name), db, server };
 }
 
+/** Starts both servers; installs them first when they are missing and that is possible. */
+export async function startLab(): Promise<Lab> {
+  const [mariadb, postgres] = await Promise.all([
+    binaries("mysql") === null ? null : startMariadb(),
+    binaries("postgresql") === null ? null : startPostgres(),
+  ]);
+  return { mariadb, postgres };
+}
+
 function sqliteFile(t: Test): TestDatabase {
   const folder = mkdtempSync(join(tmpdir(), "n2i-sqlite-"));
   const path = join(folder, "test.sqlite");
@@ -89,13 +98,7 @@ function sqliteFile(t: Test): TestDatabase {
 async function open(): Promise<Lab> {
   if (process.env.N2I_FAST === "1") return { mariadb: null, postgres: null };
   const path = process.env.N2I_LAB;
-  if (path === undefined) {
-    const [mariadb, postgres] = await Promise.all([
-      binaries("mysql") === null ? null : startMariadb(),
-      binaries("postgresql") === null ? null : startPostgres(),
-    ]);
-    return { mariadb, postgres };
-  }
+  if (path === undefined) return startLab();
   // The runner wrote it.
   const file = JSON.parse(readFileSync(path, "utf8")) as LabFile;
   const attach = (at: Coordinates | null) => at && serverAt(at, async () => {});

@@ -57,6 +57,8 @@ function options(data: string, socket: string, port: number): readonly string[] 
     port: String(port),
     unix_socket_directories: socket,
     max_connections: "200",
+    // A client that gives up while it logs in holds up every DROP DATABASE for this long.
+    authentication_timeout: "5s",
     fsync: "on",
     synchronous_commit: "on",
   };

@@ -1,0 +1,172 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import { createTables, type Engine } from "../src/demo/create-tables.ts";
+import { loadTables, type TablesName } from "../src/demo/load-tables.ts";
+import { packageRoot } from "../src/demo/package-root.ts";
+import type { Column, Table } from "../src/model/tables.ts";
+import { type TestDatabase, withDatabase } from "./lab/index.ts";
+
+const MAPPINGS = join(packageRoot(), "mappings");
+const VERSIONS: readonly (readonly [TablesName, number?])[] = [
+  ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((version) => ["nova_bm", version] as const),
+  ...[216, 234, 254].map((version) => ["nova", version] as const),
+  ["ironic-juno"],
+  ["ironic-kilo"],
+  ["ironic-2023.1"],
+];
+
+test("every document of tables is as its schema says", () => {
+  const ajv = new Ajv2020({ strict: true, allowUnionTypes: true, strictRequired: false });
+  const validate = ajv.compile(read(join(MAPPINGS, "schema", "tables.schema.json")));
+  for (const file of readdirSync(join(MAPPINGS, "tables"))) {
+    assert.ok(validate(read(join(MAPPINGS, "tables", file))), ajv.errorsText(validate.errors));
+  }
+});
+
+test("a version that a document does not tell of is refused", () => {
+  assert.throws(() => loadTables("nova_bm", 11), RangeError);
+  assert.throws(() => loadTables("ironic-juno", 1), RangeError);
+});
+
+test("nova_bm 1 has four tables of its own, 10 has two", () => {
+  const own = (version: number) =>
+    Object.keys(loadTables("nova_bm", version).tables).filter((name) => name.startsWith("bm_"));
+  assert.deepEqual(own(1), ["bm_nodes", "bm_interfaces", "bm_pxe_ips", "bm_deployments"]);
+  assert.deepEqual(own(10), ["bm_nodes", "bm_interfaces"]);
+});
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
+  test(`${engine} holds the columns of every version as the documents say`, async (t) => {
+    for (const [name, version] of VERSIONS) {
+      await t.test([name, version].join(" ").trim(), async (inner) => {
+        const database = await withDatabase(engine, inner);
+        if (database === null) return;
+        const document = loadTables(name, version);
+        await createTables(database.db, document, { engine });
+        for (const [table, { columns }] of Object.entries(document.tables)) {
+          assert.deepEqual(await catalogue(database, table), columns.map(described(engine)), table);
+        }
+        assert.deepEqual(await database.db(document.version.table).first(), document.version.row);
+      });
+    }
+  });
+
+  test(`${engine} refuses a port of an unknown node and a second node of one uuid`, async (t) => {
+    const database = await withDatabase(engine, t);
+    if (database === null) return;
+    const { db } = database;
+    await createTables(db, loadTables("ironic-2023.1"), { engine });
+    if (engine === "sqlite") await db.raw("PRAGMA foreign_keys = ON");
+    await assert.rejects(db("ports").insert({ node_id: 99 }), /foreign key/i);
+    await db("nodes").insert({ uuid: "a" });
+    await assert.rejects(db("nodes").insert({ uuid: "a" }), /unique|duplicate/i);
+    const node = await db("nodes").first();
+    assert.equal(node.conductor_group, "");
+    assert.equal(Number(node.protected), 0);
+    assert.equal(node.maintenance, null);
+  });
+}
+
+// What the migrations themselves left on MariaDB, kept outside of this repository.
+const dumps = process.env.N2I_SCHEMA_DUMPS;
+if (dumps !== undefined && existsSync(dumps)) {
+  for (const [name, version] of VERSIONS) {
+    test(`${name} ${version ?? ""} is what the migrations made on MariaDB`, async (t) => {
+      const database = await withDatabase("mysql", t, "utf8mb3");
+      if (database === null) return;
+      const document = loadTables(name, version);
+      await createTables(database.db, document, { engine: "mysql" });
+      const real = declarations(readFileSync(join(dumps, dump(name, version)), "utf8"));
+      for (const table of Object.keys(document.tables)) {
+        if (table === "migrate_version" || !(table in real)) continue;
+        const [rows] = await database.db.raw("SHOW CREATE TABLE ??", [table]);
+        const made = declarations(rows[0]["Create Table"]);
+        assert.deepEqual(made[table], real[table], table);
+      }
+    });
+  }
+}
+
+interface Described {
+  readonly name: string;
+  readonly type: string;
+  readonly null: boolean;
+}
+
+/** A column as the engine's catalogue tells it. */
+function described(engine: Engine): (column: Column) => Described {
+  const types: { readonly [type in Column["type"]]: readonly [string, string, string] } = {
+    integer: ["int(11)", "integer", "integer"],
+    bigint: ["bigint(20)", "bigint", "bigint"],
+    string: ["varchar", "character varying", "varchar"],
+    text: ["text", "text", "text"],
+    mediumtext: ["mediumtext", "text", "text"],
+    longtext: ["longtext", "text", "text"],
+    boolean: ["tinyint(1)", "boolean", "boolean"],
+    datetime: ["datetime", "timestamp without time zone", "datetime"],
+    float: ["float", "double precision", "float"],
+  };
+  const [mysql, postgresql, sqlite] = [0, 1, 2] as const;
+  const at = { mysql, postgresql, sqlite }[engine];
+  return ({ name, type, length, null: nullable }) => ({
+    name,
+    type: type === "string" ? `${types[type][at]}(${length})` : types[type][at],
+    null: nullable,
+  });
+}
+
+async function catalogue({ db, engine }: TestDatabase, table: string): Promise<Described[]> {
+  if (engine === "sqlite") {
+    const rows: { name: string; type: string; notnull: number }[] = await db.raw(
+      'SELECT name, type, "notnull" FROM pragma_table_info(?) ORDER BY cid',
+      [table],
+    );
+    return rows.map(({ name, type, notnull }) => ({
+      name,
+      type: type.toLowerCase(),
+      null: notnull === 0,
+    }));
+  }
+  const mysql = engine === "mysql";
+  const rows: { name: string; type: string; length: number | null; nullable: string }[] = await db(
+    "information_schema.columns",
+  )
+    .select({ name: "column_name", nullable: "is_nullable" })
+    .select({ type: mysql ? "column_type" : "data_type", length: "character_maximum_length" })
+    .where({ table_name: table, table_schema: mysql ? db.raw("DATABASE()") : "public" })
+    .orderBy("ordinal_position");
+  return rows.map(({ name, type, length, nullable }) => ({
+    name,
+    type: type === "character varying" ? `${type}(${length})` : type,
+    null: nullable === "YES",
+  }));
+}
+
+/** Columns, and what must be unique, of each CREATE TABLE statement of MariaDB's in a text. */
+function declarations(sql: string): { readonly [table: string]: readonly string[] } {
+  const tables = sql.matchAll(/CREATE TABLE `(\w+)` \(\n(.*?)\n\)/gs);
+  return Object.fromEntries(
+    [...tables].map(([, table = "", body = ""]) => [
+      table,
+      body
+        .split(",\n")
+        .map((line) => line.trim().replace("enum('owner','admin')", "varchar(5)"))
+        .filter((line) => /^(`|PRIMARY|UNIQUE)/.test(line))
+        .map((line) => (line.startsWith("UNIQUE") ? line.replace(/`\w+` /, "") : line)),
+    ]),
+  );
+}
+
+function dump(name: TablesName, version = 0): string {
+  if (name === "nova_bm") return `nova_bm/mysql_v${version}.sql`;
+  if (name !== "nova") return `ironic/${name.replace("ironic-", "")}.sql`;
+  const series = { 216: "havana-v216", 234: "icehouse-v234" }[version] ?? "juno-2014.2";
+  return `nova/nova-${series}.mysql.sql`;
+}
+
+function read(path: string): Table {
+  return JSON.parse(readFileSync(path, "utf8"));
+}

@@ -1,0 +1,145 @@
+import { createHash } from "node:crypto";
+import { constants, type FileHandle, open } from "node:fs/promises";
+import type { ArtefactKind } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { JsonObject } from "../../model/json.ts";
+import type { RefusalCode } from "../../model/refusals.ts";
+import { LONGEST_FOOTER, LONGEST_LINE, parseFooter } from "./artefact-form.ts";
+import { notRead, systemCode } from "./failure.ts";
+
+export type FileKind = Exclude<ArtefactKind, "journal">;
+
+/** What tells that a path still leads to the very file, unchanged, that was looked at. */
+export interface Identity {
+  readonly dev: bigint;
+  readonly ino: bigint;
+  readonly size: bigint;
+  readonly mtimeNs: bigint;
+}
+
+/** What the end of an artefact says. */
+export interface Ending {
+  readonly counts: JsonObject;
+  readonly sha256: string;
+  /** Bytes before the footer's line. */
+  readonly body: number;
+  readonly identity: Identity;
+}
+
+const BLOCK = 1024 * 1024;
+const FOOTER_WITHIN = Buffer.from('\n{"footer":');
+
+/** @throws MigrationError N2I-E110 */
+export async function openFile(path: string, kind: FileKind | null): Promise<FileHandle> {
+  try {
+    // O_NONBLOCK: to open a pipe would wait for its writer.
+    return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  } catch (cause) {
+    if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
+    const stage = kind === null ? "extract or plan" : { snapshot: "extract", plan: "plan" }[kind];
+    const fix = `Run the stage that makes it: nova2ironic ${stage}`;
+    throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
+  }
+}
+
+export async function identify(file: FileHandle): Promise<Identity> {
+  const { dev, ino, size, mtimeNs } = await file.stat({ bigint: true });
+  return { dev, ino, size, mtimeNs };
+}
+
+/**
+ * What header and footer say, the bytes between them unseen.
+ *
+ * @param kind null for any
+ * @throws MigrationError N2I-E111, N2I-E112, N2I-E113
+ */
+export async function readEnding(
+  file: FileHandle,
+  path: string,
+  kind: FileKind | null,
+): Promise<Ending> {
+  if (!(await file.stat()).isFile()) throw refusal("N2I-E113", path, "is not a regular file");
+  const identity = await identify(file);
+  const size = Number(identity.size);
+  checkFormat((await bytesAt(file, 0, Math.min(size, 256))).toString("latin1"), path, kind);
+  const from = Math.max(0, size - LONGEST_FOOTER);
+  const tail = await bytesAt(file, from, size - from);
+  if (tail.at(-1) !== 0x0a) throw refusal("N2I-E111", path, "ends within a line");
+  const start = tail.lastIndexOf(0x0a, tail.length - 2) + 1;
+  const footer = parseFooter(tail.toString("utf8", start, tail.length - 1));
+  if (footer.kind === "absent") throw refusal("N2I-E111", path, "has no footer");
+  if (footer.kind === "edited") throw refusal("N2I-E112", path, "has a footer that was changed");
+  return { counts: footer.counts, sha256: footer.sha256, body: from + start, identity };
+}
+
+/**
+ * Reads the whole file once and compares it with its footer.
+ *
+ * @throws MigrationError N2I-E112 when it differs, or has a footer or a line over 16 MiB within
+ */
+export async function checkBody(file: FileHandle, path: string, ending: Ending): Promise<void> {
+  const hash = createHash("sha256");
+  const block = Buffer.allocUnsafe(Math.min(BLOCK, ending.body));
+  let sinceNewline = 0;
+  let longest = 0;
+  let seam = Buffer.alloc(0);
+  let footers = 0;
+  for (let at = 0; at < ending.body; ) {
+    const wanted = Math.min(block.length, ending.body - at);
+    const { bytesRead } = await file.read(block, 0, wanted, at);
+    if (bytesRead === 0) throw refusal("N2I-E111", path, "became shorter while it was read");
+    const read = block.subarray(0, bytesRead);
+    hash.update(read);
+    at += bytesRead;
+    seam = Buffer.concat([seam, read.subarray(0, FOOTER_WITHIN.length)]);
+    if (seam.includes(FOOTER_WITHIN) || read.includes(FOOTER_WITHIN)) footers += 1;
+    seam = Buffer.from(read.subarray(-FOOTER_WITHIN.length));
+    let start = 0;
+    for (let end = read.indexOf(0x0a); end >= 0; end = read.indexOf(0x0a, start)) {
+      longest = Math.max(longest, sinceNewline + end - start);
+      sinceNewline = 0;
+      start = end + 1;
+    }
+    sinceNewline += bytesRead - start;
+  }
+  if (hash.digest("hex") !== ending.sha256) {
+    throw refusal("N2I-E112", path, "does not match the digest in its footer");
+  }
+  if (footers > 0) throw refusal("N2I-E112", path, "has a footer before its end");
+  if (longest > LONGEST_LINE) throw refusal("N2I-E112", path, `has a line of ${longest} bytes`);
+}
+
+export function refusal(code: RefusalCode, path: string, fact: string): MigrationError {
+  return new MigrationError(code, `${path} ${fact}`);
+}
+
+function checkFormat(head: string, path: string, kind: FileKind | null): void {
+  const wanted = kind === null ? /^nova2ironic\/(snapshot|plan)@1$/ : formatOf(kind);
+  const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
+  if (format !== undefined) {
+    if (typeof wanted === "string" ? format === wanted : wanted.test(format)) return;
+    const want = kind === null ? "an artefact" : formatOf(kind);
+    throw refusal("N2I-E113", path, `is ${format}, not ${want} as wanted here`);
+  }
+  const begun = (kind === null ? (["snapshot", "plan"] as const) : [kind]).some((each) =>
+    `{"format":"${formatOf(each)}"`.startsWith(head),
+  );
+  if (begun) throw refusal("N2I-E111", path, "ends within its header");
+  throw refusal("N2I-E113", path, "is not an artefact of this tool");
+}
+
+function formatOf(kind: FileKind): string {
+  return `nova2ironic/${kind}@1`;
+}
+
+/** @param length bytes; fewer come when the file became shorter meanwhile */
+async function bytesAt(file: FileHandle, position: number, length: number): Promise<Buffer> {
+  const buffer = Buffer.allocUnsafe(length);
+  let got = 0;
+  while (got < length) {
+    const { bytesRead } = await file.read(buffer, got, length - got, position + got);
+    if (bytesRead === 0) break;
+    got += bytesRead;
+  }
+  return buffer.subarray(0, got);
+}

@@ -1,0 +1,168 @@
+import { randomBytes } from "node:crypto";
+import { link, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { hostname } from "node:os";
+import { MigrationError } from "../../model/error.ts";
+import { isObject } from "../../model/json.ts";
+import { notWritten, quoted, systemCode } from "./failure.ts";
+
+/** Who holds a lock, as the lock file tells it. */
+export interface Holder {
+  readonly pid: number;
+  readonly host: string;
+  readonly command: string;
+  /** ISO 8601, UTC. */
+  readonly since: string;
+  /** Boot and process namespace: only within the same ones does a pid tell anything. */
+  readonly realm: string;
+  /** When the process began, in the kernel's ticks: a pid is given again, this is not. */
+  readonly began: string;
+  /** Names this taking of the lock. */
+  readonly token: string;
+}
+
+/**
+ * Takes the lock at `path` for this process, and gives what releases it.
+ *
+ * A holder that died on this machine is replaced. That is itself done under a lock, named for the
+ * dead holder's token, so that of two who see the same dead holder only one replaces it.
+ *
+ * @throws MigrationError N2I-E302 with the holder, N2I-E120
+ */
+export async function takeLock(path: string, command: string): Promise<() => Promise<void>> {
+  const me = await myself(command);
+  try {
+    for (;;) {
+      if (await created(path, me)) break;
+      const holder = await readHolder(path);
+      if (holder === null) continue; // released between the two
+      if (!(await dead(holder, me))) throw held(path, holder);
+      if (await replaced(path, holder, me)) break;
+    }
+  } catch (cause) {
+    throw notWritten(path, cause);
+  }
+  return () =>
+    rm(path, { force: true }).catch((cause: unknown) => {
+      throw notWritten(path, cause);
+    });
+}
+
+async function replaced(path: string, holder: Holder, me: Holder): Promise<boolean> {
+  const release = await takeLock(`${path}.${holder.token}`, me.command);
+  try {
+    if ((await readHolder(path))?.token !== holder.token) return false;
+    const whole = await written(path, me);
+    await rename(whole, path);
+    return true;
+  } finally {
+    await release();
+  }
+}
+
+/** Makes the file with its content in one step: a reader never finds it half written. */
+async function created(path: string, me: Holder): Promise<boolean> {
+  const whole = await written(path, me);
+  try {
+    await link(whole, path);
+    return true;
+  } catch (cause) {
+    // ENOENT: the holder swept leftovers and took ours for one.
+    if (systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOENT") return false;
+    throw cause;
+  } finally {
+    await rm(whole, { force: true });
+  }
+}
+
+async function written(path: string, me: Holder): Promise<string> {
+  const whole = `${path}.${me.pid}-${me.token}.n2i-tmp`;
+  await writeFile(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
+  return whole;
+}
+
+async function readHolder(path: string): Promise<Holder | null> {
+  const text = await readFile(path, "utf8").catch((cause: unknown) => {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw cause;
+  });
+  if (text === null) return null;
+  const { pid, host, command, since, realm, began, token } = parsed(text);
+  const texts = [host, command, since, realm, began, token];
+  if (typeof pid !== "number" || texts.some((value) => typeof value !== "string")) {
+    throw new MigrationError("N2I-E302", `${path} is no lock of this tool`, {
+      fix: `Find out who made it, then: rm ${quoted(path)}`,
+    });
+  }
+  return {
+    pid,
+    host: String(host),
+    command: String(command),
+    since: String(since),
+    realm: String(realm),
+    began: String(began),
+    token: String(token).replace(/[^0-9a-f]/g, ""),
+  };
+}
+
+function parsed(text: string): { readonly [key: string]: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    return isObject(value) ? value : {};
+  } catch {
+    return {};
+  }
+}
+
+async function myself(command: string): Promise<Holder> {
+  const boot = await readFile("/proc/sys/kernel/random/boot_id", "utf8").catch(() => "");
+  const space = await readlink("/proc/self/ns/pid").catch(() => "");
+  return {
+    pid: process.pid,
+    host: hostname(),
+    command,
+    since: new Date().toISOString(),
+    realm: `${boot.trim()} ${space}`,
+    began: await beginOf(process.pid),
+    token: randomBytes(8).toString("hex"),
+  };
+}
+
+/** True only when it is certain; a holder elsewhere may be alive. */
+async function dead(holder: Holder, me: Holder): Promise<boolean> {
+  if (holder.host !== me.host) return false;
+  const [boot, space] = holder.realm.split(" ");
+  const [myBoot, mySpace] = me.realm.split(" ");
+  if (boot !== myBoot) return true;
+  return space === mySpace && (await beginOf(holder.pid)) !== holder.began;
+}
+
+/**
+ * Field 22 of /proc/PID/stat; `alive` where there is no /proc, and nothing for a dead process, one
+ * that nobody has waited for (state Z) included.
+ *
+ * @source proc(5)
+ */
+async function beginOf(pid: number): Promise<string> {
+  const stat = await readFile(`/proc/${pid}/stat`, "utf8").catch(() => null);
+  // The name in parentheses may itself hold blanks and parentheses.
+  if (stat !== null) {
+    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
+    return fields[0] === "Z" ? "" : (fields[19] ?? "");
+  }
+  try {
+    process.kill(pid, 0);
+    return "alive";
+  } catch (cause) {
+    return systemCode(cause) === "EPERM" ? "alive" : "";
+  }
+}
+
+function held(path: string, holder: Holder): MigrationError {
+  const { pid, host, command, since } = holder;
+  const fix =
+    host === hostname()
+      ? `Wait for process ${pid} to end; its lock dies with it.`
+      : `Wait for it to end; if ${host} is down for good: rm ${quoted(path)}`;
+  const who = `${command} (process ${pid} on ${host}) since ${since}`;
+  return new MigrationError("N2I-E302", `${path} is held by ${who}`, { fix });
+}

@@ -1,0 +1,77 @@
+import { mkdir, stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { MigrationError } from "../../model/error.ts";
+import { notWritten, quoted, systemCode } from "./failure.ts";
+import { takeLock } from "./lock-file.ts";
+import { removeLeftovers } from "./temp-file.ts";
+
+/** A private folder that holds the artefacts of one migration. */
+export interface RunFolder {
+  /** Absolute. */
+  readonly path: string;
+}
+
+export interface RunLock {
+  /** Files that stages which were killed had begun; they are removed. */
+  readonly leftovers: readonly string[];
+  readonly release: () => Promise<void>;
+}
+
+/**
+ * The run at `path`, after a look that it is this user's alone. `create` makes it, and its
+ * parents, when it is missing.
+ *
+ * @throws MigrationError N2I-E110 with the command that mends it, N2I-E120
+ */
+export async function openRun(
+  path: string,
+  { create }: { readonly create: boolean },
+): Promise<RunFolder> {
+  const run = { path: resolve(path) };
+  if (create) {
+    await mkdir(run.path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+      const taken = systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOTDIR";
+      throw taken ? refusal(`${run.path} is not a folder`) : notWritten(run.path, cause);
+    });
+  }
+  const found = await stat(run.path).catch((cause: unknown) => {
+    const code = systemCode(cause) ?? "unknown";
+    const fix = "Name the folder of a run, or begin one with: nova2ironic extract";
+    throw code === "ENOENT"
+      ? refusal(`${run.path} does not exist`, fix)
+      : refusal(`${run.path} cannot be looked at (${code})`);
+  });
+  if (!found.isDirectory()) throw refusal(`${run.path} is not a folder`);
+  const user = process.getuid?.() ?? found.uid;
+  if (found.uid !== user) {
+    const fix = `Run: chown -R ${user} ${quoted(run.path)}; or work as user ${found.uid}.`;
+    throw refusal(`${run.path} belongs to another user (uid ${found.uid})`, fix);
+  }
+  if ((found.mode & 0o077) !== 0) {
+    const mode = (found.mode & 0o777).toString(8);
+    const fix = `Run: chmod 700 ${quoted(run.path)}`;
+    throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
+  }
+  return run;
+}
+
+/**
+ * Keeps other stages that write out of the run until released or until this process ends, however
+ * it ends. Reading needs no lock.
+ *
+ * @param command what to tell those who are kept out, as `apply`; nothing secret
+ * @throws MigrationError N2I-E302 with the holder, N2I-E120
+ */
+export async function lockRun(run: RunFolder, command: string): Promise<RunLock> {
+  const release = await takeLock(join(run.path, "run.lock"), command);
+  try {
+    return { leftovers: await removeLeftovers(run.path), release };
+  } catch (cause) {
+    await release();
+    throw cause;
+  }
+}
+
+function refusal(message: string, fix?: string): MigrationError {
+  return new MigrationError("N2I-E110", message, fix === undefined ? {} : { fix });
+}

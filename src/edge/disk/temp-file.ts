@@ -1,0 +1,62 @@
+import { randomBytes } from "node:crypto";
+import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { notWritten } from "./failure.ts";
+
+/** A file under a name of its own until it is whole, so that no reader ever sees half of it. */
+export interface TempFile {
+  readonly path: string;
+  readonly handle: FileHandle;
+  /** Gives the file its name, for good: when this returns, a power cut keeps it. */
+  readonly commit: () => Promise<void>;
+  /** Removes it; what had the name before stands untouched. */
+  readonly drop: () => Promise<void>;
+}
+
+const SUFFIX = ".n2i-tmp";
+
+/** @throws MigrationError N2I-E120 */
+export async function createTemp(folder: string, name: string): Promise<TempFile> {
+  const final = join(folder, name);
+  const path = `${final}.${process.pid}-${randomBytes(4).toString("hex")}${SUFFIX}`;
+  const handle = await open(path, "wx", 0o600).catch((cause: unknown) => {
+    throw notWritten(final, cause);
+  });
+  const drop = async (): Promise<void> => {
+    await handle.close().catch(() => undefined);
+    await rm(path, { force: true }).catch(() => undefined);
+  };
+  const commit = async (): Promise<void> => {
+    try {
+      await handle.sync();
+      await handle.close();
+      await rename(path, final);
+    } catch (cause) {
+      await drop();
+      throw notWritten(final, cause);
+    }
+    await syncFolder(folder);
+  };
+  return { path, handle, commit, drop };
+}
+
+/** Removes what stages that were killed left behind. Only the holder of the run's lock may. */
+export async function removeLeftovers(folder: string): Promise<readonly string[]> {
+  try {
+    const left = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX));
+    await Promise.all(left.map((name) => rm(join(folder, name), { force: true })));
+    return left;
+  } catch (cause) {
+    throw notWritten(folder, cause);
+  }
+}
+
+/** Makes names given or removed in a folder outlive a power cut. @throws MigrationError N2I-E120 */
+export async function syncFolder(folder: string): Promise<void> {
+  try {
+    const handle = await open(folder, "r");
+    await handle.sync().finally(() => handle.close());
+  } catch (cause) {
+    throw notWritten(folder, cause);
+  }
+}

@@ -1,0 +1,120 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
+import { appendFile, mkdir, open, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { footerLine } from "../../../src/edge/disk/artefact-form.ts";
+import { digestOnly, openArtefact } from "../../../src/edge/disk/artefact-reader.ts";
+import type { RefusalCode } from "../../../src/model/refusals.ts";
+import { edit, refuses, tempRun, writePlan } from "./temp-run.ts";
+
+const HEADER = '{"format":"nova2ironic/plan@1"}\n';
+
+/** An artefact whose digest is right, whatever it holds. */
+function forged(body: string | Buffer): Buffer {
+  const bytes = Buffer.from(body);
+  const sha256 = createHash("sha256").update(bytes).digest("hex");
+  return Buffer.concat([bytes, Buffer.from(`${footerLine({}, sha256)}\n`)]);
+}
+
+async function drain(path: string): Promise<void> {
+  for await (const _batch of (await openArtefact(path, "plan")).lines());
+}
+
+test("a missing file is refused with the command that makes it", async (t) => {
+  const { path } = await tempRun(t);
+  const file = join(path, "any.jsonl");
+  await assert.rejects(openArtefact(file, "plan"), refuses("N2I-E110", "nova2ironic plan"));
+  await assert.rejects(openArtefact(file, "snapshot"), refuses("N2I-E110", "nova2ironic extract"));
+  await assert.rejects(digestOnly(file), refuses("N2I-E110"));
+});
+
+test("another kind, another version and another's file are refused by name", async (t) => {
+  const path = await writePlan(await tempRun(t), []);
+  await assert.rejects(openArtefact(path, "snapshot"), refuses("N2I-E113", "nova2ironic/plan@1"));
+  const others = ['{"format":"nova2ironic/plan@2"}\n', '{"a":1}\n', "#!/bin/sh\n", "\n", "\0\0\0"];
+  for (const other of [...others, Buffer.from([0xff, 0xfe, 0, 1, 10])]) {
+    await writeFile(path, other);
+    await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E113"));
+    await assert.rejects(digestOnly(path), refuses("N2I-E113"));
+  }
+});
+
+test("a folder, a pipe and a device in a file's place are refused at once", async (t) => {
+  const { path } = await tempRun(t);
+  await mkdir(join(path, "folder"));
+  assert.equal(spawnSync("mkfifo", [join(path, "pipe")]).status, 0);
+  for (const other of [join(path, "folder"), join(path, "pipe"), "/dev/zero"]) {
+    await assert.rejects(openArtefact(other, "plan"), refuses("N2I-E113", "not a regular file"));
+  }
+});
+
+test("an edited line is refused before any line is given out", async (t) => {
+  const path = await writePlan(await tempRun(t), [{ id: 1 }, { verdict: "blocked" }]);
+  await edit(path, (text) => text.replace("blocked", "creates"));
+  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E112", "digest"));
+  await assert.rejects(digestOnly(path), refuses("N2I-E112"));
+});
+
+test("lines after the footer, and two artefacts in one file, are refused", async (t) => {
+  const path = await writePlan(await tempRun(t), [{ id: 1 }]);
+  const whole = await readFile(path);
+  await appendFile(path, '{"id":2}\n');
+  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E111", "no footer"));
+  await writeFile(path, Buffer.concat([whole, whole]));
+  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E112"));
+});
+
+const forgeries: readonly (readonly [string, string | Buffer, RefusalCode])[] = [
+  ["a footer within", `${HEADER}${footerLine({}, "0".repeat(64))}\n{"id":1}\n`, "N2I-E112"],
+  [
+    "a footer within, across blocks",
+    `${HEADER}{"a":"${"x".repeat(1024 * 1024 - HEADER.length - 13)}"}\n{"footer":{}}\n`,
+    "N2I-E112",
+  ],
+  ["a line that is no JSON", `${HEADER}{"id":\n`, "N2I-E112"],
+  ["an empty line", `${HEADER}\n{"id":1}\n`, "N2I-E112"],
+  ["a line of NULs", `${HEADER}\0\0\0\n`, "N2I-E112"],
+  ["an array", `${HEADER}[1]\n`, "N2I-E112"],
+  ["a null", `${HEADER}null\n`, "N2I-E112"],
+  ["a number", `${HEADER}12\n`, "N2I-E112"],
+  ["bytes that are no UTF-8", Buffer.from(`${HEADER}{"id":"\xff"}\n`, "latin1"), "N2I-E112"],
+  ["a header that is no JSON", '{"format":"nova2ironic/plan@1",\n{"id":1}\n', "N2I-E113"],
+  ["a line over 16 MiB", `${HEADER}{"a":"${"x".repeat(16 * 1024 * 1024)}"}\n`, "N2I-E112"],
+];
+for (const [what, body, code] of forgeries) {
+  test(`${what} is refused even under a right digest`, async (t) => {
+    const path = join((await tempRun(t)).path, "plan.jsonl");
+    await writeFile(path, forged(body));
+    await assert.rejects(drain(path), refuses(code));
+  });
+}
+
+test("a line of one gigabyte is refused without being held in memory", async (t) => {
+  const path = join((await tempRun(t)).path, "plan.jsonl");
+  const file = await open(path, "w");
+  const footer = `\n${footerLine({}, "0".repeat(64))}\n`;
+  await file.write(HEADER);
+  await file.write(footer, 1024 ** 3); // a hole reads as NULs
+  await file.close();
+  const before = process.memoryUsage().rss;
+  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E112"));
+  await writeFile(path, HEADER);
+  const bare = await open(path, "r+");
+  await bare.write("\n", 1024 ** 3);
+  await bare.close();
+  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E111", "no footer"));
+  assert(process.memoryUsage().rss - before < 100e6);
+});
+
+test("a file that changes between check and reading is refused", async (t) => {
+  const run = await tempRun(t);
+  const path = await writePlan(run, [{ id: 1 }]);
+  const plan = await openArtefact(path, "plan");
+  await writePlan(run, [{ id: 2 }]);
+  const read = async (): Promise<void> => {
+    for await (const _batch of plan.lines()) assert.fail("a line was given out");
+  };
+  await assert.rejects(read(), refuses("N2I-E112", "changed while it was read"));
+});

@@ -1,0 +1,98 @@
+import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type JsonObject } from "../../model/json.ts";
+
+const ENGINES = ["mysql", "postgresql", "sqlite"] as const;
+
+/**
+ * A journal line as an entry, every field looked at.
+ *
+ * @param place of the line, for the message
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+export function parseEntry(line: JsonObject, place: string): JournalEntry {
+  const { text, texts, number } = fields(line, place);
+  const plan = () => ({ plan: text("plan"), ...span(number("from"), number("to"), place) });
+  const doing = line.do;
+  switch (doing) {
+    case "open": {
+      if (line.format !== "nova2ironic/journal@1") {
+        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/journal@1`);
+      }
+      const target = parseTarget(line.target, place);
+      return { do: doing, format: line.format, tool: text("tool"), target };
+    }
+    case "begin":
+      return { do: doing, ...plan(), at: text("at"), by: text("by") };
+    case "done": {
+      const counts = { created: number("created"), found: texts("found") };
+      return { do: doing, ...plan(), at: text("at"), ...counts };
+    }
+    case "undo":
+      return { do: doing, ...plan(), nodes: texts("nodes"), at: text("at"), by: text("by") };
+    case "undone": {
+      const rows = { removed: texts("removed"), conflicts: texts("conflicts") };
+      return { do: doing, ...plan(), at: text("at"), ...rows };
+    }
+    default:
+      throw malformed(place, "do");
+  }
+}
+
+function parseTarget(value: unknown, place: string): TargetIdentity {
+  if (!isObject(value)) throw malformed(place, "target");
+  const { text } = fields(value, `${place} target`);
+  const engine = ENGINES.find((each) => each === value.engine);
+  if (engine === undefined) throw malformed(place, "target.engine");
+  return {
+    engine,
+    address: text("address"),
+    database: text("database"),
+    version: text("version"),
+    server: text("server"),
+    alembic_head: text("alembic_head"),
+    release: text("release"),
+    charset: text("charset"),
+  };
+}
+
+function span(from: number, to: number, place: string): { from: number; to: number } {
+  if (from > to) throw malformed(place, "to");
+  return { from, to };
+}
+
+interface Fields {
+  readonly text: (name: string) => string;
+  readonly texts: (name: string) => readonly string[];
+  /** A whole number, not negative. */
+  readonly number: (name: string) => number;
+}
+
+function fields(line: JsonObject, place: string): Fields {
+  return {
+    text(name) {
+      const value = line[name];
+      if (typeof value !== "string") throw malformed(place, name);
+      return value;
+    },
+    texts(name) {
+      const value = line[name];
+      if (!Array.isArray(value)) throw malformed(place, name);
+      return value.map((each: unknown) => {
+        if (typeof each !== "string") throw malformed(place, name);
+        return each;
+      });
+    },
+    number(name) {
+      const value = line[name];
+      if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
+        throw malformed(place, name);
+      }
+      return value;
+    },
+  };
+}
+
+function malformed(place: string, field: string): MigrationError {
+  return new MigrationError("N2I-E112", `${place} has no ${field} as the journal writes it`);
+}

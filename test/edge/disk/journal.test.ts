@@ -1,0 +1,163 @@
+import assert from "node:assert/strict";
+import { appendFile, mkdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openJournal, readJournal } from "../../../src/edge/disk/journal.ts";
+import type { RunFolder } from "../../../src/edge/disk/run-folder.ts";
+import type { JournalEntry } from "../../../src/model/artefact.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+import { edit, refuses, tempRun } from "./temp-run.ts";
+
+const span = { plan: "ab".repeat(32), from: 0, to: 50, at: "2026-01-01T00:00:00Z" };
+const ENTRIES: readonly JournalEntry[] = [
+  {
+    do: "open",
+    format: "nova2ironic/journal@1",
+    tool: "0.1",
+    target: {
+      engine: "mysql",
+      address: "db:3306",
+      database: "ironic",
+      version: "10",
+      server: "s",
+      alembic_head: "h",
+      release: "juno",
+      charset: "utf8mb3",
+    },
+  },
+  { do: "begin", ...span, by: "root@host" },
+  { do: "done", ...span, created: 49, found: ["node:x"] },
+  { do: "undo", ...span, nodes: ["u1"], by: "root@host" },
+  { do: "undone", ...span, removed: ["u1"], conflicts: [] },
+];
+
+async function written(run: RunFolder): Promise<string> {
+  const journal = await openJournal(run);
+  for (const entry of ENTRIES) await journal.append(entry);
+  await journal.close();
+  return journal.path;
+}
+
+test("what was appended is there when the journal is opened again", async (t) => {
+  const run = await tempRun(t);
+  const path = await written(run);
+  assert.equal((await stat(path)).mode & 0o777, 0o600);
+  const journal = await openJournal(run);
+  assert.deepEqual(journal.entries(), ENTRIES);
+  assert.equal(journal.torn, false);
+  const [, begin] = ENTRIES;
+  assert(begin !== undefined);
+  await journal.append(begin);
+  await journal.close();
+  assert.deepEqual(await readJournal(path), { entries: [...ENTRIES, begin], torn: false });
+});
+
+test("appends that overlap keep the order of the calls", async (t) => {
+  const run = await tempRun(t);
+  const journal = await openJournal(run);
+  await Promise.all(ENTRIES.map((entry) => journal.append(entry)));
+  await journal.close();
+  assert.deepEqual((await readJournal(journal.path)).entries, ENTRIES);
+});
+
+test("a run without a journal has done nothing yet", async (t) => {
+  const { path } = await tempRun(t);
+  assert.deepEqual(await readJournal(join(path, "journal.jsonl")), { entries: [], torn: false });
+});
+
+test("a journal cut anywhere is opened without its torn line, and goes on", async (t) => {
+  const run = await tempRun(t);
+  const path = await written(run);
+  const whole = await readFile(path);
+  const last = ENTRIES.at(-1);
+  assert(last !== undefined);
+  for (let size = 0; size < whole.length; size += 7) {
+    const cut = whole.subarray(0, size);
+    const lines = cut.toString().split("\n").length - 1;
+    const torn = size > 0 && cut.at(-1) !== 0x0a;
+    await writeFile(path, cut);
+    assert.deepEqual(await readJournal(path), { entries: ENTRIES.slice(0, lines), torn });
+    assert.deepEqual(await readFile(path), cut);
+    const journal = await openJournal(run);
+    assert.equal(journal.torn, torn);
+    assert.deepEqual(journal.entries(), ENTRIES.slice(0, lines));
+    if (lines > 0) await journal.append(last);
+    await journal.close();
+    assert.equal((await readJournal(path)).torn, false);
+  }
+});
+
+test("the NULs a power cut leaves at the end are cut off", async (t) => {
+  const run = await tempRun(t);
+  await appendFile(await written(run), "\0".repeat(100));
+  const journal = await openJournal(run);
+  assert.equal(journal.torn, true);
+  assert.deepEqual(journal.entries(), ENTRIES);
+  await journal.close();
+});
+
+test("a journal with any byte of an earlier line changed is refused", async (t) => {
+  const run = await tempRun(t);
+  const path = await written(run);
+  const whole = await readFile(path);
+  const end = whole.lastIndexOf(0x0a, whole.length - 2);
+  for (let at = 0; at < end; at++) {
+    const changed = Buffer.from(whole);
+    changed[at] = (changed[at] ?? 0) ^ 1;
+    await writeFile(path, changed);
+    const refused = (error: unknown): boolean =>
+      error instanceof MigrationError && /N2I-E11[23]/.test(error.code);
+    await assert.rejects(readJournal(path), refused, `byte ${at}`);
+    if (at % 50 === 0) await assert.rejects(openJournal(run), refused);
+  }
+});
+
+test("a line taken out, put in or moved breaks the chain and is named", async (t) => {
+  const run = await tempRun(t);
+  const path = await written(run);
+  await edit(path, (text) => text.replace(/\{"do":"done".*\n/, ""));
+  await assert.rejects(readJournal(path), refuses("N2I-E112", "journal.jsonl:3 does not follow"));
+  await assert.rejects(openJournal(run), refuses("N2I-E112"));
+});
+
+const wrong: readonly (readonly [string, string, string])[] = [
+  ["a verb nobody knows", '"do":"undone"', '"do":"redone"'],
+  ["a position that is text", '"from":0', '"from":"0"'],
+  ["a position below zero", '"from":0', '"from":-1'],
+  ["a span that ends before it begins", '"from":0', '"from":51'],
+  ["a missing plan", '"plan"', '"plot"'],
+  ["a list that holds a number", '["u1"]', "[1]"],
+  ["a list that is none", '"conflicts":[]', '"conflicts":{}'],
+];
+for (const [what, from, to] of wrong) {
+  test(`${what} in the last line is refused`, async (t) => {
+    const path = await written(await tempRun(t));
+    await edit(path, (text) => {
+      const start = text.lastIndexOf('{"do"');
+      return text.slice(0, start) + text.slice(start).replace(from, to);
+    });
+    await assert.rejects(readJournal(path), refuses("N2I-E112", "journal.jsonl:5"));
+  });
+}
+
+test("another file in the journal's place is refused and left as it is", async (t) => {
+  const run = await tempRun(t);
+  const path = join(run.path, "journal.jsonl");
+  const foreign = ["notes", "\n", "[]\n", '{"do":"begin"}\n', '{"format":"nova2ironic/plan@1"}\n'];
+  for (const text of foreign) {
+    await writeFile(path, text);
+    await assert.rejects(openJournal(run), refuses("N2I-E113"));
+    await assert.rejects(readJournal(path), refuses("N2I-E113"));
+    assert.equal(await readFile(path, "utf8"), text);
+  }
+  const other = await tempRun(t);
+  await mkdir(join(other.path, "journal.jsonl"));
+  const folder = join(other.path, "journal.jsonl");
+  await assert.rejects(readJournal(folder), refuses("N2I-E113", "not a regular file"));
+});
+
+test("a journal of another version is refused", async (t) => {
+  const path = await written(await tempRun(t));
+  await edit(path, (text) => `${text.split("\n", 1)[0]?.replace("journal@1", "journal@2")}\n`);
+  await assert.rejects(readJournal(path), refuses("N2I-E113"));
+});

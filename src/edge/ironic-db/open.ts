@@ -27,7 +27,8 @@ async function charsetOf(database: Database): Promise<string> {
       "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes','ports') AND character_set_name IS NOT NULL",
     ),
   );
-  const names = rows.map(({ name }) => text(name) ?? "");
+  // Servers before MariaDB 10.6 and MySQL 8.0.28 call utf8mb3 utf8.
+  const names = rows.map(({ name }) => (text(name) ?? "").replace(/^utf8$/, "utf8mb3"));
   return names.find((name) => name !== "utf8mb4") ?? "utf8mb4";
 }
 

@@ -1,0 +1,123 @@
+import type { CommandModule } from "yargs";
+import { apply } from "../../core/apply/apply.ts";
+import { renderCounts } from "../../core/render/summary.ts";
+import { sameSecret } from "../../edge/ironic-db/target.ts";
+import type { PlanCounts } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { confirm, withActing } from "../wire/acting.ts";
+import { openRole } from "../wire/databases.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
+import {
+  exitWith,
+  ironicOption,
+  keyOption,
+  print,
+  progressOf,
+  runOption,
+  say,
+  shellWord,
+  type Voice,
+  yesOption,
+} from "./shared.ts";
+import { verifyPlan } from "./verify.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly skipBlocked: boolean;
+  readonly yes: boolean;
+  readonly keyFile?: string;
+}
+
+/** @throws MigrationError N2I-E304 when machines are blocked and the operator did not leave them out */
+function checkBlocked({ verdicts }: PlanCounts, skip: boolean): number {
+  const blocked = verdicts.blocked + verdicts.conflict;
+  if (blocked > 0 && !skip)
+    throw new MigrationError(
+      "N2I-E304",
+      `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`,
+    );
+  return blocked;
+}
+
+export const applyCommand: CommandModule<object, Args> = {
+  command: "apply",
+  describe: "Load the run's plan into Ironic's database, then verify it; run it again to go on",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...ironicOption,
+        "skip-blocked": {
+          type: "boolean",
+          default: false,
+          describe: "Leave blocked machines out (exit 3)",
+        },
+        ...yesOption,
+        ...keyOption,
+        ...formatOptions,
+      })
+      .example("$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes", "") as never,
+  async handler(args) {
+    await inRun(args.run, "apply", { create: false }, async (run) => {
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const { header, footer } = plan;
+      const blocked = checkBlocked(footer.footer, args.skipBlocked);
+      const seal = await sealOf(run, args.keyFile, header.key);
+      const mappings = loadMappings();
+      const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
+      try {
+        say(args, renderCounts(footer.footer));
+        if (footer.footer.nodes + footer.footer.ports > 0)
+          await confirm(`Load them into ${database.shown}?`, args.yes);
+        const progress = progressOf("apply", footer.footer.machines, args);
+        const left = await withActing(
+          run,
+          database,
+          header,
+          mappings,
+          seal,
+          { check: true },
+          progress.at,
+          async (acting, verifier) => {
+            const applied = await apply(plan.lines(), footer.sha256, acting);
+            progress.done(`${applied.created} rows created, ${applied.found} there already`);
+            print(`Apply: ${applied.created} rows created, ${applied.found} unchanged.`);
+            if (applied.stopped) {
+              say(
+                args,
+                `Stopped on request. Next: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB --yes`,
+              );
+              return null;
+            }
+            return verifyPlan(plan, verifier, sameSecret(seal), args, args);
+          },
+        );
+        if (left === null) return;
+        say(
+          args,
+          `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} --ironic-db DB --all --plan`,
+        );
+        if (!left) exitWith(EXIT_STATUS.differs.status);
+        else if (blocked > 0) {
+          await listLeftOut(plan);
+          exitWith(EXIT_STATUS.partial.status);
+        }
+      } finally {
+        await database.close();
+      }
+    });
+  },
+};
+
+async function listLeftOut(plan: Awaited<ReturnType<typeof openPlan>>): Promise<void> {
+  for await (const batch of plan.lines())
+    for (const { verdict, uuid, bm_node_id, reason } of batch)
+      if (verdict === "blocked" || verdict === "conflict")
+        print(
+          `Left out: ${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}) ${verdict}: ${reason ?? ""}`,
+        );
+}

@@ -1,0 +1,78 @@
+import type { CommandModule } from "yargs";
+import { renderFindingCounts } from "../../core/render/summary.ts";
+import { readHostConfigs } from "../../edge/config/nova-conf.ts";
+import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
+import { openRole } from "../wire/databases.ts";
+import { extract } from "../wire/extract.ts";
+import { inRun } from "../wire/run.ts";
+import { keyOption, print, progressOf, runOption, say, shellWord, type Voice } from "./shared.ts";
+
+interface Args extends Voice {
+  readonly run: string;
+  readonly novaBmDb: string;
+  readonly novaDb?: string;
+  readonly novaConf?: readonly string[];
+  readonly keyFile?: string;
+}
+
+export const extractCommand: CommandModule<object, Args> = {
+  command: "extract",
+  describe: "Read nova_bm, nova and nova.conf into a run's snapshot; writes to no database",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        "nova-bm-db": {
+          type: "string",
+          demandOption: true,
+          requiresArg: true,
+          describe: "nova_bm: URL without password, file:PATH, env:NAME or conf:PATH",
+        },
+        "nova-db": { type: "string", requiresArg: true, describe: "nova's database, likewise" },
+        "nova-conf": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "[HOST=]FILE: nova.conf of a compute host; repeat it for each",
+        },
+        ...keyOption,
+      })
+      .example(
+        "$0 extract --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --nova-conf /etc/nova/nova.conf",
+        "",
+      ) as never,
+  async handler(args) {
+    await inRun(args.run, "extract", { create: true }, async (run) => {
+      const seal = createSeal(await readOrMakeKey(run.path, args.keyFile));
+      const hosts = await readHostConfigs(args.novaConf ?? [], seal);
+      const bm = await openRole("nova-bm-db", args.novaBmDb, { readOnly: true });
+      try {
+        const nova =
+          args.novaDb === undefined
+            ? null
+            : await openRole("nova-db", args.novaDb, { readOnly: true });
+        try {
+          const progress = progressOf("extract", undefined, args);
+          const now = new Date().toISOString();
+          const made = await extract(run, bm, nova, hosts, seal, now, progress.at);
+          progress.done(`${made.counts.machines} machines`);
+          const { machines, deleted, interfaces, orphans, instances } = made.counts;
+          print(
+            [
+              `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
+              ...renderFindingCounts(Object.fromEntries(made.findings)),
+            ].join("\n"),
+          );
+          say(
+            args,
+            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: nova2ironic plan --run ${shellWord(args.run)} --ironic-db DB`,
+          );
+        } finally {
+          await nova?.close();
+        }
+      } finally {
+        await bm.close();
+      }
+    });
+  },
+};

@@ -1,0 +1,158 @@
+import type { CommandModule } from "yargs";
+import { plansOf } from "../../core/apply/ledger.ts";
+import { NO_SITE } from "../../core/mapping/site.ts";
+import {
+  renderCounts,
+  renderFindingCounts,
+  renderHeader,
+  renderLine,
+  SIGNS,
+} from "../../core/render/summary.ts";
+import { replaceable } from "../../edge/disk/archive.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
+import { identifyTarget } from "../../edge/ironic-db/open.ts";
+import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import { openRole } from "../wire/databases.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { makePlan } from "../wire/plan.ts";
+import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
+import {
+  exitWith,
+  ironicOption,
+  keyOption,
+  print,
+  progressOf,
+  runOption,
+  say,
+  shellWord,
+  type Voice,
+} from "./shared.ts";
+import { printDiff } from "./show.ts";
+
+interface Args extends Voice {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly site?: string;
+  readonly allowPairing: boolean;
+  readonly diff?: string;
+  readonly all: boolean;
+  readonly detailedExitcode: boolean;
+  readonly keyFile?: string;
+}
+
+/** Lines of machines a summary shows before it only counts. */
+const SHOWN = 20;
+
+export const planCommand: CommandModule<object, Args> = {
+  command: "plan",
+  describe: "Show what apply would load; writes nothing but the run's plan",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...ironicOption,
+        site: { type: "string", requiresArg: true, describe: "Your decisions: YAML or JSON" },
+        "allow-pairing": {
+          type: "boolean",
+          default: false,
+          describe: "Source and target may be of different releases; written into the plan",
+        },
+        diff: {
+          type: "string",
+          describe: "Show every field with its origin, of one machine or all",
+        },
+        all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
+        "detailed-exitcode": {
+          type: "boolean",
+          default: false,
+          describe: "Exit 2 when there is something to load",
+        },
+        ...keyOption,
+      })
+      .example(
+        "$0 plan --run m1 --ironic-db conf:/etc/ironic/ironic.conf --site site.yaml",
+        "",
+      ) as never,
+  async handler(args) {
+    const counts = await inRun(args.run, "plan", { create: false }, async (run) => {
+      const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+      const seal = await sealOf(run, args.keyFile, snapshot.header.key);
+      const mappings = loadMappings();
+      const site =
+        args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
+      const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
+      try {
+        const { identity, release } = await identifyTarget(database, mappings.releases);
+        const target = createTarget(database, release, identity, seal);
+        // A plan that was applied stays readable under its digest: rollback needs its lines.
+        const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+        await replaceable(run, PLAN, new Set(plansOf(entries)));
+        const lines = createLines();
+        const progress = progressOf("plan", snapshot.footer.footer.machines, args);
+        const planned = await makePlan(
+          run,
+          snapshot,
+          target,
+          release,
+          mappings,
+          site,
+          sameSecret(seal),
+          args.allowPairing,
+          lines.add,
+          progress.at,
+        );
+        progress.done(`${planned.counts.machines} machines`);
+        print(
+          [
+            renderHeader(planned.header),
+            ...lines.text(),
+            ...renderFindingCounts(planned.counts.findings),
+            renderCounts(planned.counts),
+          ].join("\n"),
+        );
+        if (args.diff !== undefined)
+          await printDiff(
+            await openPlan(`${run.path}/${PLAN}`),
+            args.diff,
+            seal.fingerprint,
+            args.all,
+          );
+        say(
+          args,
+          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB`,
+        );
+        return planned.counts;
+      } finally {
+        await database.close();
+      }
+    });
+    if (args.detailedExitcode && counts.nodes + counts.ports > 0)
+      exitWith(EXIT_STATUS.differs.status);
+  },
+};
+
+/** The machine lines of the summary: those that need a look first, a few of the others, the rest counted. */
+function createLines() {
+  const kept: PlannedMachine[] = [];
+  const seen: Partial<Record<Verdict, number>> = {};
+  return {
+    add(machine: PlannedMachine): void {
+      const count = (seen[machine.verdict] ?? 0) + 1;
+      seen[machine.verdict] = count;
+      if (count <= SHOWN) kept.push(machine);
+    },
+    text(): readonly string[] {
+      const verdicts = Object.keys(seen) as Verdict[];
+      const more = verdicts
+        .map((verdict) => [verdict, (seen[verdict] ?? 0) - SHOWN] as const)
+        .filter(([, count]) => count > 0)
+        .map(([verdict, count]) => `  ${SIGNS[verdict][0]} and ${count} more ${verdict}`);
+      const legend = verdicts.map(
+        (verdict) => `${SIGNS[verdict][0]} ${verdict}: ${SIGNS[verdict][1]}`,
+      );
+      return [...kept.map(renderLine), ...more, "", ...legend.map((line) => `  ${line}`), ""];
+    },
+  };
+}

@@ -1,0 +1,172 @@
+import type { CommandModule } from "yargs";
+import { BATCH, stretches } from "../../core/apply/apply.ts";
+import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
+import { undo, undoSteps } from "../../core/apply/undo.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { JournalEntry } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { Json } from "../../model/json.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { confirm, withActing } from "../wire/acting.ts";
+import { openRole } from "../wire/databases.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { inRun, openPlan, sealOf } from "../wire/run.ts";
+import {
+  exitWith,
+  ironicOption,
+  keyOption,
+  print,
+  progressOf,
+  runOption,
+  say,
+  type Voice,
+  yesOption,
+} from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly all: boolean;
+  readonly node?: readonly string[];
+  readonly plan: boolean;
+  readonly yes: boolean;
+  readonly keyFile?: string;
+}
+
+type Scope = (machine: PlannedMachine) => boolean;
+
+/** @throws MigrationError N2I-E305 when neither or both of --all and --node say what to undo */
+function scopeOf({ all, node = [] }: Args): Scope {
+  if (all === node.length > 0)
+    throw new MigrationError(
+      "N2I-E305",
+      all ? "--all and --node exclude each other" : "nothing says what to undo",
+    );
+  const wanted = new Set(node.map((text) => text.toLowerCase()));
+  return ({ uuid, bm_node_id }) =>
+    all || wanted.has(uuid?.toLowerCase() ?? "") || wanted.has(String(bm_node_id));
+}
+
+export const rollbackCommand: CommandModule<object, Args> = {
+  command: "rollback",
+  describe: "Take back what this run loaded; rows somebody changed since are left and listed",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...ironicOption,
+        all: { type: "boolean", default: false, describe: "Every machine of this run" },
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "This machine: uuid or bm_nodes.id",
+        },
+        plan: { type: "boolean", default: false, describe: "Only show what would be removed" },
+        ...yesOption,
+        ...keyOption,
+        ...formatOptions,
+      })
+      .example(
+        "$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan",
+        "",
+      ) as never,
+  async handler(args) {
+    const wanted = scopeOf(args);
+    await inRun(args.run, "rollback", { create: false }, async (run) => {
+      const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+      const plans = plansOf(entries);
+      const named = await checkNames(run, plans, args);
+      if (plans.length === 0) return print("Rollback: this run has loaded nothing.");
+      if (args.plan) return preview(run, plans, entries, wanted, args);
+      const mappings = loadMappings();
+      const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
+      try {
+        await confirm(`Remove ${named} of this run from ${database.shown}?`, args.yes);
+        let conflicts = 0;
+        for (const sha256 of plans) {
+          const plan = await openPlan(await findPlan(run, sha256));
+          const seal = await sealOf(run, args.keyFile, plan.header.key);
+          const progress = progressOf("rollback", plan.footer.footer.machines, args);
+          const undone = await withActing(
+            run,
+            database,
+            plan.header,
+            mappings,
+            seal,
+            { check: false },
+            progress.at,
+            (acting) => undo(plan.lines(), sha256, wanted, acting),
+          );
+          progress.done(`${undone.removed} rows removed`);
+          print(
+            `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
+          );
+          conflicts += undone.left.length;
+          if (undone.left.length > 0)
+            await printRows(
+              process.stdout,
+              ["Row", "Why it is left"],
+              undone.left.map(({ id, why }) => [id, why]),
+              args,
+            );
+          if (undone.stopped)
+            return say(args, "Stopped on request; run the same command to go on.");
+        }
+        if (conflicts > 0) exitWith(EXIT_STATUS.differs.status);
+      } finally {
+        await database.close();
+      }
+    });
+  },
+};
+
+/** A machine named that no plan of this run has is a typing error: nothing is done then. */
+async function checkNames(
+  run: RunFolder,
+  plans: readonly string[],
+  { node = [], all }: Args,
+): Promise<string> {
+  if (all) return "everything";
+  const missing = new Set(node.map((text) => text.toLowerCase()));
+  for (const sha256 of plans)
+    for await (const batch of (await openPlan(await findPlan(run, sha256))).lines())
+      for (const { uuid, bm_node_id } of batch) {
+        missing.delete(uuid?.toLowerCase() ?? "");
+        missing.delete(String(bm_node_id));
+      }
+  if (missing.size > 0)
+    throw new MigrationError(
+      "N2I-E306",
+      `${[...missing].map((name) => JSON.stringify(name)).join(", ")} was never loaded by this run`,
+    );
+  return `${node.length} machines`;
+}
+
+async function preview(
+  run: RunFolder,
+  plans: readonly string[],
+  entries: readonly JournalEntry[],
+  wanted: Scope,
+  args: Args,
+): Promise<void> {
+  const rows = async function* (): AsyncGenerator<readonly Json[]> {
+    for (const sha256 of plans) {
+      const ledger = ledgerOf(entries, sha256);
+      const plan = await openPlan(await findPlan(run, sha256));
+      for await (const { from, to, machines } of stretches(plan.lines(), BATCH)) {
+        if (!wasBegun(ledger, { from, to })) continue;
+        for (const machine of machines.filter(wanted))
+          for (const { id, resource } of undoSteps(machine, ledger))
+            if (!ledger.undone.has(id))
+              yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
+      }
+    }
+  };
+  await printRows(process.stdout, ["Action", "Resource", "UUID", "BM ID"], rows(), args);
+}

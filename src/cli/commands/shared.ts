@@ -1,0 +1,88 @@
+import type { Options } from "yargs";
+import { createProgress } from "../print/progress.ts";
+
+/** Options every command with a run has. */
+export const runOption = {
+  run: { type: "string", demandOption: true, describe: "The run's folder", requiresArg: true },
+} as const satisfies Record<string, Options>;
+
+export const keyOption = {
+  "key-file": {
+    type: "string",
+    requiresArg: true,
+    describe: "Key that seals the run's secrets; RUN/secret.key without it",
+  },
+} as const satisfies Record<string, Options>;
+
+export const ironicOption = {
+  "ironic-db": {
+    type: "string",
+    demandOption: true,
+    requiresArg: true,
+    describe: "Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH",
+  },
+} as const satisfies Record<string, Options>;
+
+export const yesOption = {
+  yes: {
+    alias: "y",
+    type: "boolean",
+    default: false,
+    describe: "Do not ask; needed without a terminal",
+  },
+} as const satisfies Record<string, Options>;
+
+/** What main's global options say of the output. */
+export interface Voice {
+  readonly quiet: boolean;
+  readonly json: boolean;
+  /** Seconds between two progress lines where there is no terminal. */
+  readonly progressInterval: number;
+}
+
+/** Progress of one stage: machines behind us, then a summary. */
+export interface StageProgress {
+  readonly at: (machines: number) => void;
+  readonly done: (summary: string) => void;
+}
+
+/** Progress of a stage on stderr, as the global options want it. */
+export function progressOf(stage: string, total: number | undefined, voice: Voice): StageProgress {
+  const progress = createProgress({
+    stream: process.stderr,
+    stage,
+    ...(total !== undefined && { total }),
+    interval: voice.progressInterval * 1000,
+    json: voice.json,
+    quiet: voice.quiet,
+    clock: Date.now,
+  });
+  let behind = 0;
+  return {
+    at(machines) {
+      progress.tick(machines - behind);
+      behind = machines;
+    },
+    done: progress.done,
+  };
+}
+
+/** A line for people; machines get event lines instead. */
+export function say(voice: Voice, text: string): void {
+  if (!voice.quiet && !voice.json) process.stderr.write(`${text}\n`);
+}
+
+/** Result text for people or `less`. */
+export function print(text: string): void {
+  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+}
+
+/** A path as a shell would need it, for the next command to copy. */
+export function shellWord(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+/** A command leaves its exit status here; main ends with it. */
+export function exitWith(status: number): void {
+  process.exitCode = status;
+}

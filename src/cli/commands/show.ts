@@ -1,0 +1,192 @@
+import { dirname } from "node:path";
+import type { CommandModule } from "yargs";
+import { renderMachine } from "../../core/render/diff.ts";
+import type { Fingerprint } from "../../core/render/value.ts";
+import { createSeal, readKey } from "../../edge/disk/seal.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Json } from "../../model/json.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { openPlan, openSnapshot, type SnapshotLine } from "../wire/run.ts";
+import { keyOption, print, type Voice } from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly file: string;
+  readonly diff?: string;
+  readonly all: boolean;
+  readonly keyFile?: string;
+}
+
+type Plan = Awaited<ReturnType<typeof openPlan>>;
+
+const PLAN_COLUMNS = [
+  "BM ID",
+  "UUID",
+  "Service Host",
+  "Verdict",
+  "State",
+  "Outcome",
+  "Instance UUID",
+  "Ports",
+  "Findings",
+  "Reason",
+];
+const SNAPSHOT_COLUMNS = [
+  "BM ID",
+  "UUID",
+  "Service Host",
+  "Task State",
+  "Instance UUID",
+  "CPUs",
+  "Memory MB",
+  "Local GB",
+  "Interfaces",
+  "Deleted",
+  "Findings",
+];
+
+export const showCommand: CommandModule<object, Args> = {
+  command: "show <file>",
+  describe: "Print a snapshot or a plan: a row a machine, or the diff of machines",
+  builder: (yargs) =>
+    yargs
+      .positional("file", {
+        type: "string",
+        demandOption: true,
+        describe: "snapshot.jsonl or plan.jsonl",
+      })
+      .options({
+        ...formatOptions,
+        diff: {
+          type: "string",
+          describe: "Show every field with its origin, of one machine or all",
+        },
+        all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
+        ...keyOption,
+      })
+      .example("$0 show m1/plan.jsonl -f csv -c UUID -c Verdict", "")
+      .example("$0 show m1/plan.jsonl --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", "") as never,
+  async handler(args) {
+    const plan = await openPlan(args.file).catch((error: unknown) => {
+      if (error instanceof MigrationError && error.code === "N2I-E113") return null;
+      throw error;
+    });
+    if (plan === null) {
+      if (args.diff !== undefined)
+        throw new MigrationError("N2I-E100", "--diff needs a plan, and this is none");
+      const snapshot = await openSnapshot(args.file);
+      return printRows(process.stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
+    }
+    if (args.diff === undefined)
+      return printRows(process.stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
+    await printDiff(plan, args.diff, await fingerprint(args), args.all);
+  },
+};
+
+/** Without the key a secret still shows its length, and question marks for its fingerprint. */
+async function fingerprint(args: Args): Promise<Fingerprint> {
+  try {
+    return createSeal(await readKey(dirname(args.file), args.keyFile)).fingerprint;
+  } catch (error) {
+    if (args.keyFile === undefined && error instanceof MigrationError) return () => "????";
+    throw error;
+  }
+}
+
+function findings({
+  findings: found,
+}: {
+  readonly findings: readonly { readonly code: string }[];
+}): string {
+  return [...new Set(found.map(({ code }) => code))].join(" ");
+}
+
+async function* planRows(
+  lines: AsyncIterable<readonly PlannedMachine[]>,
+): AsyncGenerator<readonly Json[]> {
+  for await (const batch of lines)
+    for (const machine of batch) {
+      const { bm_node_id, uuid, service_host, verdict, state, records, reason } = machine;
+      const node = records.find(({ resource }) => resource === "node");
+      const ports = records.filter(({ resource }) => resource === "port").length;
+      yield [
+        bm_node_id,
+        uuid,
+        service_host,
+        verdict,
+        state.row,
+        state.outcome,
+        node?.row.instance_uuid ?? null,
+        ports,
+        findings(machine),
+        reason,
+      ];
+    }
+}
+
+async function* snapshotRows(
+  lines: AsyncIterable<readonly SnapshotLine[]>,
+): AsyncGenerator<readonly Json[]> {
+  for await (const batch of lines)
+    for (const line of batch) {
+      if ("orphan" in line) {
+        yield [
+          line.orphan.bm_node_id,
+          null,
+          null,
+          null,
+          null,
+          null,
+          null,
+          null,
+          1,
+          line.orphan.deleted,
+          line.finding.code,
+        ];
+        continue;
+      }
+      const { node, interfaces } = line;
+      yield [
+        node.id,
+        node.uuid,
+        node.service_host,
+        node.task_state,
+        node.instance_uuid,
+        node.cpus,
+        node.memory_mb,
+        node.local_gb,
+        interfaces.length,
+        node.deleted,
+        findings(line),
+      ];
+    }
+}
+
+/**
+ * Prints the diff of the machine named by uuid or bm_nodes.id, or of every machine for "".
+ *
+ * @throws MigrationError N2I-E306 when the plan has no such machine
+ */
+export async function printDiff(
+  plan: Plan,
+  node: string,
+  mark: Fingerprint,
+  all: boolean,
+): Promise<void> {
+  const wanted = node.toLowerCase();
+  let found = false;
+  for await (const batch of plan.lines())
+    for (const machine of batch) {
+      if (
+        wanted !== "" &&
+        machine.uuid?.toLowerCase() !== wanted &&
+        String(machine.bm_node_id) !== wanted
+      )
+        continue;
+      found = true;
+      print(renderMachine(machine, plan.header.origins, mark, all));
+    }
+  if (!found && wanted !== "")
+    throw new MigrationError("N2I-E306", `${JSON.stringify(node)} is not in the plan`);
+}

@@ -1,0 +1,58 @@
+import type { CommandModule } from "yargs";
+import { type RunState, statusOf } from "../../core/apply/status.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
+import { openRun } from "../../edge/disk/run-folder.ts";
+import { MigrationError } from "../../model/error.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printObject } from "../print/table.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
+import { runOption, say, shellWord, type Voice } from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+}
+
+/** An artefact that is missing or broken is a fact about the run, not a failure of status. */
+async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { missing: `${error.code} ${error.message}` };
+  }
+}
+
+export const statusCommand: CommandModule<object, Args> = {
+  command: "status",
+  describe: "Say what is true of a run and which command comes next; asks no database",
+  builder: (yargs) =>
+    yargs.options({ ...runOption, ...formatOptions }).example("$0 status --run m1", "") as never,
+  async handler(args) {
+    const run = await openRun(args.run, { create: false });
+    const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
+    const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
+    const journal = await orWhy(() => readJournal(`${run.path}/journal.jsonl`));
+    const state: RunState = statusOf({
+      snapshot:
+        "missing" in snapshot
+          ? snapshot
+          : {
+              counts: snapshot.footer.footer,
+              sha256: snapshot.footer.sha256,
+              taken_at: snapshot.header.taken_at,
+            },
+      plan:
+        "missing" in plan
+          ? plan
+          : {
+              counts: plan.footer.footer,
+              sha256: plan.footer.sha256,
+              madeFrom: plan.header.made_from.snapshot,
+              release: plan.header.target.release,
+            },
+      journal,
+    });
+    await printObject(process.stdout, { ...state.fields }, args);
+    say(args, `Next: ${state.next.replaceAll("RUN", shellWord(args.run))}`);
+  },
+};

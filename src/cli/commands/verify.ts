@@ -1,0 +1,117 @@
+import type { CommandModule } from "yargs";
+import { type Fingerprint, masked } from "../../core/render/value.ts";
+import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
+import { openRun } from "../../edge/disk/run-folder.ts";
+import { identifyTarget } from "../../edge/ironic-db/open.ts";
+import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { Json } from "../../model/json.ts";
+import type { Verifier } from "../../model/target.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { checkIdentity } from "../wire/acting.ts";
+import { openRole } from "../wire/databases.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
+import { exitWith, ironicOption, keyOption, progressOf, runOption, type Voice } from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly allRows: boolean;
+  readonly keyFile?: string;
+}
+
+const COLUMNS = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
+
+/** Fields that differ, values masked: `driver_info.ipmi_address "10.0.0.1" -> "10.0.0.2"`. */
+function details(
+  differs: readonly { readonly field: string; readonly planned: Json; readonly found: Json }[],
+  fingerprint: Fingerprint,
+): string {
+  return differs
+    .map(
+      ({ field, planned, found }) =>
+        `${field}: planned ${JSON.stringify(masked(planned, fingerprint))}, found ${JSON.stringify(masked(found, fingerprint))}`,
+    )
+    .join("; ");
+}
+
+/**
+ * Verifies a plan against Ironic and prints a row for each row that is not as planned, and the
+ * totals on stderr, where they do not disturb a program that reads the rows.
+ *
+ * @returns whether everything is as planned
+ */
+export async function verifyPlan(
+  plan: Awaited<ReturnType<typeof openPlan>>,
+  verifier: Verifier,
+  same: SameSecret,
+  format: FormatOptions & { readonly allRows?: boolean },
+  voice: Voice,
+): Promise<boolean> {
+  const tally = emptyTally();
+  const progress = progressOf("verify", plan.footer.footer.machines, voice);
+  const verdicts = verify(plan.lines, verifier, same, tally, format.allRows === true);
+  const rows = async function* (): AsyncGenerator<readonly Json[]> {
+    for await (const { resource, uuid, bm_node_id, state, differs, reason } of verdicts)
+      yield [
+        resource,
+        uuid,
+        bm_node_id,
+        state,
+        differs.map(({ field }) => field).join(" "),
+        reason ?? details(differs, () => "...."),
+      ];
+  };
+  await printRows(process.stdout, COLUMNS, rows(), format);
+  const { validated, mismatched, missing, extra, suspended, left_out, ironics_own } = tally;
+  progress.done(`${validated} rows validated`);
+  process.stderr.write(
+    `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended; ` +
+      `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}.\n`,
+  );
+  return isEqual(tally);
+}
+
+export const verifyCommand: CommandModule<object, Args> = {
+  command: "verify",
+  describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...ironicOption,
+        "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
+        ...keyOption,
+        ...formatOptions,
+      })
+      .example("$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv", "") as never,
+  async handler(args) {
+    const run = await openRun(args.run, { create: false });
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
+      throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
+    const seal = await sealOf(run, args.keyFile, plan.header.key);
+    const mappings = loadMappings();
+    const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
+    try {
+      const { identity, release } = await identifyTarget(database, mappings.releases);
+      checkIdentity(plan.header.target, identity);
+      const { verifier } = createTarget(database, release, identity, seal);
+      const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
+      if (lost !== 0)
+        throw new MigrationError(
+          "N2I-E114",
+          `the snapshot has ${lost} machines more than the plan`,
+        );
+      if (!(await verifyPlan(plan, verifier, sameSecret(seal), args, args)))
+        exitWith(EXIT_STATUS.differs.status);
+    } finally {
+      await database.close();
+    }
+  },
+};

@@ -1,0 +1,102 @@
+#!/usr/bin/env node
+import yargs from "yargs";
+import { hideBin } from "yargs/helpers";
+import { MigrationError } from "../model/error.ts";
+import { applyCommand } from "./commands/apply.ts";
+import { explainCommand } from "./commands/explain.ts";
+import { extractCommand } from "./commands/extract.ts";
+import { planCommand } from "./commands/plan.ts";
+import { rollbackCommand } from "./commands/rollback.ts";
+import { showCommand } from "./commands/show.ts";
+import { statusCommand } from "./commands/status.ts";
+import { verifyCommand } from "./commands/verify.ts";
+import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
+import { createEvents } from "./print/events.ts";
+import { endOnBrokenPipe } from "./print/out.ts";
+import { VERSION } from "./wire/version.ts";
+
+const words = hideBin(process.argv);
+const json = words.includes("--json");
+const debug = words.includes("--debug");
+
+/** A wrong command line: what yargs says of it, with our code. */
+function usage(message: string | null, error: Error | undefined): never {
+  throw (
+    error ??
+    new MigrationError("N2I-E100", (message ?? "the command line is wrong").replaceAll("\n", " "))
+  );
+}
+
+async function main(): Promise<void> {
+  process.umask(0o077);
+  endOnBrokenPipe(process.stdout, (status) => process.exit(status));
+  endOnBrokenPipe(process.stderr, (status) => process.exit(status));
+  await yargs(words)
+    .scriptName("nova2ironic")
+    .usage(
+      "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
+    )
+    .parserConfiguration({
+      "dot-notation": false,
+      "parse-numbers": false,
+      "parse-positional-numbers": false,
+      "duplicate-arguments-array": false,
+      "greedy-arrays": false,
+    })
+    .command(extractCommand)
+    .command(planCommand)
+    .command(showCommand)
+    .command(applyCommand)
+    .command(verifyCommand)
+    .command(rollbackCommand)
+    .command(statusCommand)
+    .command(explainCommand)
+    .options({
+      quiet: {
+        alias: "q",
+        type: "boolean",
+        default: false,
+        global: true,
+        describe: "No progress on stderr",
+      },
+      json: {
+        type: "boolean",
+        default: false,
+        global: true,
+        describe: "Progress as JSON lines on stderr",
+      },
+      "progress-interval": {
+        type: "number",
+        default: 30,
+        global: true,
+        describe: "Seconds between progress lines without a terminal",
+      },
+      debug: {
+        type: "boolean",
+        default: false,
+        global: true,
+        describe: "With an error, where it came from",
+      },
+    })
+    .completion("completion", "Print a completion script for your shell")
+    .demandCommand(1, "a command is missing")
+    .recommendCommands()
+    .strict()
+    .version(VERSION)
+    .alias("help", "h")
+    .fail((message, error) => usage(message, error))
+    .wrap(Math.min(100, process.stdout.columns || 100))
+    .parseAsync();
+}
+
+try {
+  await main();
+} catch (error) {
+  const status = exitStatus(error);
+  // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
+  process.exitCode =
+    process.exitCode === 130 || process.exitCode === 143 ? process.exitCode : status;
+  if (json) emitError(createEvents(process.stderr, Date.now), error);
+  else process.stderr.write(errorText(error, { debug }));
+}
+if (json) emitExit(createEvents(process.stderr, Date.now), Number(process.exitCode ?? 0));

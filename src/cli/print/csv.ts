@@ -1,0 +1,35 @@
+import type { Json } from "../../model/json.ts";
+import { cellText } from "./cell.ts";
+import type { Quote } from "./options.ts";
+
+/**
+ * Rows as Python's csv.writer writes them for cliff: a quote is doubled, a backslash is escaped
+ * with another, None is empty. Characters are not made visible: this form is for programs.
+ *
+ * @source openstack/cliff, cliff/formatters/commaseparated.py; CPython 3.11, Modules/_csv.c
+ */
+export async function* asCsv(
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]>,
+  quote: Quote,
+): AsyncIterable<string> {
+  yield csvLine(columns, quote);
+  for await (const row of rows) yield csvLine(row, quote);
+}
+
+export function csvLine(row: readonly Json[], quote: Quote): string {
+  const alone = row.length === 1;
+  return `${row.map((value) => field(value, quote, alone)).join(",")}\n`;
+}
+
+function field(value: Json, quote: Quote, alone: boolean): string {
+  const text = value === null ? "" : cellText(value);
+  if (quote === "none") return text.replace(/[",\\\r\n]/g, "\\$&");
+  const quoted =
+    quote === "all" ||
+    (quote === "nonnumeric" && typeof value !== "number" && typeof value !== "boolean") ||
+    /[",\r\n]/.test(text) ||
+    (alone && text === "");
+  const escaped = text.replaceAll("\\", "\\\\").replaceAll('"', '""');
+  return quoted ? `"${escaped}"` : escaped;
+}

@@ -1,0 +1,54 @@
+import { stringify } from "yaml";
+import type { Json, JsonObject } from "../../model/json.ts";
+import { asciiJson, cellText, pythonJson } from "./cell.ts";
+import { visible } from "./visible.ts";
+
+type Rows = AsyncIterable<readonly Json[]>;
+
+/** A JSON array, one object a row; its bytes are those of Python's `json.dump(rows, indent=2)`. */
+export async function* asJson(
+  columns: readonly string[],
+  rows: Rows,
+  indent: boolean,
+): AsyncIterable<string> {
+  let before = indent ? "[\n" : "[";
+  let any = false;
+  for await (const row of rows) {
+    yield before + jsonRow(objectOf(columns, row), indent);
+    before = indent ? ",\n" : ", ";
+    any = true;
+  }
+  if (!any) yield "[]\n";
+  else yield indent ? "\n]\n" : "]\n";
+}
+
+export function jsonObject(object: JsonObject, indent: boolean): string {
+  return `${indent ? asciiJson(object, 2) : pythonJson(object)}\n`;
+}
+
+function jsonRow(object: JsonObject, indent: boolean): string {
+  return indent ? asciiJson(object, 2).replace(/^/gm, "  ") : pythonJson(object);
+}
+
+/** A YAML list of objects, readable by YAML 1.1 parsers too: `yes` as text is quoted. */
+export async function* asYaml(columns: readonly string[], rows: Rows): AsyncIterable<string> {
+  let any = false;
+  for await (const row of rows) {
+    yield yamlText([objectOf(columns, row)]);
+    any = true;
+  }
+  if (!any) yield "[]\n";
+}
+
+export function yamlText(value: Json): string {
+  return stringify(value, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
+}
+
+/** One line a row, values parted by blanks; line breaks inside a value are written out. */
+export async function* asValues(rows: Rows): AsyncIterable<string> {
+  for await (const row of rows) yield `${row.map((value) => visible(cellText(value))).join(" ")}\n`;
+}
+
+export function objectOf(columns: readonly string[], row: readonly Json[]): JsonObject {
+  return Object.fromEntries(columns.map((name, at) => [name, row[at] ?? null]));
+}

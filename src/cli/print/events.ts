@@ -1,0 +1,28 @@
+import type { Writable } from "node:stream";
+import type { JsonObject } from "../../model/json.ts";
+
+/** Additive only; a consumer passes over types it does not know. */
+export type EventType =
+  | "stage_start"
+  | "progress"
+  | "item"
+  | "diagnostic"
+  | "stage_complete"
+  | "exit";
+
+export type Emit = (type: EventType, fields: JsonObject) => void;
+
+/** Milliseconds since the epoch. */
+export type Now = () => number;
+
+/** Event lines for `--json`: one JSON object a line, `v` the version of the form. */
+export function createEvents(stream: Writable, now: Now): Emit {
+  return (type, fields) => {
+    stream.write(`${JSON.stringify({ v: 1, ts: timestamp(now()), type, ...fields })}\n`);
+  };
+}
+
+/** ISO 8601, UTC, to the second. */
+export function timestamp(milliseconds: number): string {
+  return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,92 @@
+import { MigrationError } from "../../model/error.ts";
+import type { ExitName } from "../../model/exit.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { FindingKind } from "../../model/findings.ts";
+import { FINDINGS } from "../../model/findings.ts";
+import { REFUSALS, type Refusal } from "../../model/refusals.ts";
+
+const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
+const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
+
+const SEVERITIES = {
+  blocks: "blocks: the machine is not loaded",
+  warning: "warning: the machine is loaded, look at it",
+  note: "note: for the record",
+} as const;
+
+/**
+ * What a code means and what to do, for a person. Case and the `N2I-` may be left out.
+ *
+ * @throws MigrationError N2I-E100 for a code that does not exist; its fix names near ones
+ */
+export function explain(code: string): string {
+  const wanted = normalised(code);
+  const refusal = refusals.get(wanted);
+  if (refusal !== undefined) return refusalText(wanted, refusal);
+  const finding = findings.get(wanted);
+  if (finding !== undefined) return findingText(wanted, finding);
+  const near = nearest(wanted);
+  throw new MigrationError("N2I-E100", `there is no code ${JSON.stringify(code)}`, {
+    fix:
+      near.length === 0
+        ? "List all codes with: nova2ironic explain"
+        : `Did you mean ${near.join(" or ")}? List all codes with: nova2ironic explain`,
+  });
+}
+
+export const CODE_COLUMNS = ["Code", "Kind", "Title"] as const;
+
+/** Every code as a row for `printRows`, with CODE_COLUMNS. */
+export function codeRows(): readonly (readonly string[])[] {
+  return [
+    ...[...refusals].map(([code, { exit, title }]) => [code, `exit ${exit}`, title]),
+    ...[...findings].map(([code, { severity, title }]) => [code, severity, title]),
+  ];
+}
+
+/** The name of an exit status, as the table in README.md has it. */
+export function exitName(status: number): ExitName | "unknown" {
+  // Object.entries widens the key to string; the keys of EXIT_STATUS are its names.
+  for (const [name, { status: known }] of Object.entries(EXIT_STATUS))
+    if (known === status) return name as ExitName;
+  return "unknown";
+}
+
+function refusalText(code: string, { exit, title, why, fix }: Refusal): string {
+  return `${code}: ${title}\n\nWhy:  ${why}\nExit: ${exit} (${exitName(exit)})\nFix:  ${fix}\n`;
+}
+
+function findingText(code: string, { severity, title, advice, acceptable }: FindingKind): string {
+  const accepting =
+    acceptable === true ? "\nAccept: the site document can accept it, with a reason" : "";
+  return `${code}: ${title}\n\nSeverity: ${SEVERITIES[severity]}${accepting}\nAdvice: ${advice}\n`;
+}
+
+function normalised(code: string): string {
+  const upper = code.trim().toUpperCase();
+  return /^[ED]\d+$/.test(upper) ? `N2I-${upper}` : upper;
+}
+
+/** At most three codes that differ in one or two characters, the nearest first. */
+function nearest(wanted: string): readonly string[] {
+  return [...refusals.keys(), ...findings.keys()]
+    .map((code) => ({ code, distance: distance(wanted, code) }))
+    .filter(({ distance }) => distance <= 2)
+    .sort((left, right) => left.distance - right.distance)
+    .slice(0, 3)
+    .map(({ code }) => code);
+}
+
+/** Levenshtein distance. */
+function distance(left: string, right: string): number {
+  let above = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (const [row, one] of [...left].entries()) {
+    const line = [row + 1];
+    for (const [at, other] of [...right].entries()) {
+      const changed = (above[at] ?? 0) + (one === other ? 0 : 1);
+      line.push(Math.min(changed, (above[at + 1] ?? 0) + 1, (line[at] ?? 0) + 1));
+    }
+    above = line;
+  }
+  return above.at(-1) ?? 0;
+}

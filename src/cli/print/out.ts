@@ -1,0 +1,53 @@
+import type { Writable } from "node:stream";
+import { MigrationError } from "../../model/error.ts";
+
+/** What a shell reports of a program that SIGPIPE ended; OpenStack's clients exit with it too. */
+export const BROKEN_PIPE_STATUS = 141;
+
+/**
+ * Writes the chunks in order and waits whenever the reader is slower than we are.
+ *
+ * @throws MigrationError N2I-E120 when the stream breaks; a closed pipe is `endOnBrokenPipe`'s
+ */
+export async function writeAll(
+  out: Writable,
+  chunks: AsyncIterable<string> | Iterable<string>,
+): Promise<void> {
+  let broken: unknown;
+  const onError = (cause: unknown): void => {
+    broken = cause;
+  };
+  out.on("error", onError);
+  const check = (): void => {
+    if (broken !== undefined || out.destroyed)
+      throw new MigrationError("N2I-E120", "the output cannot be written", { cause: broken });
+  };
+  try {
+    for await (const chunk of chunks) {
+      if (!out.write(chunk)) await drained(out);
+      check();
+    }
+    if (out.writableLength > 0) await drained(out);
+    check();
+  } finally {
+    out.off("error", onError);
+  }
+}
+
+/**
+ * Ends the process quietly when the reader of this stream has gone, as in `nova2ironic show | head`.
+ *
+ * @param exit ends the process: process.exit, but in tests
+ */
+export function endOnBrokenPipe(stream: Writable, exit: (status: number) => void): void {
+  stream.on("error", (error: Error & { code?: string }) => {
+    if (error.code === "EPIPE") exit(BROKEN_PIPE_STATUS);
+  });
+}
+
+/** Resolves when all that was written is out, or when the stream is destroyed. */
+async function drained(out: Writable): Promise<void> {
+  await new Promise<void>((resolve) => {
+    out.write("", () => resolve());
+  });
+}

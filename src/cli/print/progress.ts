@@ -1,0 +1,108 @@
+import type { JsonObject } from "../../model/json.ts";
+import { createEvents, type Now, timestamp } from "./events.ts";
+import type { Environment } from "./options.ts";
+import { duration, measure, sentence } from "./rate.ts";
+import type { Output } from "./table.ts";
+import { terminalOf } from "./terminal.ts";
+import { visible } from "./visible.ts";
+import { takeWidth } from "./width.ts";
+
+export interface Progress {
+  /** So many more are done. */
+  readonly tick: (more: number) => void;
+  /** Something a person should know now: what is waited for, what was left out. */
+  readonly note: (text: string) => void;
+  /** The stage is complete. */
+  readonly done: (summary: string) => void;
+  readonly failed: () => void;
+}
+
+export interface ProgressOptions {
+  /** stderr: stdout is for the result. */
+  readonly stream: Output;
+  readonly stage: string;
+  readonly total?: number | undefined;
+  /** Milliseconds between two lines where no line can be drawn over. */
+  readonly interval: number;
+  /** Event lines instead of text. */
+  readonly json: boolean;
+  /** Nothing at all. */
+  readonly quiet: boolean;
+  readonly clock: Now;
+  readonly env?: Environment;
+}
+
+/** Milliseconds between two drawings of the live line. */
+const REDRAW = 100;
+const SILENT: Progress = { tick() {}, note() {}, done() {}, failed() {} };
+const ERASE = "\r\x1b[2K";
+
+/**
+ * The progress of one stage: a live line on a terminal, otherwise a dated line each interval or
+ * each 5 % (at most one a second), or event lines. It writes only when called and holds no timer.
+ */
+export function createProgress(options: ProgressOptions): Progress {
+  const { stream, stage, total, interval, json, quiet, clock, env = process.env } = options;
+  if (quiet) return SILENT;
+  const terminal = terminalOf(stream, env);
+  const emit = createEvents(stream, clock);
+  const live = terminal.live && !json;
+  const began = clock();
+  let last = { at: began, done: 0 };
+  let done = 0;
+
+  const line = (text: string): void => {
+    const dated = live ? `${ERASE}${visible(text)}` : `${timestamp(clock())} ${visible(text)}`;
+    stream.write(`${dated}\n`);
+  };
+  const say = (type: "stage_start" | "stage_complete", text: string, fields: JsonObject): void => {
+    if (json) emit(type, { stage, ...fields });
+    else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
+  };
+  const show = (): void => {
+    const evidence = measure(done, total, clock() - began);
+    if (json) emit("progress", { stage, ...evidence });
+    else if (!live) line(`${stage}: ${sentence(evidence)}`);
+    else {
+      const text = visible(`${stage}: ${sentence(evidence)}`);
+      stream.write(ERASE + takeWidth(text, Math.max(1, terminal.width() - 1)));
+    }
+    last = { at: clock(), done };
+  };
+  const due = (): boolean => {
+    const waited = clock() - last.at;
+    if (live) return waited >= REDRAW || last.done === 0;
+    const step = total !== undefined && (done - last.done) * 20 >= total;
+    return waited >= interval || (step && waited >= 1000);
+  };
+
+  say("stage_start", "started", total === undefined ? {} : { total });
+  return {
+    tick(more) {
+      done += more;
+      if (due()) show();
+    },
+    note(text) {
+      if (json) emit("diagnostic", { severity: "note", stage, message: text });
+      else line(`${stage}: ${text}`);
+      if (live) show();
+    },
+    done(summary) {
+      const elapsed = clock() - began;
+      say("stage_complete", `${summary} (${duration(elapsed)})`, {
+        result: "complete",
+        done,
+        elapsed_ms: elapsed,
+        summary,
+      });
+    },
+    failed() {
+      const elapsed = clock() - began;
+      say("stage_complete", `failed after ${done} (${duration(elapsed)})`, {
+        result: "failed",
+        done,
+        elapsed_ms: elapsed,
+      });
+    },
+  };
+}

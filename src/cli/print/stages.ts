@@ -1,0 +1,74 @@
+import { Listr, ListrLogger, ProcessOutput } from "listr2";
+import { type Now, timestamp } from "./events.ts";
+import type { Environment } from "./options.ts";
+import { duration } from "./rate.ts";
+import { visible } from "./visible.ts";
+
+export interface Stage {
+  readonly title: string;
+  /** @param report shows one line of what is being done */
+  readonly run: (report: (text: string) => void) => Promise<void>;
+}
+
+export interface StagesOptions {
+  /** Whether the stream is a terminal that can draw over its lines. */
+  readonly tty: boolean;
+  readonly stream?: NodeJS.WriteStream;
+  readonly clock?: Now;
+  readonly env?: Environment;
+}
+
+/**
+ * Runs the stages one after another; the first that fails ends it, and its error is thrown as it
+ * is. On a terminal a list is drawn, elsewhere one dated line an event, without control codes.
+ */
+export async function runStages(
+  stages: readonly Stage[],
+  { tty, stream = process.stderr, clock = Date.now, env = process.env }: StagesOptions,
+): Promise<void> {
+  // listr2 wraps at the terminal's width and puts one character on a line when that is 0.
+  const drawn = tty && env.TERM !== "dumb" && stream.columns > 0;
+  if (drawn) await draw(stages, stream);
+  else await list(stages, stream, clock);
+}
+
+/** listr2 itself leaves colours out when NO_COLOR is set. */
+async function draw(stages: readonly Stage[], stream: NodeJS.WriteStream): Promise<void> {
+  const tasks = stages.map(({ title, run }) => ({
+    title: visible(title),
+    task: (_: unknown, task: { output: string }): Promise<void> =>
+      run((text) => {
+        task.output = visible(text);
+      }),
+  }));
+  // Its own default is stdout, which is for the result.
+  const logger = new ListrLogger({ processOutput: new ProcessOutput(stream, stream) });
+  await new Listr(tasks, {
+    concurrent: false,
+    exitOnError: true,
+    registerSignalListeners: false,
+    fallbackRendererCondition: false,
+    rendererOptions: { logger, showErrorMessage: false },
+  }).run();
+}
+
+async function list(
+  stages: readonly Stage[],
+  stream: NodeJS.WriteStream,
+  clock: Now,
+): Promise<void> {
+  for (const { title, run } of stages) {
+    const began = clock();
+    const line = (text: string): void => {
+      stream.write(`${timestamp(clock())} ${visible(`${title}: ${text}`)}\n`);
+    };
+    line("started");
+    try {
+      await run(line);
+    } catch (cause) {
+      line(`failed (${duration(clock() - began)})`);
+      throw cause;
+    }
+    line(`complete (${duration(clock() - began)})`);
+  }
+}

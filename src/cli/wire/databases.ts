@@ -1,0 +1,22 @@
+import { readDatabaseAddress } from "../../edge/config/database-address.ts";
+import { type Database, openDatabase } from "../../edge/database/open.ts";
+
+/** The three databases by their option; each has a credential of its own. */
+export const ROLES = {
+  "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
+  "nova-db": { option: "--nova-db", section: "database", key: "connection" },
+  "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
+} as const;
+
+/**
+ * Opens the database an option names.
+ *
+ * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202
+ */
+export async function openRole(
+  role: keyof typeof ROLES,
+  spec: string,
+  options: { readonly readOnly: boolean },
+): Promise<Database> {
+  return openDatabase(await readDatabaseAddress(spec, ROLES[role], process.env), options);
+}

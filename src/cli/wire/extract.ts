@@ -1,0 +1,102 @@
+import { inspect, inspectOrphan, inspectSources } from "../../core/inspect/inspect.ts";
+import { identify } from "../../edge/database/identity.ts";
+import type { Database } from "../../edge/database/open.ts";
+import { createArtefact } from "../../edge/disk/artefact-writer.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { novaVersion } from "../../edge/nova/open.ts";
+import { type NovaReader, openNova } from "../../edge/nova/read.ts";
+import { readSchema } from "../../edge/nova-bm/open.ts";
+import { readMachines } from "../../edge/nova-bm/read.ts";
+import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { Seal } from "../../model/secret.ts";
+import { SNAPSHOT, type SnapshotLine } from "./run.ts";
+import { VERSION } from "./version.ts";
+
+export interface Extracted {
+  readonly header: SnapshotHeader;
+  readonly counts: SnapshotCounts;
+  readonly sha256: string;
+  readonly findings: ReadonlyMap<string, number>;
+}
+
+/**
+ * Reads nova_bm, and nova where it is given, into the run's snapshot: machine by machine, with
+ * every finding, secrets sealed.
+ */
+export async function extract(
+  run: RunFolder,
+  bm: Database,
+  nova: Database | null,
+  hosts: readonly HostConfig[],
+  seal: Seal & { readonly id: string },
+  takenAt: string,
+  progress: (machines: number) => void,
+): Promise<Extracted> {
+  const schema = await readSchema(bm);
+  const novaIs =
+    nova === null ? null : { ...(await identify(nova)), schema_version: await novaVersion(nova) };
+  const header: SnapshotHeader = {
+    format: "nova2ironic/snapshot@1",
+    tool: VERSION,
+    taken_at: takenAt,
+    source: { nova_bm: { ...(await identify(bm)), schema_version: schema.version }, nova: novaIs },
+    columns: schema.columns,
+    unknown_columns: schema.unknown,
+    hosts,
+    ignored_tables: schema.ignored,
+    key: seal.id,
+    findings: inspectSources(nova !== null, schema.ignored),
+  };
+  const counts = { machines: 0, deleted: 0, interfaces: 0, orphans: 0, instances: 0 };
+  const findings = new Map<string, number>();
+  const note = (found: readonly Finding[]): void => {
+    for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
+  };
+  note(header.findings);
+  const reader = nova === null ? null : await openNova(nova);
+  const writer = await createArtefact(run, SNAPSHOT, header);
+  try {
+    for await (const batch of readMachines(bm, schema, seal)) {
+      for (const orphan of batch.orphans) {
+        const finding = inspectOrphan(orphan);
+        note([finding]);
+        counts.orphans += 1;
+        await writer.write({ orphan, finding } satisfies SnapshotLine);
+      }
+      for (const machine of await seen(batch.machines, reader)) {
+        counts.machines += 1;
+        counts.interfaces += machine.interfaces.length;
+        if (machine.node.deleted === true) counts.deleted += 1;
+        if (machine.node.instance_uuid !== null) counts.instances += 1;
+        note(machine.findings);
+        const wait = writer.write(machine);
+        if (wait !== undefined) await wait;
+      }
+      progress(counts.machines);
+    }
+    const { sha256 } = await writer.finish(counts);
+    return { header, counts, sha256, findings };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  } finally {
+    await reader?.close();
+  }
+}
+
+/** Machines with what Nova says of them, and what is wrong with either. */
+async function seen(
+  machines: readonly Machine[],
+  reader: NovaReader | null,
+): Promise<readonly Machine[]> {
+  const views =
+    reader === null || machines.length === 0
+      ? []
+      : await reader.view(machines.map(({ node }) => node));
+  return machines.map((machine, at) => {
+    const whole = { ...machine, nova: views[at] ?? null };
+    return { ...whole, findings: inspect(whole) };
+  });
+}

@@ -1,0 +1,129 @@
+import { inspectCharset } from "../../core/plan/charset.ts";
+import { pair } from "../../core/plan/pairing.ts";
+import { type Index, indexCurrent, planMachine, wantedOf } from "../../core/plan/plan-machine.ts";
+import { createTransform } from "../../core/transform/transform.ts";
+import { createArtefact } from "../../edge/disk/artefact-writer.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { PlanCounts, PlanHeader } from "../../model/artefact.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { Site } from "../../model/mapping.ts";
+import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import type { Release, Target } from "../../model/target.ts";
+import type { Mappings } from "./documents.ts";
+import { type openSnapshot, PLAN } from "./run.ts";
+import { VERSION } from "./version.ts";
+
+export interface Planned {
+  readonly header: PlanHeader;
+  readonly counts: PlanCounts;
+  readonly sha256: string;
+}
+
+const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
+
+/**
+ * Makes the run's plan: every machine of the snapshot transformed and compared with Ironic, batch
+ * by batch; nothing but the plan is written.
+ *
+ * @param each sees every line as it is written
+ */
+export async function makePlan(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  target: Target,
+  release: Release,
+  mappings: Mappings,
+  site: { readonly site: Site; readonly sha256: string | null },
+  same: SameSecret,
+  allowPairing: boolean,
+  each: (machine: PlannedMachine) => void,
+  progress: (machines: number) => void,
+): Promise<Planned> {
+  const { header: source, footer } = snapshot;
+  const { source: from } = source;
+  const pairing = pair(
+    from.nova?.schema_version ?? null,
+    from.nova_bm.schema_version,
+    release.doc,
+    allowPairing,
+  );
+  const { mapping, validate } = mappings.forRelease(release, site.site);
+  const transform = createTransform(mapping, source.hosts, source.columns, validate);
+  const before = await target.counts();
+  const header: PlanHeader = {
+    format: "nova2ironic/plan@1",
+    tool: VERSION,
+    made_from: { snapshot: footer.sha256, mapping: mappings.sha256, site: site.sha256 },
+    source: from,
+    target: target.identity,
+    pairing,
+    key: source.key,
+    origins: transform.origins(),
+    findings: source.findings,
+    target_before: before,
+  };
+  const tally = createTally(source.findings);
+  const charset = inspectCharset(target.identity.charset);
+  const writer = await createArtefact(run, PLAN, header);
+  try {
+    for await (const lines of snapshot.lines()) {
+      const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
+      for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
+      const transformed = machines.map((machine) => charset(transform.machine(machine)));
+      // An empty Ironic holds nothing to compare with; it is not asked.
+      const index =
+        before.nodes + before.ports === 0
+          ? EMPTY
+          : indexCurrent(await target.current(wantedOf(transformed)));
+      for (const [at, machine] of machines.entries()) {
+        const made = transformed[at];
+        if (made === undefined) continue;
+        const line = planMachine(machine, made, index, same);
+        tally.add(line);
+        each(line);
+        const wait = writer.write(line);
+        if (wait !== undefined) await wait;
+      }
+      progress(tally.counts().machines);
+    }
+    const counts = tally.counts();
+    const { sha256 } = await writer.finish(counts);
+    return { header, counts, sha256 };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
+}
+
+/** Counts as lines go by: what the footer and the summary say. */
+function createTally(initial: readonly Finding[]) {
+  const verdicts: Record<Verdict, number> = {
+    create: 0,
+    unchanged: 0,
+    drift: 0,
+    conflict: 0,
+    blocked: 0,
+    skipped: 0,
+  };
+  const findings: Record<string, number> = {};
+  let [machines, nodes, ports] = [0, 0, 0];
+  const note = (found: readonly Finding[]): void => {
+    for (const { code } of found) findings[code] = (findings[code] ?? 0) + 1;
+  };
+  note(initial);
+  return {
+    note,
+    add(line: PlannedMachine): void {
+      machines += 1;
+      verdicts[line.verdict] += 1;
+      note(line.findings);
+      if (line.verdict !== "create") return;
+      const created = line.records.filter(({ change }) => change === "create");
+      const more = created.filter(({ resource }) => resource === "node").length;
+      nodes += more;
+      ports += created.length - more;
+    },
+    counts: (): PlanCounts => ({ machines, verdicts, nodes, ports, findings }),
+  };
+}

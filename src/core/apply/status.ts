@@ -1,0 +1,82 @@
+import type { JournalEntry, PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
+import { ledgerOf, plansOf } from "./ledger.ts";
+
+type Missing = { readonly missing: string };
+
+/** What a run's folder holds. */
+export interface RunFiles {
+  readonly snapshot:
+    | { readonly counts: SnapshotCounts; readonly sha256: string; readonly taken_at: string }
+    | Missing;
+  readonly plan:
+    | {
+        readonly counts: PlanCounts;
+        readonly sha256: string;
+        readonly madeFrom: string;
+        readonly release: string;
+      }
+    | Missing;
+  readonly journal: { readonly entries: readonly JournalEntry[]; readonly torn: boolean } | Missing;
+}
+
+export interface RunState {
+  /** Stage -> what is true of it. */
+  readonly fields: { readonly [stage: string]: string };
+  /** The next command; RUN stands for the folder. */
+  readonly next: string;
+}
+
+const EXTRACT = "nova2ironic extract --run RUN --nova-bm-db DB";
+const PLAN = "nova2ironic plan --run RUN --ironic-db DB";
+const APPLY = "nova2ironic apply --run RUN --ironic-db DB";
+const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
+
+/** What is true of a run, from its files alone, and what comes next. */
+export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
+  const extracted =
+    "missing" in snapshot
+      ? snapshot.missing
+      : `${snapshot.counts.machines} machines, taken ${snapshot.taken_at}, sha256 ${snapshot.sha256.slice(0, 12)}`;
+  const fresh =
+    !("missing" in plan) && !("missing" in snapshot) && plan.madeFrom === snapshot.sha256;
+  const planned =
+    "missing" in plan
+      ? plan.missing
+      : `${plan.counts.nodes} nodes and ${plan.counts.ports} ports to add to ${plan.release}, ${plan.counts.verdicts.blocked + plan.counts.verdicts.conflict} machines blocked, sha256 ${plan.sha256.slice(0, 12)}${fresh ? "" : "; made from another snapshot"}`;
+  const entries = "missing" in journal ? [] : journal.entries;
+  const applied = appliedOf(entries, "missing" in plan ? null : plan.sha256);
+  return {
+    fields: {
+      extract: extracted,
+      plan: planned,
+      apply: "missing" in journal ? journal.missing : applied.text,
+    },
+    next: "missing" in snapshot ? EXTRACT : fresh ? applied.next : PLAN,
+  };
+}
+
+function appliedOf(
+  entries: readonly JournalEntry[],
+  plan: string | null,
+): { readonly text: string; readonly next: string } {
+  const plans = plansOf(entries);
+  if (plan === null || plans.length === 0) return { text: "nothing was loaded", next: APPLY };
+  const parts = plans.map((sha256) => {
+    const { begun, open, created, undone, left } = ledgerOf(entries, sha256);
+    return (
+      `plan ${sha256.slice(0, 12)}: ${created} rows created in ${begun.length - open.length} batches` +
+      `${open.length > 0 ? `, ${open.length} batches begun and not recorded as done` : ""}` +
+      `${undone.size > 0 ? `, ${undone.size} rows rolled back` : ""}` +
+      `${left.size > 0 ? `, ${left.size} rows left by rollback` : ""}`
+    );
+  });
+  const last = entries.findLast((entry) => entry.do !== "open");
+  const { open } = ledgerOf(entries, plan);
+  const next =
+    last?.do === "undo" || last?.do === "undone"
+      ? `${PLAN}  (rolled back; or go on with rollback)`
+      : open.length > 0
+        ? `${APPLY} --yes  (goes on where it stopped)`
+        : VERIFY;
+  return { text: parts.join("; "), next };
+}

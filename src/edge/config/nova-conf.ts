@@ -1,0 +1,118 @@
+import { stat } from "node:fs/promises";
+import { MigrationError } from "../../model/error.ts";
+import type { HostConfig } from "../../model/machine.ts";
+import type { Seal } from "../../model/secret.ts";
+import { type OsloConfig, readOsloFiles } from "./oslo.ts";
+
+const SECTION = "baremetal";
+
+/** nova's own default is where its code lies; every distribution sets this one. */
+const DEFAULTS = { state_path: "/var/lib/nova" };
+
+/**
+ * The [baremetal] settings of each compute host, hosts in the order they are named first.
+ *
+ * Class names are taken as written: nova imported them without completing them.
+ *
+ * @param specs `[HOST=]FILE`; several files of one host override one another in order, and a file
+ *   without a host is for every host that has none of its own ("*")
+ * @throws MigrationError N2I-E100 for a malformed spec, N2I-E104 naming file and line
+ * @source facts/nova-bm.md 3.1, 3.4
+ */
+export async function readHostConfigs(
+  specs: readonly string[],
+  seal: Seal,
+): Promise<readonly HostConfig[]> {
+  const files = new Map<string, string[]>();
+  for (const spec of specs) {
+    const { host, path } = split(spec);
+    files.set(host, [...(files.get(host) ?? []), path]);
+  }
+  const hosts: HostConfig[] = [];
+  for (const [host, paths] of files)
+    hosts.push(hostConfig(host, await readOsloFiles(paths, DEFAULTS), seal));
+  return hosts;
+}
+
+/**
+ * Whether others than the owner may read the file: told as a warning when it holds a secret. False
+ * when there is no such file.
+ */
+export async function worldReadable(path: string): Promise<boolean> {
+  return await stat(path).then(
+    ({ mode }) => (mode & 0o044) !== 0,
+    () => false,
+  );
+}
+
+/** A host's name has no slash, so `./a=b.conf` is a file. */
+function split(spec: string): { readonly host: string; readonly path: string } {
+  const [, named, rest] = /^([^=/]*)=(.*)$/s.exec(spec) ?? [];
+  const [host, path] = rest === undefined ? ["*", spec] : [named?.trim() ?? "", rest];
+  if (host === "" || path === "")
+    throw new MigrationError("N2I-E100", "--nova-conf wants FILE or HOST=FILE", {
+      fix: "Name the file, and before an = the host it is of: compute1=/etc/nova/nova.conf",
+    });
+  return { host, path };
+}
+
+function hostConfig(host: string, config: OsloConfig, seal: Seal): HostConfig {
+  const get = (key: string): string | null => config.get(SECTION, key) || null;
+  const { cpu_arch = "", ...extra_specs } = extraSpecs(config);
+  const pass = get("virtual_power_host_pass");
+  return {
+    host,
+    power_manager: get("power_manager") ?? "nova.virt.baremetal.ipmi.IPMI",
+    driver: get("driver") ?? "nova.virt.baremetal.pxe.PXE",
+    cpu_arch: canonicalArchitecture(cpu_arch),
+    extra_specs,
+    tftp_root: get("tftp_root") ?? "/tftpboot",
+    deploy_kernel: get("deploy_kernel"),
+    deploy_ramdisk: get("deploy_ramdisk"),
+    virtual_power_ssh_host: get("virtual_power_ssh_host"),
+    virtual_power_ssh_port: port(config, "virtual_power_ssh_port", 22),
+    virtual_power_type: get("virtual_power_type") ?? "virsh",
+    virtual_power_host_user: get("virtual_power_host_user"),
+    virtual_power_host_pass: pass === null ? null : seal.seal(pass, `host:${host}`),
+    virtual_power_host_key: get("virtual_power_host_key"),
+  };
+}
+
+/** The older name counts only where the newer one is not set, as a deprecated name does in oslo. */
+function extraSpecs(config: OsloConfig): { readonly [key: string]: string } {
+  const key = ["flavor_extra_specs", "instance_type_extra_specs"].find(
+    (name) => config.where(SECTION, name) !== null,
+  );
+  if (key === undefined) return {};
+  const pairs = (config.get(SECTION, key) ?? "").split(",").filter((pair) => pair.trim() !== "");
+  return Object.fromEntries(
+    pairs.map((pair): [string, string] => {
+      const at = pair.indexOf(":");
+      if (at < 0)
+        throw new MigrationError(
+          "N2I-E104",
+          `${config.where(SECTION, key)}: ${key} has an entry without a colon; it wants key:value, key:value`,
+        );
+      return [pair.slice(0, at).trim(), pair.slice(at + 1).trim()];
+    }),
+  );
+}
+
+/** Null when it is not said; a name nova did not know stays, in lower case. @source nova/compute/arch.py, Juno */
+function canonicalArchitecture(name: string): string | null {
+  const lower = name.toLowerCase();
+  if (["i386", "i486", "i586", "x86_32", "x86_32p"].includes(lower)) return "i686";
+  return lower === "amd64" ? "x86_64" : lower || null;
+}
+
+function port(config: OsloConfig, key: string, fallback: number): number {
+  const text = config.get(SECTION, key)?.trim() ?? "";
+  if (text === "") return fallback;
+  const value = /^\d{1,5}$/.test(text) ? Number(text) : 0;
+  if (value < 1 || value > 65_535)
+    throw new MigrationError(
+      "N2I-E104",
+      `${config.where(SECTION, key)}: ${key} is not a port number`,
+    );
+  return value;
+}

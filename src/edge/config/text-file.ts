@@ -1,0 +1,56 @@
+import { constants } from "node:fs";
+import { open } from "node:fs/promises";
+import { MigrationError } from "../../model/error.ts";
+import type { RefusalCode } from "../../model/refusals.ts";
+
+/**
+ * The bytes of a small regular file. A device, a pipe or a file that never ends is refused, not
+ * waited for.
+ *
+ * @param limit bytes
+ * @param about put before the message: which option named the file
+ * @throws MigrationError `code` when the file is missing, unreadable, no regular file or too large
+ */
+export async function readSmallFile(
+  path: string,
+  limit: number,
+  code: RefusalCode,
+  about = "",
+): Promise<Buffer> {
+  const refuse = (why: string, cause?: unknown): MigrationError =>
+    new MigrationError(code, `${about}cannot read ${path}: ${why}`, {
+      cause,
+      fix: "Check the path and that this user may read it.",
+    });
+  try {
+    const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const { size } = await regular(file, refuse);
+      const bytes = size > limit ? null : await file.readFile();
+      // Files of /proc say size 0, so what was read is looked at too.
+      if (bytes === null || bytes.length > limit)
+        throw refuse(`it is larger than ${limit / 1024} KiB`);
+      return bytes;
+    } finally {
+      await file.close();
+    }
+  } catch (cause) {
+    throw cause instanceof MigrationError ? cause : refuse(words(cause), cause);
+  }
+}
+
+async function regular(
+  file: Awaited<ReturnType<typeof open>>,
+  refuse: (why: string) => MigrationError,
+): Promise<{ readonly size: number }> {
+  const stat = await file.stat();
+  if (!stat.isFile()) throw refuse("it is not a regular file");
+  return stat;
+}
+
+/** `no such file or directory (ENOENT)`: the system's words without call and path. */
+function words(cause: unknown): string {
+  if (!(cause instanceof Error)) return "unknown failure";
+  const [, code, what] = /^([A-Z0-9]+): (.*?), /.exec(cause.message) ?? [];
+  return what === undefined ? "the name is not one a file can have" : `${what} (${code})`;
+}

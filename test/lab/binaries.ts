@@ -8,8 +8,9 @@ export type ServerEngine = "mysql" | "postgresql";
 export const SERVERS = {
   mysql: {
     title: "MariaDB",
-    packages: ["mariadb-server-core"],
-    binaries: ["mariadbd", "mariadb-install-db"],
+    packages: ["mariadb-server-core", "mariadb-client-core"],
+    // The last one is of the second package, and mariadb-install-db needs it.
+    binaries: ["mariadbd", "mariadb-install-db", "my_print_defaults"],
     home: "mysql",
   },
   postgresql: {
@@ -35,8 +36,9 @@ export function binaries(engine: ServerEngine): Binaries | null {
 }
 
 function find(engine: ServerEngine): Binaries | null {
-  const [server, init] = SERVERS[engine].binaries.map(locate);
-  return server == null || init == null ? null : { server, init };
+  const found = SERVERS[engine].binaries.map(locate);
+  const [server, init] = found;
+  return server == null || init == null || found.includes(null) ? null : { server, init };
 }
 
 function locate(name: string): string | null {

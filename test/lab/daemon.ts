@@ -12,27 +12,38 @@ export interface Daemon {
 }
 
 /**
- * Runs a server that dies with this process, however this process ends: a shell waits beside it
- * on a pipe from here, and when the pipe breaks it ends the server and removes the folder.
- * It does not keep the event loop alive.
+ * Makes a data folder and runs a server on it that dies with this process, however this process
+ * ends: a shell waits beside it on a pipe from here, and when the pipe breaks it ends the server
+ * and removes the folder. It does not keep the event loop alive.
  *
+ * @param init the command that makes the data folder
+ * @param options.folder it lives in, removed at the end
  * @param options.signal that makes the server end quickly
  */
 export function startDaemon(
-  command: readonly string[],
-  options: { readonly folder: string; readonly signal: string; readonly owner: Owner },
+  init: readonly string[],
+  server: readonly string[],
+  options: { readonly folder: string; readonly signal: "TERM" | "QUIT"; readonly owner: Owner },
 ): Daemon {
-  const child = spawn("/bin/sh", ["-c", WATCHED, "sh", ...command], {
+  const both = `${quoted(init)} && exec ${quoted(server)}`;
+  const child = spawn("/bin/sh", ["-c", WATCHED, "sh", both], {
     ...options.owner,
     cwd: options.folder,
-    env: environment({ FOLDER: options.folder, SIGNAL: options.signal }),
+    env: {
+      PATH: `${process.env.PATH ?? ""}:/usr/sbin:/usr/bin:/bin`,
+      LC_ALL: "C.UTF-8",
+      TZ: "UTC",
+      HOME: options.folder,
+      FOLDER: options.folder,
+      SIGNAL: options.signal,
+    },
     // A process group of its own: Ctrl-C reaches us first, and the server when we are done.
     detached: true,
     stdio: ["pipe", "ignore", "pipe"],
   });
   let words = "";
   let ended = false;
-  const exit = once(child, "exit").then(() => {
+  const end = once(child, "close").then(() => {
     ended = true;
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
@@ -48,15 +59,9 @@ export function startDaemon(
     stop: async () => {
       child.ref();
       child.stdin.end();
-      await exit;
+      await end;
     },
   };
-}
-
-/** What a server and its tools see of our environment: nothing that belongs to the caller. */
-export function environment(more: { readonly [name: string]: string }): NodeJS.ProcessEnv {
-  const PATH = `${process.env.PATH ?? ""}:/usr/sbin:/usr/bin:/bin`;
-  return { PATH, LC_ALL: "C.UTF-8", TZ: "UTC", ...more };
 }
 
 /** A TCP port of 127.0.0.1 that nobody listens on now. */
@@ -70,11 +75,26 @@ export async function freePort(): Promise<number> {
   return address.port;
 }
 
+function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", "'\\''")}'`).join(" ");
+}
+
+/**
+ * The signal goes to the whole process group, which the shell itself outlives to clean up; and
+ * again and again, as what makes a data folder may ignore it.
+ */
 const WATCHED = `
+trap : TERM QUIT PIPE
 exec 3<&0
-"$@" </dev/null >"$FOLDER/log" 2>&1 3<&- & server=$!
-(read nothing <&3; kill -"$SIGNAL" $server) 2>/dev/null & watch=$!
+/bin/sh -c "$1" </dev/null >"$FOLDER/log" 2>&1 3<&- & server=$!
+(
+  trap '' TERM QUIT PIPE
+  read nothing <&3
+  while kill -0 $server; do kill -"$SIGNAL" 0; sleep 0.1; done
+) 2>/dev/null & watch=$!
 wait $server || tail -n 20 "$FOLDER/log" >&2
-kill $watch 2>/dev/null
-cd / && rm -rf "$FOLDER"
+while kill -0 $server 2>/dev/null; do wait $server; done
+kill -KILL $watch 2>/dev/null
+cd /
+rm -rf "$FOLDER" 2>/dev/null || { sleep 1; rm -rf "$FOLDER"; }
 `;

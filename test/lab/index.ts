@@ -76,9 +76,10 @@ export async function withDatabase(
 
 /** Starts both servers; installs them first when they are missing and that is possible. */
 export async function startLab(): Promise<Lab> {
+  const has = { mariadb: binaries("mysql") !== null, postgres: binaries("postgresql") !== null };
   const [mariadb, postgres] = await Promise.all([
-    binaries("mysql") === null ? null : startMariadb(),
-    binaries("postgresql") === null ? null : startPostgres(),
+    has.mariadb ? startMariadb() : null,
+    has.postgres ? startPostgres() : null,
   ]);
   return { mariadb, postgres };
 }

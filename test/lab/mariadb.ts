@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { binaries } from "./binaries.ts";
-import { environment, freePort, startDaemon } from "./daemon.ts";
+import { freePort, startDaemon } from "./daemon.ts";
 import { owner, privateFile, privateFolder } from "./folder.ts";
 import { newPassword, type Server } from "./server.ts";
 import { missing, ready } from "./start.ts";
@@ -18,28 +16,19 @@ export async function startMariadb(): Promise<Server> {
   const found = binaries("mysql");
   if (found === null) throw missing("mysql");
   const user = owner("mysql");
+  const port = await freePort();
+  // From here to the daemon nothing waits: a signal in between would leave the folder behind.
   const folder = privateFolder("n2i-mariadb-", user);
   const data = join(folder, "data");
-  try {
-    await promisify(execFile)(
-      found.init,
-      ["--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"],
-      { ...user, cwd: folder, env: environment({ HOME: folder }) },
-    );
-  } catch (cause) {
-    rmSync(folder, { recursive: true, force: true });
-    throw cause;
-  }
   const password = newPassword();
   const accounts = join(folder, "accounts.sql");
   privateFile(accounts, onlyAccount("lab", password), user);
-  const port = await freePort();
   const socket = join(folder, "socket");
-  const daemon = startDaemon([found.server, ...options({ data, socket, port, accounts })], {
-    folder,
-    signal: "TERM",
-    owner: user,
-  });
+  const daemon = startDaemon(
+    [found.init, "--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"],
+    [found.server, ...options({ data, socket, port, accounts })],
+    { folder, signal: "TERM", owner: user },
+  );
   const server = await ready(
     { engine: "mysql", host: "127.0.0.1", port, socket, user: "lab", password },
     daemon,

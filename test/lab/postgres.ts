@@ -1,9 +1,7 @@
-import { execFile } from "node:child_process";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { promisify } from "node:util";
 import { binaries } from "./binaries.ts";
-import { environment, freePort, startDaemon } from "./daemon.ts";
+import { freePort, startDaemon } from "./daemon.ts";
 import { owner, privateFile, privateFolder } from "./folder.ts";
 import { newPassword, type Server } from "./server.ts";
 import { missing, ready } from "./start.ts";
@@ -18,37 +16,29 @@ export async function startPostgres(): Promise<Server> {
   const found = binaries("postgresql");
   if (found === null) throw missing("postgresql");
   const user = owner("postgres");
+  const port = await freePort();
+  // From here to the daemon nothing waits: a signal in between would leave the folder behind.
   const folder = privateFolder("n2i-postgres-", user);
   const data = join(folder, "data");
   const password = newPassword();
   const passwordFile = join(folder, "password");
   privateFile(passwordFile, `${password}\n`, user);
-  try {
-    await promisify(execFile)(
-      found.init,
-      [
-        ...["-D", data, "-U", "lab", `--pwfile=${passwordFile}`, "-A", "scram-sha-256"],
-        // Only making the cluster is not synced; the server syncs every commit.
-        ...["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
-      ],
-      { ...user, cwd: folder, env: environment({ HOME: folder }) },
-    );
-  } catch (cause) {
-    rmSync(folder, { recursive: true, force: true });
-    throw cause;
-  }
-  rmSync(passwordFile);
-  const port = await freePort();
-  const daemon = startDaemon([found.server, ...options(data, folder, port)], {
-    folder,
+  const daemon = startDaemon(
+    [
+      ...[found.init, "-D", data, "-U", "lab", `--pwfile=${passwordFile}`, "-A", "scram-sha-256"],
+      // Only making the cluster is not synced; the server syncs every commit.
+      ...["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
+    ],
+    [found.server, ...options(data, folder, port)],
     // "Immediate": the data is thrown away when it ends.
-    signal: "QUIT",
-    owner: user,
-  });
-  return ready(
+    { folder, signal: "QUIT", owner: user },
+  );
+  const server = await ready(
     { engine: "postgresql", host: "127.0.0.1", port, socket: folder, user: "lab", password },
     daemon,
   );
+  rmSync(passwordFile);
+  return server;
 }
 
 function options(data: string, socket: string, port: number): readonly string[] {

@@ -5,8 +5,8 @@ import { connect } from "./connect.ts";
 import type { Daemon } from "./daemon.ts";
 import { type Coordinates, type Server, serverAt } from "./server.ts";
 
-/** A slow machine needs seconds, not a minute. */
-const PATIENCE_MS = 60_000;
+/** The slowest machine needs seconds for making the data folder and starting. */
+const PATIENCE_MS = 120_000;
 
 /** Waits until a server that was just started answers its superuser. */
 export async function ready(at: Coordinates, daemon: Daemon): Promise<Server> {

@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CODE_COLUMNS, codeRows, exitName, explain } from "../../../src/cli/print/explain.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+import { FINDINGS } from "../../../src/model/findings.ts";
+import { REFUSALS } from "../../../src/model/refusals.ts";
+
+test("a refusal is explained with its reason, its exit status and the fix last", () => {
+  assert.equal(
+    explain("N2I-E300"),
+    `N2I-E300: the plan is stale
+
+Why:  The target no longer is as it was when the plan was made.
+Exit: 4 (refused)
+Fix:  Run plan again, look at the difference, then apply.
+`,
+  );
+});
+
+test("a finding is explained with its severity, and says so when it can be accepted", () => {
+  assert.equal(
+    explain("d100"),
+    `N2I-D100: deployment in flight
+
+Severity: blocks: the machine is not loaded
+Accept: the site document can accept it, with a reason
+Advice: Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.
+`,
+  );
+  assert.doesNotMatch(explain("N2I-D004"), /Accept/);
+});
+
+test("every code is explained, and listed once", () => {
+  const codes = [...Object.keys(REFUSALS), ...Object.keys(FINDINGS)];
+  for (const code of codes) assert.match(explain(code), new RegExp(`^${code}: .`));
+  assert.deepEqual(
+    codeRows().map(([code]) => code),
+    codes,
+  );
+  assert.ok(codeRows().every((row) => row.length === CODE_COLUMNS.length));
+});
+
+test("an unknown code is refused and near ones are named", () => {
+  const fix = (code: string): string => {
+    try {
+      return explain(code);
+    } catch (error) {
+      assert.ok(error instanceof MigrationError && error.code === "N2I-E100");
+      return error.fix;
+    }
+  };
+  assert.match(fix("N2I-E30O"), /^Did you mean N2I-E300 or /);
+  assert.match(fix("n2i-d5041"), /N2I-D504/);
+  assert.equal(fix("bogus"), "List all codes with: nova2ironic explain");
+});
+
+test("every exit status of a refusal has a name", () => {
+  for (const { exit } of Object.values(REFUSALS)) assert.notEqual(exitName(exit), "unknown");
+  assert.equal(exitName(99), "unknown");
+});

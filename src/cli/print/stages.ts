@@ -47,6 +47,8 @@ async function draw(stages: readonly Stage[], stream: NodeJS.WriteStream): Promi
     concurrent: false,
     exitOnError: true,
     registerSignalListeners: false,
+    // It looks at stdout, which may be a file while the list is drawn on stderr.
+    forceTTY: true,
     fallbackRendererCondition: false,
     rendererOptions: { logger, showErrorMessage: false },
   }).run();

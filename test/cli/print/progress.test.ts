@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { createProgress, type Progress } from "../../../src/cli/print/progress.ts";
+import { duration, measure } from "../../../src/cli/print/rate.ts";
+import { collector } from "./collect.ts";
+
+interface Bench {
+  readonly progress: Progress;
+  readonly pass: (milliseconds: number) => void;
+  readonly text: () => string;
+}
+
+interface Setting {
+  readonly columns?: number;
+  readonly json?: boolean;
+  readonly quiet?: boolean;
+  readonly total?: number;
+  readonly term?: string;
+}
+
+function bench({ columns, json = false, quiet = false, total, term }: Setting): Bench {
+  let now = Date.UTC(2026, 10, 21, 1, 0, 0);
+  const { out, text } = collector(columns);
+  const progress = createProgress({
+    stream: out,
+    stage: "extract",
+    total,
+    interval: 30_000,
+    json,
+    quiet,
+    clock: () => now,
+    env: { TERM: term ?? "xterm" },
+  });
+  const pass = (milliseconds: number): void => {
+    now += milliseconds;
+  };
+  return { progress, pass, text };
+}
+
+test("where no line can be drawn over, each 5 % or interval is one dated line without escapes", () => {
+  const { progress, pass, text } = bench({ total: 1000 });
+  for (let at = 0; at < 100; at++) {
+    pass(500);
+    progress.tick(1);
+  }
+  progress.note("BMC 10.0.0.19 does not answer, try 2 of 3\x1b[31m");
+  pass(31_000);
+  progress.tick(1);
+  progress.done("101 machines");
+  assert.equal(
+    text(),
+    `2026-11-21T01:00:00Z extract: started
+2026-11-21T01:00:25Z extract: 50 of 1000 (5 %), 2/s, ETA 7 min 55 s
+2026-11-21T01:00:50Z extract: 100 of 1000 (10 %), 2/s, ETA 7 min 30 s
+2026-11-21T01:00:50Z extract: BMC 10.0.0.19 does not answer, try 2 of 3\\x1b[31m
+2026-11-21T01:01:21Z extract: 101 of 1000 (10 %), 1.2/s, ETA 12 min 01 s
+2026-11-21T01:01:21Z extract: 101 machines (1 min 21 s)
+`,
+  );
+});
+
+test("on a terminal one line is drawn over, at most ten times a second, and never wraps", () => {
+  const { progress, pass, text } = bench({ columns: 30, total: 100_000 });
+  for (let at = 0; at < 1000; at++) {
+    pass(1);
+    progress.tick(10);
+  }
+  progress.done("all");
+  const drawn = text().split("\r\x1b[2K");
+  assert.ok(drawn.length > 8 && drawn.length < 14, `${drawn.length} drawings`);
+  assert.ok(drawn.every((line) => line.length < 30));
+  assert.equal(drawn.at(-1), "extract: all (1.0 s)\n");
+  assert.ok(drawn.slice(0, -1).every((line) => !line.includes("\n")));
+});
+
+test("a note on a terminal stays above the live line", () => {
+  const { progress, text } = bench({ columns: 80 });
+  progress.tick(1);
+  progress.note("waiting for rack1");
+  assert.equal(
+    text(),
+    "\r\x1b[2Kextract: 1\r\x1b[2Kextract: waiting for rack1\n\r\x1b[2Kextract: 1",
+  );
+});
+
+test("TERM=dumb and a pipe get no control codes; a width of 0 is taken for 80", () => {
+  for (const setting of [{ columns: 80, term: "dumb" }, {}]) {
+    const { progress, text } = bench(setting);
+    progress.tick(1);
+    progress.failed();
+    assert.ok(!text().includes("\x1b") && !text().includes("\r"));
+    assert.match(text(), /Z extract: failed after 1 \(0\.0 s\)\n$/);
+  }
+  const { progress, text } = bench({ columns: 0 });
+  progress.tick(1);
+  assert.equal(text(), "\r\x1b[2Kextract: 1");
+});
+
+test("with --json every line is an event, and --quiet says nothing", () => {
+  const { progress, pass, text } = bench({ columns: 80, json: true, total: 4 });
+  pass(2000);
+  progress.tick(2);
+  progress.note("waiting");
+  progress.done("4 machines");
+  const events = text()
+    .trimEnd()
+    .split("\n")
+    .map((line): unknown => JSON.parse(line));
+  const at = { v: 1, ts: "2026-11-21T01:00:02Z", stage: "extract" };
+  assert.deepEqual(events, [
+    { v: 1, ts: "2026-11-21T01:00:00Z", type: "stage_start", stage: "extract", total: 4 },
+    { ...at, type: "progress", done: 2, total: 4, percent: 50, rate: 1, eta: 2 },
+    { ...at, type: "diagnostic", severity: "note", message: "waiting" },
+    {
+      ...at,
+      type: "stage_complete",
+      result: "complete",
+      done: 2,
+      elapsed_ms: 2000,
+      summary: "4 machines",
+    },
+  ]);
+
+  const silent = bench({ quiet: true });
+  silent.progress.tick(1);
+  silent.progress.note("x");
+  silent.progress.done("x");
+  silent.progress.failed();
+  assert.equal(silent.text(), "");
+});
+
+test("the end is foretold only after 1 % and two seconds", () => {
+  assert.equal(measure(9, 1000, 60_000).eta, null);
+  assert.equal(measure(500, 1000, 1999).eta, null);
+  assert.equal(measure(500, 1000, 2000).eta, 2);
+  assert.equal(measure(10, 1000, 10_000).eta, 990);
+  assert.equal(measure(10, undefined, 10_000).eta, null);
+  assert.equal(measure(0, 0, 10_000).percent, null);
+});
+
+test("durations are written for people", () => {
+  assert.deepEqual([40, 9949, 10_000, 59_499, 61_000, 3_599_999, 7_620_000].map(duration), [
+    "0.0 s",
+    "9.9 s",
+    "10 s",
+    "59 s",
+    "1 min 01 s",
+    "1 h 00 min",
+    "2 h 07 min",
+  ]);
+});

@@ -3,6 +3,7 @@ import yargs from "yargs";
 import { hideBin } from "yargs/helpers";
 import { MigrationError } from "../model/error.ts";
 import { applyCommand } from "./commands/apply.ts";
+import { demoCommand } from "./commands/demo.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { extractCommand } from "./commands/extract.ts";
 import { planCommand } from "./commands/plan.ts";
@@ -51,6 +52,7 @@ async function main(): Promise<void> {
     .command(rollbackCommand)
     .command(statusCommand)
     .command(explainCommand)
+    .command(demoCommand)
     .options({
       quiet: {
         alias: "q",

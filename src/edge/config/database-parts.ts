@@ -48,9 +48,7 @@ export function toAddress(text: string, fault: Fault): Parsed {
   };
 }
 
-function file({ user, password, host, database }: DatabaseUrl, fault: Fault): Parts {
-  if (user !== null || password !== null || host !== null)
-    throw fault("a SQLite address has no host: write sqlite:////absolute/path");
+function file({ database }: DatabaseUrl, fault: Fault): Parts {
   if (database === null || database === "" || database === ":memory:")
     throw fault("a SQLite database in memory has nothing to carry over");
   if (database.startsWith("file:")) throw fault("a SQLite address wants a path, not file:");

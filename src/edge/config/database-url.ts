@@ -22,11 +22,9 @@ export interface DatabaseUrl {
 /** Characters; the search for the right `@` is quadratic. */
 const LENGTH = 4096;
 
-/** IPv6 host, host, port, database, query; an `@` is possible in the query only. */
-const PLACE = /^(?:\[([^\]/?@]*)\]|([^/:?@[\]]*))(?::([^/?@]*))?(?:\/([^?@]*))?(?:\?(.*))?$/s;
-
-/** The same groups for SQLite, whose path may hold anything but a question mark. */
-const FILE = /^(?:(?!)())?([^/?]*)(?:(?!)())?(?:\/([^?]*))?(?:\?(.*))?$/s;
+/** IPv6 host, host, port, database, query; an `@` is possible only in an option of the query. */
+const PLACE =
+  /^(?:\[([^\]/?@]*)\]|([^/:?@[\]]*))(?::([^/?@]*))?(?:\/([^?@]*))?(?:\?(|[\w.-]+(?:=.*)?))?$/s;
 
 /**
  * Takes an address apart, as lax as SQLAlchemy: a password may hold `@`, `/`, `?`, `#` and `:`
@@ -42,7 +40,8 @@ export function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
   const [, scheme, rest] = /^([A-Za-z]\w*)(?:\+\w+)?:\/\/(.*)$/s.exec(url) ?? [];
   if (scheme === undefined || rest === undefined) throw fault("the address has no scheme");
   const dialect = scheme.toLowerCase();
-  const { login, place } = dialect === "sqlite" ? onlyPlace(rest, fault) : apart(rest, fault);
+  if (dialect === "sqlite") return fileUrl(rest, fault);
+  const { login, place } = apart(rest, fault);
   const [, ipv6, name, port, database, query] = place;
   const colon = login?.indexOf(":") ?? -1;
   const user = colon < 0 ? login : (login?.slice(0, colon) ?? null);
@@ -58,38 +57,42 @@ export function parseDatabaseUrl(url: string, fault: Fault): DatabaseUrl {
   };
 }
 
+/** A path may hold anything but a question mark, so nothing in it is a user or a host. */
+function fileUrl(rest: string, fault: Fault): DatabaseUrl {
+  if (rest !== "" && !rest.startsWith("/"))
+    throw fault("a SQLite address has no host: write sqlite:////absolute/path");
+  const [path = ""] = rest.split("?");
+  const none = { user: null, password: null, host: null, port: null };
+  return { dialect: "sqlite", ...none, database: path.slice(1), query: new Map() };
+}
+
 interface Apart {
   /** What stands before the `@`. */
   readonly login: string | null;
   readonly place: RegExpExecArray;
 }
 
-function onlyPlace(rest: string, fault: Fault): Apart {
-  const place = FILE.exec(rest);
-  if (place === null) throw fault("the address cannot be taken apart");
-  return { login: null, place };
-}
-
 /**
- * The `@` that divides is the first one after which a place follows that has a host and database
- * without `@`. An `@` that can only be in the query divides nothing.
+ * Divides at the one `@` after which a place can stand, or at none. Two readings are refused: the
+ * wrong one would take a piece of the password for a database's name, and show it.
  */
 function apart(rest: string, fault: Fault): Apart {
+  const readings: Apart[] = [];
   const whole = PLACE.exec(rest);
-  if (whole !== null && (!rest.includes("@") || standsAlone(whole)))
-    return { login: null, place: whole };
+  // What looks like a port but is none is a password before an `@`.
+  if (whole !== null && (!rest.includes("@") || /^\d*$/.test(whole[3] ?? "")))
+    readings.push({ login: null, place: whole });
   for (let at = rest.indexOf("@"); at >= 0; at = rest.indexOf("@", at + 1)) {
     const place = PLACE.exec(rest.slice(at + 1));
     const login = rest.slice(0, at);
     if (place !== null && place[4] !== undefined && !/^[^:]*[/?]/.test(login))
-      return { login, place };
+      readings.push({ login, place });
   }
-  throw fault("the address cannot be taken apart, or names no database");
-}
-
-/** `host:3306/db?ssl_ca=/a@b`, and not `user:12/34?x@host/db`, whose password comes first. */
-function standsAlone([, , , port, database, query]: RegExpExecArray): boolean {
-  return /^\d*$/.test(port ?? "") && database !== undefined && /^[\w.-]+=/.test(query ?? "");
+  const [only, second] = readings;
+  if (only === undefined) throw fault("the address cannot be taken apart, or names no database");
+  if (second !== undefined)
+    throw fault("the address can be read in two ways; write %40 for an @ that does not divide it");
+  return only;
 }
 
 function hostName(ipv6: string | undefined, name: string | undefined, fault: Fault): string | null {

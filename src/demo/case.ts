@@ -1,0 +1,120 @@
+import type { Json } from "../model/json.ts";
+
+/** A row as a case writes it: only what matters; the rest comes from `base`. */
+export type CaseRow = { readonly [column: string]: Json };
+
+/**
+ * One deployment, small: what nova_bm, nova, nova.conf and Ironic hold. Cases are JSON files; a
+ * node's interfaces, its instance and the instance's row in nova may be left to be made up.
+ */
+export interface Case {
+  /** Sentence that says what the case shows. */
+  readonly shows: string;
+  readonly nova_bm: {
+    readonly version?: number;
+    readonly nodes: readonly CaseRow[];
+    /** One each when absent. */
+    readonly interfaces?: readonly CaseRow[];
+    /** Columns of a fork: table -> column -> SQL type. */
+    readonly columns?: { readonly [table: string]: { readonly [column: string]: string } };
+  };
+  /** Null: the nova database is not given. Absent: made up to fit nova_bm. */
+  readonly nova?: {
+    readonly version?: number;
+    readonly instances?: readonly CaseRow[];
+    readonly flavors?: readonly CaseRow[];
+    readonly extra_specs?: readonly CaseRow[];
+    readonly info_caches?: readonly CaseRow[];
+    readonly services?: readonly CaseRow[];
+    readonly compute_nodes?: readonly CaseRow[];
+  } | null;
+  /** Host -> options of [baremetal]; "*" for the file of all hosts. Null: none is given. */
+  readonly nova_conf?: { readonly [host: string]: { readonly [option: string]: string } } | null;
+  readonly ironic?: {
+    readonly release?: "juno" | "kilo" | "2023.1";
+    readonly nodes?: readonly CaseRow[];
+    /** A port names its node by `node_uuid`. */
+    readonly ports?: readonly CaseRow[];
+  };
+  readonly site?: Json;
+  readonly allow_pairing?: boolean;
+}
+
+/** `00000000-0000-4000-8000-00000000000N`, with a letter that tells nodes from instances. */
+export function caseUuid(kind: "node" | "instance" | "vif", id: number): string {
+  const letter = { node: "a", instance: "b", vif: "c" }[kind];
+  return `${letter}0000000-0000-4000-8000-${String(id).padStart(12, "0")}`;
+}
+
+export function caseMac(node: number, nic: number): string {
+  const hex = node.toString(16).padStart(6, "0");
+  return `52:54:${String(nic).padStart(2, "0")}:${hex.slice(0, 2)}:${hex.slice(2, 4)}:${hex.slice(4, 6)}`;
+}
+
+const CREATED = "2014-05-01 10:00:00";
+
+/** A healthy node with this id; what the case says replaces it. */
+export function baseNode(row: CaseRow): CaseRow {
+  const id = Number(row.id);
+  return {
+    created_at: CREATED,
+    updated_at: "2014-06-01 12:00:00",
+    deleted_at: null,
+    deleted: false,
+    cpus: 8,
+    memory_mb: 49152,
+    local_gb: 500,
+    pm_address: `10.0.0.${id}`,
+    pm_user: "admin",
+    pm_password: `bmc-secret-${id}`,
+    service_host: "compute-1",
+    instance_uuid: null,
+    task_state: null,
+    terminal_port: null,
+    uuid: caseUuid("node", id),
+    ...row,
+  };
+}
+
+export function baseInterface(row: CaseRow): CaseRow {
+  const node = Number(row.bm_node_id ?? 0);
+  return {
+    created_at: CREATED,
+    updated_at: null,
+    deleted_at: null,
+    deleted: false,
+    address: caseMac(node, 0),
+    datapath_id: "0",
+    port_no: 0,
+    vif_uuid: null,
+    ...row,
+  };
+}
+
+/** The row nova has for the instance on a node, when nothing is wrong. */
+export function baseInstance(node: CaseRow): CaseRow {
+  const id = Number(node.id);
+  return {
+    id,
+    uuid: String(node.instance_uuid ?? caseUuid("instance", id)),
+    host: node.service_host ?? null,
+    node: node.uuid ?? null,
+    vm_state: "active",
+    task_state: null,
+    power_state: 1,
+    deleted: 0,
+    created_at: CREATED,
+    launched_at: "2014-06-01 12:00:00",
+    image_ref: "d0000000-0000-4000-8000-00000000000a",
+    kernel_id: "d0000000-0000-4000-8000-00000000000b",
+    ramdisk_id: "d0000000-0000-4000-8000-00000000000c",
+    root_gb: 40,
+    ephemeral_gb: 0,
+    memory_mb: 49152,
+    vcpus: 8,
+    display_name: `tenant-${id}`,
+    hostname: `tenant-${id}`,
+    project_id: "e0000000000040008000000000000001",
+    instance_type_id: 1,
+  };
+}

@@ -1,0 +1,220 @@
+import type { Knex } from "knex";
+import type { Json } from "../model/json.ts";
+import {
+  baseInstance,
+  baseInterface,
+  baseNode,
+  type Case,
+  type CaseRow,
+  caseUuid,
+} from "./case.ts";
+import { createTables, type Engine } from "./create-tables.ts";
+import { loadTables } from "./load-tables.ts";
+
+const CHUNK = 50;
+
+/** Columns the table really has: a case may speak of columns its schema version lacks. */
+async function insert(db: Knex, table: string, rows: readonly CaseRow[]): Promise<void> {
+  if (rows.length === 0) return;
+  const columns = Object.keys(await db(table).columnInfo());
+  const fitting = rows.map((row) =>
+    Object.fromEntries(
+      Object.entries(row)
+        .filter(([name]) => columns.includes(name))
+        .map(([name, value]) => [name, cell(value)]),
+    ),
+  );
+  // PostgreSQL wants every row of one insert to have the same columns.
+  const names = [...new Set(fitting.flatMap((row) => Object.keys(row)))];
+  const whole = fitting.map((row) =>
+    Object.fromEntries(names.map((name) => [name, row[name] ?? null])),
+  );
+  for (let at = 0; at < whole.length; at += CHUNK)
+    await db(table).insert(whole.slice(at, at + CHUNK));
+}
+
+function cell(value: Json): string | number | boolean | null {
+  return typeof value === "object" && value !== null
+    ? JSON.stringify(value)
+    : (value as string | number | boolean | null);
+}
+
+function nodesOf(given: Case): readonly CaseRow[] {
+  return given.nova_bm.nodes.map(baseNode);
+}
+
+function interfacesOf(given: Case): readonly CaseRow[] {
+  const rows =
+    given.nova_bm.interfaces ??
+    nodesOf(given).map(({ id, instance_uuid }) => ({
+      bm_node_id: id ?? null,
+      vif_uuid: instance_uuid ? caseUuid("vif", Number(id)) : null,
+    }));
+  return rows.map((row, at) => baseInterface({ id: at + 1, ...row }));
+}
+
+/** Builds nova_bm as the case has it. */
+export async function loadNovaBm(
+  db: Knex,
+  engine: Engine,
+  given: Case,
+  charset?: string,
+): Promise<void> {
+  const tables = loadTables("nova_bm", given.nova_bm.version ?? 10);
+  await createTables(db, tables, { engine, ...(charset !== undefined && { charset }) });
+  for (const [table, columns] of Object.entries(given.nova_bm.columns ?? {}))
+    for (const [name, type] of Object.entries(columns))
+      await db.schema.alterTable(table, (builder) => {
+        builder.specificType(name, type);
+      });
+  await insert(db, "bm_nodes", nodesOf(given));
+  await insert(db, "bm_interfaces", interfacesOf(given));
+}
+
+const FLAVOR: CaseRow = {
+  id: 1,
+  name: "baremetal",
+  flavorid: "11",
+  memory_mb: 49152,
+  vcpus: 8,
+  swap: 0,
+  root_gb: 40,
+  ephemeral_gb: 0,
+  rxtx_factor: 1,
+  disabled: false,
+  is_public: true,
+  deleted: 0,
+};
+
+/** Builds nova as the case has it, and makes up what fits nova_bm where the case is silent. */
+export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<void> {
+  const nova = given.nova ?? {};
+  await createTables(db, loadTables("nova", nova.version ?? 254), { engine });
+  const nodes = nodesOf(given);
+  const used = nodes.filter(({ instance_uuid }) => typeof instance_uuid === "string");
+  const said = new Map((nova.instances ?? []).map((row) => [String(row.uuid), row]));
+  const instances =
+    nova.instances === undefined
+      ? used.map(baseInstance)
+      : [...said.values()].map((row) => {
+          const node = nodes.find(({ instance_uuid }) => instance_uuid === row.uuid);
+          return { ...baseInstance(node ?? { id: 900 + said.size }), ...row };
+        });
+  await insert(db, "instance_types", nova.flavors ?? [FLAVOR]);
+  await insert(
+    db,
+    "instance_type_extra_specs",
+    nova.extra_specs ?? [
+      { id: 1, instance_type_id: 1, key: "cpu_arch", value: "x86_64", deleted: 0 },
+    ],
+  );
+  await insert(db, "instances", instances);
+  const interfaces = interfacesOf(given);
+  await insert(
+    db,
+    "instance_info_caches",
+    nova.info_caches ??
+      used.map((node) => ({
+        instance_uuid: node.instance_uuid ?? null,
+        deleted: 0,
+        network_info: JSON.stringify(
+          interfaces
+            .filter((row) => row.bm_node_id === node.id && row.vif_uuid !== null)
+            .map((row) => ({ id: row.vif_uuid, address: row.address })),
+        ),
+      })),
+  );
+  const hosts = [...new Set(nodes.map(({ service_host }) => service_host))].filter(
+    (host) => typeof host === "string",
+  );
+  await insert(
+    db,
+    "services",
+    nova.services ??
+      hosts.map((host, at) => ({
+        id: at + 1,
+        host,
+        binary: "nova-compute",
+        topic: "compute",
+        report_count: 10,
+        disabled: false,
+        deleted: 0,
+      })),
+  );
+  await insert(
+    db,
+    "compute_nodes",
+    nova.compute_nodes ??
+      nodes.map((node) => ({
+        service_id: 1,
+        vcpus: 8,
+        memory_mb: 49152,
+        local_gb: 500,
+        vcpus_used: 0,
+        memory_mb_used: 0,
+        local_gb_used: 0,
+        hypervisor_type: "baremetal",
+        hypervisor_version: 1,
+        cpu_info: "baremetal cpu",
+        hypervisor_hostname: node.uuid ?? null,
+        deleted: 0,
+      })),
+  );
+}
+
+/** Builds Ironic's database of the case's release, with the rows the case puts there. */
+export async function loadIronic(
+  db: Knex,
+  engine: Engine,
+  given: Case,
+  charset?: string,
+): Promise<void> {
+  const { release = "juno", nodes = [], ports = [] } = given.ironic ?? {};
+  await createTables(db, loadTables(`ironic-${release}`), {
+    engine,
+    ...(charset !== undefined && { charset }),
+  });
+  const base: CaseRow = {
+    driver: "fake",
+    maintenance: false,
+    console_enabled: false,
+    properties: {},
+    driver_info: {},
+    extra: {},
+    instance_info: {},
+  };
+  await insert(
+    db,
+    "nodes",
+    nodes.map((row) => ({ ...base, ...row })),
+  );
+  const rows: readonly { id: number; uuid: string }[] = await db("nodes").select("id", "uuid");
+  const ids = new Map(rows.map(({ id, uuid }) => [uuid, Number(id)]));
+  await insert(
+    db,
+    "ports",
+    ports.map(({ node_uuid, ...row }) => ({
+      extra: {},
+      ...row,
+      node_id: ids.get(String(node_uuid)) ?? null,
+    })),
+  );
+}
+
+/** The text of each host's nova.conf. */
+export function novaConfs(
+  given: Case,
+): readonly { readonly host: string; readonly text: string }[] {
+  if (given.nova_conf === null) return [];
+  const hosts = given.nova_conf ?? { "*": { flavor_extra_specs: "cpu_arch:x86_64" } };
+  return Object.entries(hosts).map(([host, options]) => ({
+    host,
+    text: [
+      "[DEFAULT]",
+      "",
+      "[baremetal]",
+      ...Object.entries(options).map(([key, value]) => `${key} = ${value}`),
+      "",
+    ].join("\n"),
+  }));
+}

@@ -1,0 +1,65 @@
+import { mkdirSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { join } from "node:path";
+import knexFactory, { type Knex } from "knex";
+import type { Case } from "./case.ts";
+import { loadIronic, loadNova, loadNovaBm, novaConfs } from "./load-case.ts";
+
+/** Where a case was written to: options for the commands, word by word. */
+export interface WrittenCase {
+  readonly folder: string;
+  readonly extract: readonly string[];
+  readonly ironic: readonly string[];
+  readonly plan: readonly string[];
+}
+
+/** A SQLite file to build tables in; makes the file. */
+export function sqliteFile(path: string): Knex {
+  const require = createRequire(import.meta.url);
+  const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
+  writeFileSync(path, "", { mode: 0o600 });
+  return knexFactory({
+    client: class extends Base {
+      _driver(): unknown {
+        return require("libsql");
+      }
+    },
+    connection: { filename: path },
+    useNullAsDefault: true,
+  });
+}
+
+/** Writes a case as SQLite files, nova.conf files and a site document into a folder. */
+export async function writeCase(given: Case, folder: string): Promise<WrittenCase> {
+  mkdirSync(folder, { recursive: true, mode: 0o700 });
+  const build = async (name: string, work: (db: Knex) => Promise<void>): Promise<string> => {
+    const path = join(folder, name);
+    const db = sqliteFile(path);
+    try {
+      await work(db);
+    } finally {
+      await db.destroy();
+    }
+    return `sqlite:///${path}`;
+  };
+  const bm = await build("nova_bm.sqlite", (db) => loadNovaBm(db, "sqlite", given));
+  const nova =
+    given.nova === null ? null : await build("nova.sqlite", (db) => loadNova(db, "sqlite", given));
+  const ironic = await build("ironic.sqlite", (db) => loadIronic(db, "sqlite", given));
+  const confs = novaConfs(given).flatMap(({ host, text }, at) => {
+    const path = join(folder, `nova-${at}.conf`);
+    writeFileSync(path, text, { mode: 0o600 });
+    return ["--nova-conf", host === "*" ? path : `${host}=${path}`];
+  });
+  const site = join(folder, "site.json");
+  if (given.site !== undefined) writeFileSync(site, JSON.stringify(given.site, null, 2));
+  return {
+    folder,
+    extract: ["--nova-bm-db", bm, ...(nova === null ? [] : ["--nova-db", nova]), ...confs],
+    ironic: ["--ironic-db", ironic],
+    plan: [
+      ...(given.site === undefined ? [] : ["--site", site]),
+      ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
+    ],
+  };
+}

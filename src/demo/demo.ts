@@ -1,5 +1,5 @@
 import { spawn } from "node:child_process";
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../edge/database/open.ts";
@@ -52,38 +52,73 @@ async function digest(path: string): Promise<string> {
 export async function demo(main: string, say: Say): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "nova2ironic-demo-"));
   const proofs: (readonly [string, boolean])[] = [];
-  const run = async (status: number, ...words: readonly string[]): Promise<string> => {
+  const run = async (
+    status: number,
+    what: string,
+    ...words: readonly string[]
+  ): Promise<string> => {
     say(
       `\n$ nova2ironic ${words.map((word) => (/^[\w@%+=:,./-]+$/.test(word) ? word : `'${word}'`)).join(" ")}`,
     );
-    const { code, out } = await command(main, words);
+    const { code, out } = await command(main, folder, words);
     say(out.trimEnd());
     if (code !== status) say(`(exit ${code}, expected ${status})`);
-    proofs.push([`${words[0]} exits ${status}`, code === status]);
+    proofs.push([`${words[0]} (exit ${status}): ${what}`, code === status]);
     return out;
   };
   try {
-    const sample = await writeCase(readCase("demo"), folder);
-    const at = ["--run", join(folder, "run")];
+    const written = await writeCase(readCase("demo"), folder);
+    // Short words to read: the commands run in that folder.
+    const short = (words: readonly string[]): readonly string[] =>
+      words.map((word) => word.replace(`${folder}/`, ""));
+    const sample = {
+      extract: short(written.extract),
+      ironic: short(written.ironic),
+      plan: short(written.plan),
+    };
+    const at = ["--run", "run"];
     const target = join(folder, "ironic.sqlite");
     const empty = await digest(target);
     say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
-    await run(0, "extract", ...at, ...sample.extract);
-    await run(0, "plan", ...at, ...sample.ironic, ...sample.plan);
-    await run(0, "show", join(folder, "run", "plan.jsonl"), "--diff", "1");
+    await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
+    await run(0, "shows what Ironic would hold", "plan", ...at, ...sample.ironic, ...sample.plan);
+    await run(
+      0,
+      "shows one machine field by field, with origins",
+      "show",
+      "run/plan.jsonl",
+      "--diff",
+      "1",
+    );
     proofs.push(["plan wrote nothing to Ironic", (await digest(target)) === empty]);
-    await run(4, "apply", ...at, ...sample.ironic, "--yes");
-    proofs.push(["apply refused while machines are blocked", (await digest(target)) === empty]);
-    await run(3, "apply", ...at, ...sample.ironic, "--yes", "--skip-blocked");
+    await run(4, "refuses while machines are blocked", "apply", ...at, ...sample.ironic, "--yes");
+    proofs.push(["the refused apply wrote nothing", (await digest(target)) === empty]);
+    await run(
+      3,
+      "loads the rest and lists who is left out",
+      "apply",
+      ...at,
+      ...sample.ironic,
+      "--yes",
+      "--skip-blocked",
+    );
     const loaded = await digest(target);
-    await run(0, "verify", ...at, ...sample.ironic);
-    const again = await run(3, "apply", ...at, ...sample.ironic, "--yes", "--skip-blocked");
+    await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic);
+    const again = await run(
+      3,
+      "runs again",
+      "apply",
+      ...at,
+      ...sample.ironic,
+      "--yes",
+      "--skip-blocked",
+    );
     proofs.push([
       "a second apply changes nothing",
       again.includes("Apply: 0 rows created") && (await digest(target)) === loaded,
     ]);
-    await run(0, "status", ...at);
-    await run(0, "rollback", ...at, ...sample.ironic, "--all", "--yes");
+    await run(0, "says what is true and what comes next", "status", ...at);
+    await run(0, "takes everything back", "rollback", ...at, ...sample.ironic, "--all", "--yes");
     proofs.push([
       "after rollback Ironic is what it was, by digest",
       (await digest(target)) === empty,
@@ -96,19 +131,20 @@ export async function demo(main: string, say: Say): Promise<boolean> {
   return proofs.every(([, held]) => held);
 }
 
-/** Runs one command; its stdout and stderr, as a terminal would mix them. */
+/** Runs one command; its stdout and stderr go into one file, so that they stay in order. */
 function command(
   main: string,
+  cwd: string,
   words: readonly string[],
 ): Promise<{ readonly code: number; readonly out: string }> {
+  const path = join(cwd, "output.txt");
+  const file = openSync(path, "w", 0o600);
   return new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [main, ...words], { stdio: ["ignore", "pipe", "pipe"] });
-    let out = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding("utf8").on("data", (text: string) => {
-        out += text;
-      });
+    const child = spawn(process.execPath, [main, ...words], { cwd, stdio: ["ignore", file, file] });
     child.on("error", reject);
-    child.on("close", (code) => resolve({ code: code ?? 70, out }));
+    child.on("close", (code) => {
+      closeSync(file);
+      resolve({ code: code ?? 70, out: readFileSync(path, "utf8") });
+    });
   });
 }

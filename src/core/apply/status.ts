@@ -55,6 +55,10 @@ export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
   };
 }
 
+function count(batches: number): string {
+  return batches === 1 ? "1 batch" : `${batches} batches`;
+}
+
 function appliedOf(
   entries: readonly JournalEntry[],
   plan: string | null,
@@ -64,8 +68,8 @@ function appliedOf(
   const parts = plans.map((sha256) => {
     const { begun, open, created, undone, left } = ledgerOf(entries, sha256);
     return (
-      `plan ${sha256.slice(0, 12)}: ${created} rows created in ${begun.length - open.length} batches` +
-      `${open.length > 0 ? `, ${open.length} batches begun and not recorded as done` : ""}` +
+      `plan ${sha256.slice(0, 12)}: ${created} rows created in ${count(begun.length - open.length)}` +
+      `${open.length > 0 ? `, ${count(open.length)} begun and not recorded as done` : ""}` +
       `${undone.size > 0 ? `, ${undone.size} rows rolled back` : ""}` +
       `${left.size > 0 ? `, ${left.size} rows left by rollback` : ""}`
     );

@@ -30,11 +30,29 @@ export function masked(value: Json, fingerprint: Fingerprint): Json {
     : value;
 }
 
-/** The leaves of a row: `driver_info.ipmi_address` and its value, columns in their order. */
+/** What a reader looks for first; the other plain columns follow, then the JSON columns. */
+const FIRST = [
+  "uuid",
+  "name",
+  "node_uuid",
+  "address",
+  "driver",
+  "instance_uuid",
+  "provision_state",
+];
+
+function rank(column: string, value: Json): number {
+  const at = FIRST.indexOf(column);
+  return at >= 0 ? at : isObject(value) && !isSealed(value) ? FIRST.length + 1 : FIRST.length;
+}
+
+/** The leaves of a row: `driver_info.ipmi_address` and its value, what matters most first. */
 export function leaves(row: Row): readonly (readonly [string, Json])[] {
   const walk = (path: string, value: Json): readonly (readonly [string, Json])[] =>
     isObject(value) && !isSealed(value)
       ? Object.entries(value).flatMap(([key, inner]) => walk(`${path}.${key}`, inner))
       : [[path, value] as const];
-  return Object.entries(row).flatMap(([column, value]) => walk(column, value));
+  return Object.entries(row)
+    .toSorted(([left, one], [right, other]) => rank(left, one) - rank(right, other))
+    .flatMap(([column, value]) => walk(column, value));
 }

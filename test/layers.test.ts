@@ -1,0 +1,198 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, normalize } from "node:path";
+import { test } from "node:test";
+
+interface Room {
+  readonly room: string;
+  /** Rooms it may import; each stands above it in the table, so no cycle can be written down. */
+  readonly rooms: readonly string[];
+  /** Packages it may import; `node:` is all of Node. */
+  readonly packages: readonly string[];
+}
+
+const CORE = ["mapping", "inspect", "transform", "plan", "apply", "verify", "render"];
+
+/** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */
+const MAP: readonly Room[] = [
+  { room: "model", rooms: [], packages: ["node:crypto"] },
+  ...CORE.map((name, at) => ({
+    room: `core/${name}`,
+    rooms: ["model", ...CORE.slice(0, at).map((earlier) => `core/${earlier}`)],
+    packages: ["ajv", "ajv-formats", "diff"],
+  })),
+  edge("config"),
+  edge("disk"),
+  edge("database", ["knex", "mysql2", "pg", "libsql"]),
+  { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
+  { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
+  {
+    room: "edge/ironic-db",
+    rooms: ["model", "edge/database"],
+    packages: ["node:", "knex", "libsql"],
+  },
+  { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },
+  { room: "cli", rooms: ["model", "core/*", "edge/*", "demo"], packages: ["*"] },
+];
+
+/** A room that reaches one outside system, with its own drivers. */
+function edge(name: string, drivers: readonly string[] = []): Room {
+  return { room: `edge/${name}`, rooms: ["model"], packages: ["node:", ...drivers] };
+}
+
+const SOURCES = typescript("src");
+const ALL = [...SOURCES, ...typescript("test")];
+
+test("a room of the map names only rooms above it", () => {
+  for (const [at, { room, rooms }] of MAP.entries()) {
+    const above = MAP.slice(0, at).map((other) => other.room);
+    for (const named of rooms)
+      assert.ok(
+        above.some((other) => matches(other, named)),
+        `${room} names ${named}`,
+      );
+  }
+});
+
+test("every source file stands in a room of the map", () => {
+  assert.deepEqual(
+    SOURCES.filter((file) => roomOf(file) === undefined),
+    [],
+  );
+});
+
+test("a file imports only what the map allows its room", () => {
+  const wrong = SOURCES.flatMap((file) => {
+    const here = roomOf(file);
+    return importsOf(file)
+      .filter((name) => here !== undefined && !allowed(here, file, name))
+      .map((name) => `${file} imports ${name}`);
+  });
+  assert.deepEqual(wrong, []);
+});
+
+test("no file imports itself by way of others, types included", () => {
+  const state = new Map<string, "open" | "closed">();
+  const cycles: string[] = [];
+  const visit = (file: string, path: readonly string[]): void => {
+    if (state.get(file) === "open") cycles.push([...path, file].join(" -> "));
+    if (state.has(file)) return;
+    state.set(file, "open");
+    const next = importsOf(file)
+      .filter(isRelative)
+      .map((name) => target(file, name));
+    // A text of a test may hold the program of another process; that is no import of this file.
+    for (const other of next.filter((name) => ALL.includes(name))) visit(other, [...path, file]);
+    state.set(file, "closed");
+  };
+  for (const file of ALL) visit(file, []);
+  assert.deepEqual(cycles, []);
+});
+
+test("the core reads no clock, no randomness and no process", () => {
+  const impure =
+    /\bDate\.now\b|\bnew Date\(\)|\bMath\.random\b|\bprocess\b|\bset(Timeout|Interval)\b/;
+  assert.deepEqual(
+    found(
+      SOURCES.filter((file) => file.startsWith("src/core/")),
+      impure,
+    ),
+    [],
+  );
+});
+
+test("no file is longer than 250 lines", () => {
+  const long = ALL.map((file) => ({ file, lines: read(file).trimEnd().split("\n").length }))
+    .filter(({ lines }) => lines > 250)
+    .map(({ file, lines }) => `${file}: ${lines}`);
+  assert.deepEqual(long, []);
+});
+
+test("nothing has the type any, and nothing prints past the streams", () => {
+  assert.deepEqual(found(ALL, /[:<|&=]\s*any\b\s*(\[|[;,)>|&={]|$)|,\s*any\s*>|\bas\s+any\b/m), []);
+  assert.deepEqual(found(ALL, /\bconsole\s*\.\s*\w/), []);
+});
+
+test("nothing is left to do in a comment", () => {
+  const marks = new RegExp(`\\b(${["TO", "FIX"].join("DO|")}ME)\\b`);
+  assert.ok(marks.test(["TO", "DO"].join("")) && marks.test(["FIX", "ME"].join("")));
+  assert.deepEqual(
+    ALL.filter((file) => marks.test(read(file))),
+    [],
+  );
+});
+
+test("no tracked file names a path of one machine", (t) => {
+  const listed = spawnSync("git", ["ls-files", "-z"], { encoding: "utf8" });
+  if (listed.status !== 0) return t.skip("not a git checkout");
+  // Put together here, so that this file does not match itself.
+  const [work, farm] = [["wo", "rk"].join(""), ["fa", "rm"].join("")];
+  const machine = new RegExp(
+    `(?<![\\w.~})\\]-])/(${work}|${farm})(?![\\w-])|/tmp/[\\w.-]*-${["re", "search"].join("")}`,
+  );
+  const wrong = listed.stdout
+    .split("\0")
+    .filter((file) => file !== "" && existsSync(file) && machine.test(read(file)));
+  assert.deepEqual(wrong, []);
+});
+
+function typescript(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => `${folder}/${name}`)
+    .sort();
+}
+
+function read(file: string): string {
+  return readFileSync(file, "utf8");
+}
+
+/** The files whose code, without its comments and texts, has the pattern. */
+function found(files: readonly string[], pattern: RegExp): readonly string[] {
+  return files.filter((file) => pattern.test(code(file)));
+}
+
+function code(file: string): string {
+  const passive =
+    /\/\*[\s\S]*?\*\/|\/\/[^\n]*|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g;
+  return read(file).replace(passive, '""');
+}
+
+function importsOf(file: string): readonly string[] {
+  const statement =
+    /^(?:import|export)\b[^"';]*?\bfrom\s+"([^"]+)"|^import\s+"([^"]+)"|\b(?:import|require|createRequire\([^()]*\))\(\s*"([^"]+)"/gm;
+  return [...read(file).matchAll(statement)].map(
+    ([, from, bare, call]) => from ?? bare ?? call ?? "",
+  );
+}
+
+function roomOf(file: string): Room | undefined {
+  return MAP.find(({ room }) => file.startsWith(`src/${room}/`));
+}
+
+function allowed(here: Room, file: string, name: string): boolean {
+  if (isRelative(name)) {
+    const there = roomOf(target(file, name));
+    return (
+      there === here || here.rooms.some((room) => there !== undefined && matches(there.room, room))
+    );
+  }
+  return here.packages.some((one) =>
+    one.endsWith(":")
+      ? name.startsWith(one)
+      : one === "*" || name === one || name.startsWith(`${one}/`),
+  );
+}
+
+function matches(room: string, named: string): boolean {
+  return named.endsWith("/*") ? room.startsWith(named.slice(0, -1)) : room === named;
+}
+
+function isRelative(name: string): boolean {
+  return name.startsWith(".");
+}
+
+function target(file: string, name: string): string {
+  return normalize(join(dirname(file), name));
+}

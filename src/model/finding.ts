@@ -1,7 +1,5 @@
 import type { FindingCode } from "./findings.ts";
-
-/** `blocks`: the machine is not loaded. `warning`: loaded, look at it. `note`: for the record. */
-export type Severity = "blocks" | "warning" | "note";
+import type { Severity } from "./severity.ts";
 
 /** A problem in the data: told, never thrown, and all of them collected. */
 export interface Finding {

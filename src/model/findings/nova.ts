@@ -1,0 +1,63 @@
+import type { FindingKind } from "./kind.ts";
+
+/** N2I-D2..: problems of what Nova says. */
+export const NOVA = {
+  "N2I-D200": {
+    severity: "warning",
+    title: "what only Nova knows is unknown",
+    advice:
+      "The nova database was not read: image, kernel, ramdisk, flavor and VIFs are missing. Extract again with --nova-db.",
+  },
+  "N2I-D201": {
+    severity: "blocks",
+    title: "instance is not in Nova",
+    advice:
+      "Nova's ironic driver may tear the machine down. Find out whose it is; accept it to load it active, in maintenance.",
+    acceptable: true,
+  },
+  "N2I-D202": {
+    severity: "blocks",
+    title: "instance is deleted in Nova",
+    advice:
+      "Nova reaps a running deleted instance: the machine would be torn down. Release it first, or accept it to load it active, in maintenance.",
+    acceptable: true,
+  },
+  "N2I-D203": {
+    severity: "warning",
+    title: "instances.node is not this node",
+    advice:
+      "bm_nodes is trusted. Nova will not find the instance until instances.node is this uuid.",
+  },
+  "N2I-D204": {
+    severity: "warning",
+    title: "instances.host is not service_host",
+    advice: "Nova destroys or hides instances of another host. Mend it before nova-compute starts.",
+  },
+  "N2I-D205": {
+    severity: "warning",
+    title: "service_host is no nova-compute service",
+    advice: "The machine was never managed from there. Correct service_host.",
+  },
+  "N2I-D206": {
+    severity: "blocks",
+    title: "Nova is working on the instance",
+    advice:
+      "instances.task_state is set. Wait until it ends; accept it when nova-compute is long dead.",
+    acceptable: true,
+  },
+  "N2I-D207": {
+    severity: "warning",
+    title: "Nova places another instance on this node",
+    advice: "A failed rebuild leaves such a row. bm_nodes is trusted; mend instances.node.",
+  },
+  "N2I-D208": {
+    severity: "warning",
+    title: "flavor of the instance is gone",
+    advice: "A rebuild fails with FlavorNotFound, and deploy images cannot be read from it.",
+  },
+  "N2I-D209": {
+    severity: "warning",
+    title: "network_info cannot be read",
+    advice: "VIFs are taken from vif_uuid instead, which ignores MACs on nodes with several NICs.",
+  },
+} as const satisfies Record<string, FindingKind>;

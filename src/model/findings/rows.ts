@@ -1,0 +1,85 @@
+import type { FindingKind } from "./kind.ts";
+
+/** N2I-D0..: problems of the rows as they stand. */
+export const ROWS = {
+  "N2I-D001": {
+    severity: "blocks",
+    title: "node without uuid",
+    advice:
+      "Nova knows it as 'None'. Give the row a uuid in nova_bm, or skip the machine in the site document.",
+  },
+  "N2I-D002": {
+    severity: "blocks",
+    title: "node uuid is not a uuid",
+    advice: "Ironic refuses it. Correct bm_nodes.uuid, or skip the machine.",
+  },
+  "N2I-D003": {
+    severity: "warning",
+    title: "deleted is NULL",
+    advice:
+      "nova-baremetal never saw this row; it is treated as live. Skip it if it should not be.",
+  },
+  "N2I-D004": {
+    severity: "note",
+    title: "soft-deleted node",
+    advice: "It is not loaded.",
+  },
+  "N2I-D005": {
+    severity: "blocks",
+    title: "soft-deleted node still has a live Nova instance",
+    advice:
+      "A tenant may be running there and nothing would own the machine. Undelete the row or end the instance; accept it to leave the machine out.",
+    acceptable: true,
+  },
+  "N2I-D006": {
+    severity: "warning",
+    title: "cpus, memory_mb or local_gb is NULL or not positive",
+    advice: "Nova cannot schedule it and Juno's resource update fails on NULL. Correct the row.",
+  },
+  "N2I-D007": {
+    severity: "warning",
+    title: "node without an interface",
+    advice: "Ironic cannot boot a machine it knows no MAC of.",
+  },
+  "N2I-D008": {
+    severity: "blocks",
+    title: "column that no rule reads",
+    advice:
+      "Its value would be lost. Add a rule that carries it, or drop it with a reason, in the site document.",
+  },
+  "N2I-D009": {
+    severity: "blocks",
+    title: "NUL character in a value",
+    advice: "Databases and ipmitool cut or refuse it. Correct the row.",
+  },
+  "N2I-D010": {
+    severity: "blocks",
+    title: "MAC address is malformed",
+    advice: "Ironic's ports.address holds aa:bb:cc:dd:ee:ff only. Correct bm_interfaces.address.",
+  },
+  "N2I-D011": {
+    severity: "blocks",
+    title: "MAC address occurs twice",
+    advice: "It is unique in Ironic, ignoring case. Remove the interface that is not real.",
+  },
+  "N2I-D012": {
+    severity: "warning",
+    title: "interface without an address",
+    advice: "It is not loaded: a port needs a MAC.",
+  },
+  "N2I-D013": {
+    severity: "warning",
+    title: "interface without a live node",
+    advice: "It is not loaded: its bm_node_id names no live node.",
+  },
+  "N2I-D014": {
+    severity: "note",
+    title: "soft-deleted interface",
+    advice: "It is not loaded.",
+  },
+  "N2I-D015": {
+    severity: "note",
+    title: "table with nothing Ironic needs",
+    advice: "Its rows are counted and left where they are.",
+  },
+} as const satisfies Record<string, FindingKind>;

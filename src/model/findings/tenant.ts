@@ -1,0 +1,78 @@
+import type { FindingKind } from "./kind.ts";
+
+/** N2I-D1..: problems of the machine and its tenant. */
+export const TENANT = {
+  "N2I-D100": {
+    severity: "blocks",
+    title: "deployment in flight",
+    advice:
+      "Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.",
+    acceptable: true,
+  },
+  "N2I-D101": {
+    severity: "blocks",
+    title: "task_state is unknown",
+    advice: "Nobody can tell what the machine is doing. Correct the row, or skip the machine.",
+  },
+  "N2I-D102": {
+    severity: "blocks",
+    title: "two live nodes hold the same instance",
+    advice: "Nova does not say which one is right. Clear instance_uuid of the wrong one.",
+  },
+  "N2I-D103": {
+    severity: "warning",
+    title: "instance belongs to another node",
+    advice:
+      "A failed deployment left it behind: the machine is loaded free, in maintenance. Wipe it before use.",
+  },
+  "N2I-D104": {
+    severity: "warning",
+    title: "deployment failed and was not cleaned up",
+    advice: "The machine is loaded in maintenance with its error. Tear it down once Ironic runs.",
+  },
+  "N2I-D105": {
+    severity: "warning",
+    title: "free machine with an unclean past",
+    advice: "Its disk may hold a tenant's image: loaded in maintenance. Wipe it before use.",
+  },
+  "N2I-D106": {
+    severity: "warning",
+    title: "state and instance contradict each other",
+    advice: "No code writes this; loaded in maintenance. Look at the machine.",
+  },
+  "N2I-D107": {
+    severity: "blocks",
+    title: "instance on a machine that says it is free",
+    advice:
+      "No code writes this. Correct the row, or accept it: the machine is loaded active, in maintenance.",
+    acceptable: true,
+  },
+  "N2I-D110": {
+    severity: "warning",
+    title: "vif_uuid on a node without instance",
+    advice: "A leftover of a failed clean-up; it is not carried over.",
+  },
+  "N2I-D111": {
+    severity: "warning",
+    title: "vif_uuid names the port of a sibling interface",
+    advice: "nova-baremetal ignored MACs here; the VIF of the same MAC in Nova's cache is used.",
+  },
+  "N2I-D112": {
+    severity: "blocks",
+    title: "fewer interfaces than VIFs",
+    advice:
+      "nova-compute aborts at start when a node has fewer ports than VIFs. Add the missing bm_interfaces row, or accept it.",
+    acceptable: true,
+  },
+  "N2I-D113": {
+    severity: "warning",
+    title: "machine in use without a VIF",
+    advice:
+      "Take-over needs at least one port with a VIF to set its DHCP options. Compare MACs with Neutron's.",
+  },
+  "N2I-D120": {
+    severity: "warning",
+    title: "sizes of the deployment disagree",
+    advice: "Nova's figures are used, as a native node has them. Compare before a rebuild.",
+  },
+} as const satisfies Record<string, FindingKind>;

@@ -1,0 +1,115 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { fileURLToPath } from "node:url";
+import { exitTable } from "../src/cli/print/exit-table.ts";
+import type { Case } from "../src/demo/case.ts";
+import { packageRoot } from "../src/demo/package-root.ts";
+import { writeCase } from "../src/demo/write-case.ts";
+
+const README = readFileSync(join(packageRoot(), "README.md"), "utf8");
+const MAIN = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
+
+/** Three healthy machines, one of them with the uuid README speaks of. */
+const CASE: Case = {
+  shows: "what README's commands work on",
+  nova_bm: {
+    nodes: [
+      {
+        id: 1,
+        uuid: "7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",
+        instance_uuid: "b0000000-0000-4000-8000-000000000001",
+        task_state: "active",
+      },
+      { id: 2, service_host: "compute-2" },
+      { id: 3 },
+    ],
+  },
+  nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
+};
+
+/** The fenced blocks of one language. */
+function blocks(language: string): readonly string[] {
+  return [...README.matchAll(/^```(\w*)\n(.*?)^```$/gms)]
+    .filter(([, found]) => found === language)
+    .map(([, , text]) => text ?? "");
+}
+
+/** Every nova2ironic command README shows, words split, continued lines joined. */
+function commands(): readonly (readonly string[])[] {
+  return blocks("")
+    .flatMap((text) => text.replaceAll("\\\n", " ").split("\n"))
+    .filter((line) => line.startsWith("nova2ironic "))
+    .map((line) => line.trim().split(/\s+/).slice(1));
+}
+
+test("README's exit codes are those of the code", () => {
+  const table = exitTable().trim();
+  assert.ok(README.includes(table), `README lacks:\n${table}`);
+});
+
+test("README opens with what the tool is for, two commands, the picture and the exit codes", () => {
+  const order = [
+    "lose no state",
+    "npm run demo",
+    "npm test",
+    "extract ──>",
+    "| status | name | meaning |",
+  ];
+  const found = order.map((text) => README.indexOf(text));
+  assert.ok(!found.includes(-1), String(found));
+  assert.deepEqual(
+    found,
+    found.toSorted((left, right) => left - right),
+  );
+});
+
+test("README's commands do what it says, in its order", async () => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-readme-"));
+  try {
+    await writeCase(CASE, folder);
+    const etc = join(folder, "etc");
+    mkdirSync(etc);
+    const db = (name: string): string => `sqlite:////${join(folder, name).slice(1)}`;
+    writeFileSync(
+      join(etc, "nova.conf"),
+      `[baremetal]\nsql_connection = ${db("nova_bm.sqlite")}\n`,
+    );
+    writeFileSync(join(etc, "ironic.conf"), `[database]\nconnection = ${db("ironic.sqlite")}\n`);
+    writeFileSync(join(etc, "nova.url"), `${db("nova.sqlite")}\n`, { mode: 0o600 });
+    for (const [at, host] of ["compute-1", "compute-2"].entries())
+      writeFileSync(join(etc, `${host}.conf`), readFileSync(join(folder, `nova-${at}.conf`)));
+    writeFileSync(join(folder, "site.yaml"), blocks("yaml")[0] ?? "");
+    const local = (word: string): string =>
+      word
+        .replace(/\/etc\/(nova|ironic)\//, `${etc}/`)
+        .replace("/root/confs/", `${etc}/`)
+        .replace("/root/", `${etc}/`);
+    const shown = commands();
+    assert.deepEqual(
+      [...new Set(shown.map(([verb]) => verb))],
+      ["extract", "plan", "show", "apply", "verify", "status", "rollback"],
+    );
+    for (const words of shown) {
+      const writes = ["apply", "rollback"].includes(words[0] ?? "") && !words.includes("--plan");
+      const all = [MAIN, ...words.map(local), ...(writes ? ["--yes"] : [])];
+      const { status, stdout, stderr } = spawnSync(process.execPath, all, {
+        cwd: folder,
+        encoding: "utf8",
+      });
+      assert.equal(status, 0, `${words.join(" ")}\n${stdout}\n${stderr}`);
+    }
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+});
+
+test("README's demo proves everything it prints", () => {
+  const { status, stdout } = spawnSync(process.execPath, [MAIN, "demo"], { encoding: "utf8" });
+  assert.equal(status, 0, stdout);
+  assert.match(stdout, /^ {2}yes {2}after rollback Ironic is what it was, by digest$/m);
+  assert.doesNotMatch(stdout, /^ {2}NO /m);
+});

@@ -4,6 +4,7 @@ import { normaliseMac } from "../../model/mac.ts";
 import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Database } from "../database/open.ts";
+import { readTransaction } from "../database/read-transaction.ts";
 import { integer, type RawRow, select, text } from "../database/rows.ts";
 import { rowReader } from "./columns.ts";
 import type { NovaBmSchema } from "./open.ts";
@@ -36,7 +37,7 @@ export async function* readMachines(
   schema: NovaBmSchema,
   seal: Seal,
 ): AsyncGenerator<Batch> {
-  const trx = await database.run("opening a transaction", () => begin(database));
+  const trx = await readTransaction(database);
   try {
     const shared = await readShared(
       database,
@@ -71,12 +72,6 @@ export async function* readMachines(
   } finally {
     await trx.rollback();
   }
-}
-
-function begin({ knex, engine }: Database): Promise<Knex.Transaction> {
-  return engine === "sqlite"
-    ? knex.transaction()
-    : knex.transaction(undefined, { isolationLevel: "repeatable read", readOnly: true });
 }
 
 function placeOfNode(raw: RawRow): string {

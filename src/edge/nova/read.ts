@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
 import type { Database } from "../database/open.ts";
+import { readTransaction } from "../database/read-transaction.ts";
 import { integer, marks, type RawRow, select, text, time } from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
 import { parseVifs } from "./vifs.ts";
@@ -33,11 +34,7 @@ const METADATA =
  * @source facts/nova-bm.md 4.1, 4.3, 5.1
  */
 export async function openNova(database: Database): Promise<NovaReader> {
-  const trx = await database.run("opening a transaction", () =>
-    database.engine === "sqlite"
-      ? database.knex.transaction()
-      : database.knex.transaction(undefined, { isolationLevel: "repeatable read", readOnly: true }),
-  );
+  const trx = await readTransaction(database);
   const services = await serviceHosts(database, trx);
   const flavors = new Map<number, Flavor>();
   return {

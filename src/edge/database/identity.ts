@@ -50,14 +50,20 @@ export async function tableNames(database: Database): Promise<ReadonlySet<string
     mysql:
       "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
     postgresql:
-      "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ANY (current_schemas(false))",
+      // information_schema hides what the user may not read; a table hidden is not a table missing.
+      "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p','v','m','f')",
     sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
   }[database.engine];
   const rows = await database.run("listing tables", () => select(database, database.knex, sql));
   return new Set(rows.map(({ name }) => text(name) ?? ""));
 }
 
-/** Column names of a table, sorted, so that every engine gives the same order. */
+/**
+ * Column names of a table, sorted, so that every engine gives the same order. The servers list only
+ * the columns a user may read; a column hidden from this one would be lost, so all are asked for.
+ *
+ * @throws MigrationError N2I-E206 when there are columns this user may not read
+ */
 export async function columnNames(database: Database, table: string): Promise<readonly string[]> {
   const sql = {
     mysql:
@@ -66,8 +72,9 @@ export async function columnNames(database: Database, table: string): Promise<re
       "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false)) AND table_name = ?",
     sqlite: "SELECT name FROM pragma_table_info(?)",
   }[database.engine];
-  const rows = await database.run(`reading the columns of ${table}`, () =>
-    select(database, database.knex, sql, [table]),
-  );
+  const rows = await database.run(`reading the columns of ${table}`, async () => {
+    await select(database, database.knex, `SELECT * FROM ${table} LIMIT 0`);
+    return select(database, database.knex, sql, [table]);
+  });
   return rows.map(({ name }) => text(name) ?? "").sort();
 }

@@ -25,7 +25,7 @@ export async function novaVersion(database: Database): Promise<number> {
   if (missing.length > 0 || !tables.has("migrate_version"))
     throw new MigrationError(
       "N2I-E202",
-      `--nova-db ${database.shown} is not a nova database: it lacks ${missing.join(", ") || "migrate_version"}`,
+      `--nova-db ${database.shown} is not a nova database, or its user may not read all of it: there is no ${missing.join(", ") || "migrate_version"}`,
     );
   const rows = await database.run("reading migrate_version", () =>
     select(

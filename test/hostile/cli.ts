@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { type ChildProcess, spawn } from "node:child_process";
+import { setTimeout as sleep } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+
+/** The program itself; every test here runs it as an operator would. */
+export const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+
+/** The checkout: a build outside of it finds mappings/ from its working directory. */
+const HOME = process.cwd();
+
+export interface Ran {
+  /** 128 + n after signal n, as a shell says it. */
+  readonly status: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+export interface Started {
+  readonly pid: number;
+  /** Resolves when stderr has the text. */
+  readonly said: (text: string) => Promise<void>;
+  readonly signal: (name: NodeJS.Signals) => void;
+  readonly ended: Promise<Ran>;
+}
+
+interface Options {
+  readonly cwd?: string;
+  readonly env?: { readonly [name: string]: string };
+  readonly uid?: number;
+  /** Bytes for stdin; closed at once without them. */
+  readonly input?: string;
+}
+
+const MINUTE = 60_000;
+
+/** Starts the tool with nothing of our environment but PATH. */
+export function start(words: readonly string[], options: Options = {}): Started {
+  return startProgram(process.execPath, [MAIN, ...words], options);
+}
+
+/** The same for another program: a shell, or `script`, around the tool. */
+export function startProgram(
+  program: string,
+  words: readonly string[],
+  { cwd = HOME, env = {}, uid, input }: Options = {},
+): Started {
+  const child: ChildProcess = spawn(program, words, {
+    cwd,
+    env: { PATH: process.env.PATH ?? "", ...env },
+    stdio: ["pipe", "pipe", "pipe"],
+    timeout: MINUTE,
+    killSignal: "SIGKILL",
+    ...(uid !== undefined && { uid, gid: uid }),
+  });
+  let [out, err] = ["", ""];
+  child.stdout?.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  child.stderr?.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+  });
+  // A child that ended before it read is no failure of the test.
+  child.stdin?.on("error", () => undefined).end(input ?? "");
+  const ended = new Promise<Ran>((resolve, reject) => {
+    child.on("error", reject);
+    child.on("close", (code, signal) => {
+      resolve({ status: code ?? (signal === null ? 1 : 128), out, err });
+    });
+  });
+  return {
+    pid: child.pid ?? 0,
+    ended,
+    signal: (name) => child.kill(name),
+    async said(text) {
+      for (let waited = 0; !err.includes(text); waited += 20) {
+        if (waited > MINUTE || child.exitCode !== null)
+          throw new Error(`it never said ${text}: ${err}`);
+        await sleep(20);
+      }
+    },
+  };
+}
+
+export function run(words: readonly string[], options: Options = {}): Promise<Ran> {
+  return start(words, options).ended;
+}
+
+/** Runs and expects this exit status. */
+export async function runs(
+  status: number,
+  words: readonly string[],
+  options: Options = {},
+): Promise<Ran> {
+  const ran = await run(words, options);
+  assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
+  return ran;
+}
+
+/**
+ * A refusal as an operator deserves it: the status, one code, one paragraph of at most six lines,
+ * with its fix, no trace of the stack and nothing on stdout.
+ */
+export function assertRefusal(ran: Ran, status: number, code: string, ...saying: RegExp[]): void {
+  const told = `exit ${ran.status}\n${ran.err}${ran.out}`;
+  assert.equal(ran.status, status, told);
+  assert.deepEqual(ran.err.match(/^ERROR N2I-E\d{3} /gm), [`ERROR ${code} `], told);
+  assert.match(ran.err, /^Fix: \S.*\n$/m, told);
+  assert.doesNotMatch(ran.err, /^\s+at |Error:|node:internal|\.js:\d+/m, told);
+  assert.ok(ran.err.trimEnd().split("\n").length <= 6, told);
+  assert.equal(ran.out, "", told);
+  for (const words of saying) assert.match(ran.err, words, told);
+}
+
+/** Runs and expects a refusal. */
+export async function refused(
+  words: readonly string[],
+  status: number,
+  code: string,
+  saying: readonly RegExp[] = [],
+  options: Options = {},
+): Promise<Ran> {
+  const ran = await run(words, options);
+  assertRefusal(ran, status, code, ...saying);
+  return ran;
+}

@@ -1,0 +1,105 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { loadIronic, loadNova, loadNovaBm, novaConfs } from "../../src/demo/load-case.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+
+/** A deployment on real databases, each with a user of its own who can do no more than needed. */
+export interface Deployment {
+  readonly engine: Engine;
+  /** Private, gone when the test is; the operator's files are in it. */
+  readonly folder: string;
+  readonly bm: TestDatabase;
+  readonly nova: TestDatabase;
+  readonly ironic: TestDatabase;
+  /** The run's folder: `run` in an own folder that holds nothing else. */
+  readonly run: string;
+  readonly at: readonly string[];
+  /** Options of extract, of users with SELECT only. */
+  readonly source: readonly string[];
+  /** Ironic, for a user with SELECT only. */
+  readonly reader: readonly string[];
+  /** Ironic, for a user who may write. */
+  readonly writer: readonly string[];
+  /** Options of plan. */
+  readonly plan: readonly string[];
+  /** User names by role; empty on SQLite. */
+  readonly users: { readonly [role: string]: string };
+}
+
+export interface Charsets {
+  readonly bm?: string;
+  readonly ironic?: string;
+}
+
+const WRITER = "SELECT, INSERT, UPDATE, DELETE";
+
+/** A private folder that is gone when the test is. */
+export function privateFolder(t: TestContext): string {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-hostile-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+/** Builds a case on one engine; null after the test was told to skip itself. */
+export async function deploy(
+  engine: Engine,
+  t: TestContext,
+  given: Case,
+  charsets: Charsets = {},
+): Promise<Deployment | null> {
+  const bm = await withDatabase(engine, t, charsets.bm);
+  const nova = bm && (await withDatabase(engine, t));
+  const ironic = nova && (await withDatabase(engine, t, charsets.ironic));
+  if (bm === null || nova === null || ironic === null) return null;
+  await loadNovaBm(bm.db, engine, given);
+  await loadNova(nova.db, engine, given);
+  await loadIronic(ironic.db, engine, given);
+  const folder = privateFolder(t);
+  mkdirSync(join(folder, "runs"), { mode: 0o700 });
+  const users: Record<string, string> = {};
+  const file = async (role: string, on: TestDatabase, rights: string): Promise<string> => {
+    let { url } = on;
+    if (on.server !== null) {
+      const account = await on.server.restrictedUser(role, on.name, rights);
+      users[role] = account.user;
+      ({ url } = account);
+    }
+    const path = join(folder, `${role}.url`);
+    writeFileSync(path, `${url}\n`, { mode: 0o600 });
+    return `file:${path}`;
+  };
+  const confs = novaConfs(given).flatMap(({ host, text }, index) => {
+    const path = join(folder, `nova-${index}.conf`);
+    writeFileSync(path, text, { mode: 0o600 });
+    return ["--nova-conf", host === "*" ? path : `${host}=${path}`];
+  });
+  const site = join(folder, "site.json");
+  if (given.site !== undefined) writeFileSync(site, JSON.stringify(given.site));
+  const run = join(folder, "runs", "run");
+  return {
+    ...{ engine, folder, bm, nova, ironic, run, users },
+    at: ["--run", run],
+    source: [
+      ...["--nova-bm-db", await file("bm", bm, "SELECT")],
+      ...["--nova-db", await file("nova", nova, "SELECT")],
+      ...confs,
+    ],
+    reader: ["--ironic-db", await file("reader", ironic, "SELECT")],
+    writer: ["--ironic-db", await file("writer", ironic, WRITER)],
+    plan: [
+      ...(given.site === undefined ? [] : ["--site", site]),
+      ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
+    ],
+  };
+}
+
+/** A case on SQLite, which needs no server; most of what is refused is refused on every engine. */
+export async function deployFiles(t: TestContext, given: Case): Promise<Deployment> {
+  const made = await deploy("sqlite", t, given);
+  if (made === null) throw new Error("SQLite needs no server");
+  return made;
+}

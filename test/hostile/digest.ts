@@ -1,0 +1,59 @@
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import type { TestDatabase } from "../lab/index.ts";
+import type { Deployment } from "./deployment.ts";
+
+/** What the server itself says its tables hold; the file's bytes on SQLite. Not the tool's own digest. */
+export async function digest({ engine, db, name }: TestDatabase): Promise<string> {
+  if (engine === "sqlite") return sha256(readFileSync(name));
+  const tables = await tablesOf({ engine, db });
+  const sums: string[] = [];
+  for (const table of tables) {
+    if (engine === "mysql") {
+      const [rows] = (await db.raw(`CHECKSUM TABLE ${table} EXTENDED`)) as [
+        { Checksum: unknown }[],
+      ];
+      sums.push(`${table} ${String(rows[0]?.Checksum)}`);
+    } else {
+      const { rows } = (await db.raw(
+        `SELECT md5(coalesce(string_agg(t::text, ',' ORDER BY t::text), '')) AS sum FROM ${table} t`,
+      )) as { rows: { sum: string }[] };
+      sums.push(`${table} ${rows[0]?.sum ?? ""}`);
+    }
+  }
+  return sums.join("\n");
+}
+
+async function tablesOf({
+  engine,
+  db,
+}: Pick<TestDatabase, "engine" | "db">): Promise<readonly string[]> {
+  const schema = engine === "mysql" ? "DATABASE()" : "'public'";
+  // A table that is a view, or of a plug-in, is none of the case's.
+  const answer: unknown = await db.raw(
+    `SELECT table_name AS name FROM information_schema.tables WHERE table_schema = ${schema} ORDER BY 1`,
+  );
+  // knex gives the rows first on MySQL and as `rows` on PostgreSQL.
+  const rows = (Array.isArray(answer) ? answer[0] : (answer as { rows: unknown }).rows) as {
+    name: string;
+  }[];
+  return rows.map(({ name }) => name);
+}
+
+/** Digests of the three databases of a deployment. */
+export async function digests({ bm, nova, ironic }: Deployment): Promise<readonly string[]> {
+  return [await digest(bm), await digest(nova), await digest(ironic)];
+}
+
+/** Every file below a folder with its digest: what a refused command must leave as it was. */
+export function treeOf(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+    .map((entry) => ({ entry, path: join(entry.parentPath ?? dirname(folder), entry.name) }))
+    .map(({ entry, path }) => (entry.isFile() ? `${path} ${sha256(readFileSync(path))}` : path))
+    .sort();
+}
+
+function sha256(bytes: Buffer): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,133 @@
+import assert from "node:assert/strict";
+import { chmod } from "node:fs/promises";
+import { test } from "node:test";
+import { readHostConfigs, worldReadable } from "../../../src/edge/config/nova-conf.ts";
+import type { Seal } from "../../../src/model/secret.ts";
+import { refusal, tempFolder } from "./temp-file.ts";
+
+/** Shows what was sealed and where; the real one is the disk edge's. */
+const seal: Seal = {
+  seal: (clear, place) => ({ secret: `${place}/${clear}`, length: clear.length }),
+  open: ({ secret }) => secret,
+  fingerprint: () => "0000",
+};
+
+const DEFAULTS = {
+  host: "*",
+  power_manager: "nova.virt.baremetal.ipmi.IPMI",
+  driver: "nova.virt.baremetal.pxe.PXE",
+  cpu_arch: null,
+  extra_specs: {},
+  tftp_root: "/tftpboot",
+  deploy_kernel: null,
+  deploy_ramdisk: null,
+  virtual_power_ssh_host: null,
+  virtual_power_ssh_port: 22,
+  virtual_power_type: "virsh",
+  virtual_power_host_user: null,
+  virtual_power_host_pass: null,
+  virtual_power_host_key: null,
+};
+
+test("a file without [baremetal] means nova's defaults, for every host", async (t) => {
+  const { write } = await tempFolder(t);
+  const path = await write("nova.conf", "[DEFAULT]\nhost = x\n");
+  assert.deepEqual(await readHostConfigs([path], seal), [DEFAULTS]);
+  assert.deepEqual(await readHostConfigs([], seal), []);
+});
+
+test("every option of [baremetal] is read, and the password is sealed for its host", async (t) => {
+  const { write } = await tempFolder(t);
+  const path = await write(
+    "nova.conf",
+    `[baremetal]
+power_manager = nova.virt.baremetal.virtual_power_driver.VirtualPowerManager
+driver = nova.virt.baremetal.fake.FakeDriver
+flavor_extra_specs = cpu_arch:AMD64, rack: a:b ,,
+instance_type_extra_specs = cpu_arch:i386
+tftp_root = $state_path/tftp
+deploy_kernel = k1
+deploy_ramdisk = r1
+virtual_power_ssh_host = 10.0.0.1
+virtual_power_ssh_port = 2222
+virtual_power_type = vbox
+virtual_power_host_user = root
+virtual_power_host_pass = p%s#1
+virtual_power_host_key = /k
+`,
+  );
+  assert.deepEqual(await readHostConfigs([`compute1=${path}`], seal), [
+    {
+      host: "compute1",
+      power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
+      driver: "nova.virt.baremetal.fake.FakeDriver",
+      cpu_arch: "x86_64",
+      extra_specs: { rack: "a:b" },
+      tftp_root: "/var/lib/nova/tftp",
+      deploy_kernel: "k1",
+      deploy_ramdisk: "r1",
+      virtual_power_ssh_host: "10.0.0.1",
+      virtual_power_ssh_port: 2222,
+      virtual_power_type: "vbox",
+      virtual_power_host_user: "root",
+      virtual_power_host_pass: { secret: "host:compute1/p%s#1", length: 5 },
+      virtual_power_host_key: "/k",
+    },
+  ]);
+});
+
+test("files of one host override one another, and hosts keep their order", async (t) => {
+  const { write } = await tempFolder(t);
+  const one = await write("one", "[baremetal]\ntftp_root = /one\ndeploy_kernel = k\n");
+  const two = await write("a=two", "[baremetal]\ntftp_root = /two\n");
+  const found = await readHostConfigs([`b=${one}`, two, `a=${one}`, `b=${two}`], seal);
+  assert.deepEqual(
+    found.map(({ host, tftp_root, deploy_kernel }) => [host, tftp_root, deploy_kernel]),
+    [
+      ["b", "/two", "k"],
+      ["*", "/two", null],
+      ["a", "/one", "k"],
+    ],
+  );
+});
+
+for (const [given, canonical] of [
+  ["amd64", "x86_64"],
+  ["i386", "i686"],
+  ["x86_64", "x86_64"],
+  ["tilepro64", "tilepro64"],
+  ["", null],
+] as const)
+  test(`cpu_arch "${given}" of the older option is ${canonical}`, async (t) => {
+    const { write } = await tempFolder(t);
+    const path = await write("c", `[baremetal]\ninstance_type_extra_specs = cpu_arch:${given}\n`);
+    const [host] = await readHostConfigs([path], seal);
+    assert.equal(host?.cpu_arch, canonical);
+  });
+
+test("what cannot be read is refused with its place", async (t) => {
+  const { write } = await tempFolder(t);
+  const port = await write("port", "[baremetal]\n\nvirtual_power_ssh_port = pa55\n");
+  const pair = await write("pair", "[baremetal]\nflavor_extra_specs = a:b, pa55\n");
+  const read = (spec: string) => readHostConfigs([spec], seal);
+  await assert.rejects(read(port), refusal("N2I-E104", /port:3: virtual_power_ssh_port is not/));
+  await assert.rejects(read(pair), refusal("N2I-E104", /pair:2: flavor_extra_specs has an entry/));
+  await assert.rejects(read("h=/none/nova.conf"), refusal("N2I-E104", /\/none\/nova\.conf/));
+  await assert.rejects(read("=x"), refusal("N2I-E100", /--nova-conf/));
+  await assert.rejects(read("h="), refusal("N2I-E100", /--nova-conf/));
+});
+
+test("a file that group or others may read is called so", async (t) => {
+  const { write } = await tempFolder(t);
+  const path = await write("nova.conf", "");
+  for (const [mode, readable] of [
+    [0o600, false],
+    [0o640, true],
+    [0o604, true],
+    [0o611, false],
+  ] as const) {
+    await chmod(path, mode);
+    assert.equal(await worldReadable(path), readable, mode.toString(8));
+  }
+  assert.equal(await worldReadable(`${path}.none`), false);
+});

@@ -33,7 +33,7 @@ export interface Performed {
   readonly done: readonly string[];
   /** Steps that were done already. */
   readonly found: readonly string[];
-  /** Steps left undone, and why: only when removing. */
+  /** Steps left undone, and why: rows somebody changed since they were loaded. */
   readonly left: readonly { readonly id: string; readonly why: string }[];
 }
 
@@ -47,10 +47,16 @@ export interface Target {
    * already is `found`. Rows to delete are deleted only while they still are as loaded; a machine
    * that is not is `left` whole.
    *
+   * @param ours whether this run created the batch before: a row that differs then drifted, and is
+   *   left alone rather than held against the plan
    * @param guard runs inside the transaction, before anything is written; what it throws stops it
-   * @throws MigrationError N2I-E300 when a row to create is there and differs
+   * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
    */
-  readonly perform: (steps: readonly Step[], guard: () => Promise<void>) => Promise<Performed>;
+  readonly perform: (
+    steps: readonly Step[],
+    ours: boolean,
+    guard: () => Promise<void>,
+  ) => Promise<Performed>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */
   readonly lock: () => Promise<Lock>;
 }

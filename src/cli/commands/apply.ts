@@ -85,7 +85,9 @@ export const applyCommand: CommandModule<object, Args> = {
           async (acting, verifier) => {
             const applied = await apply(plan.lines(), footer.sha256, acting);
             progress.done(`${applied.created} rows created, ${applied.found} there already`);
-            print(`Apply: ${applied.created} rows created, ${applied.found} unchanged.`);
+            print(
+              `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
+            );
             if (applied.stopped) {
               say(
                 args,

@@ -29,6 +29,8 @@ export interface Applied {
   readonly created: number;
   /** Rows that were there as planned. */
   readonly found: number;
+  /** Rows of ours that somebody changed since they were loaded; left alone. */
+  readonly drifted: number;
   /** Stopped on request before the end. */
   readonly stopped: boolean;
 }
@@ -85,9 +87,9 @@ export async function apply(
 ): Promise<Applied> {
   const { target, lock, journal } = acting;
   const guard = once(acting.guard);
-  let [created, found, machines] = [0, 0, 0];
+  let [created, found, drifted, machines] = [0, 0, 0, 0];
   for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
-    if (acting.stopping()) return { created, found, stopped: true };
+    if (acting.stopping()) return { created, found, drifted, stopped: true };
     const steps = batch.flatMap(stepsOf);
     if (steps.length > 0) {
       try {
@@ -101,7 +103,7 @@ export async function apply(
           at: acting.now(),
           by: acting.by,
         });
-        const performed = await target.perform(steps, guard);
+        const performed = await target.perform(steps, again, guard);
         await journal.append({
           do: "done",
           plan: sha256,
@@ -113,6 +115,7 @@ export async function apply(
         });
         created += performed.done.length;
         found += performed.found.length;
+        drifted += performed.left.length;
       } catch (cause) {
         throw midway("apply", machines, created > 0, cause);
       }
@@ -120,7 +123,7 @@ export async function apply(
     machines += batch.length;
     acting.progress(machines);
   }
-  return { created, found, stopped: false };
+  return { created, found, drifted, stopped: false };
 }
 
 /** Refusals that come before anything of a batch is kept; after others the target must be asked. */

@@ -56,7 +56,7 @@ export async function undo(
           at: acting.now(),
           by: acting.by,
         });
-        const performed = await target.perform(steps, guard);
+        const performed = await target.perform(steps, true, guard);
         await journal.append({
           do: "undone",
           plan: sha256,

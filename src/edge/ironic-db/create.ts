@@ -40,7 +40,8 @@ function withoutId(columns: Release["node"]): readonly Column[] {
 
 /**
  * Creates the rows that are not there. A row that is there as planned counts as found; one that
- * differs means the plan is stale, and the transaction ends with nothing kept.
+ * differs means the plan is stale, and the transaction ends with nothing kept, unless we loaded it
+ * before: then somebody changed it since, and it is left alone.
  *
  * @throws MigrationError N2I-E300 naming the rows and fields
  */
@@ -48,6 +49,7 @@ export async function createRows(
   ironic: Ironic,
   trx: Knex,
   steps: readonly Step[],
+  ours: boolean,
   same: SameSecret,
 ): Promise<Performed> {
   const planned = new Map(steps.map((step) => [step.id, step]));
@@ -59,19 +61,22 @@ export async function createRows(
     ...there.ports.map((raw) => ["port", toPort(ironic, raw)] as const),
   ];
   const found: string[] = [];
-  const stale: string[] = [];
+  const changed: { readonly id: string; readonly why: string }[] = [];
   for (const [resource, row] of rows) {
     const id = `${resource}:${String(row.uuid)}`;
     const { differs } = compareRow(planned.get(id)?.after ?? {}, row, same);
     if (differs.length === 0) found.push(id);
-    else stale.push(`${id} (${differs.map(({ field }) => field).join(", ")})`);
+    else changed.push({ id, why: differs.map(({ field }) => field).join(", ") });
   }
-  if (stale.length > 0)
+  if (changed.length > 0 && !ours)
     throw new MigrationError(
       "N2I-E300",
-      `${stale.length} rows are there and differ from the plan: ${stale.slice(0, 5).join("; ")}`,
+      `${changed.length} rows are there and differ from the plan: ${changed
+        .slice(0, 5)
+        .map(({ id, why }) => `${id} (${why})`)
+        .join("; ")}`,
     );
-  const skip = new Set(found);
+  const skip = new Set([...found, ...changed.map(({ id }) => id)]);
   const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));
   const rowsOf = (resource: Step["resource"]): readonly { readonly [column: string]: Json }[] =>
     missing.filter((step) => step.resource === resource).map(({ after }) => after ?? {});
@@ -86,5 +91,5 @@ export async function createRows(
     ports.map((row) => withNodeId(row, ids)),
     withoutId(port),
   );
-  return { done: missing.map(({ id }) => id), found, left: [] };
+  return { done: missing.map(({ id }) => id), found, left: changed };
 }

@@ -42,7 +42,7 @@ export function createTarget(
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
     current: (wanted) => readCurrent(ironic, knex, wanted),
     lock: () => lockTarget(database),
-    async perform(steps, guard) {
+    async perform(steps, ours, guard) {
       const trx = await run("opening a transaction", () => knex.transaction());
       try {
         const [head] = await run("reading alembic_version", () =>
@@ -56,7 +56,7 @@ export function createTarget(
         await guard();
         const creating = steps.filter(({ before }) => before === null);
         const removing = steps.filter(({ after }) => after === null);
-        const made = await createRows(ironic, trx, creating, same);
+        const made = await createRows(ironic, trx, creating, ours, same);
         const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
         await failpoint("commit.before");
         await run("committing", () => trx.commit());

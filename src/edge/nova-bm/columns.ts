@@ -8,18 +8,23 @@ import { boolean, integer, plain, type RawRow, text, time } from "../database/ro
 /** Makes a row's raw value one of ours. */
 type Reader = (raw: unknown) => Value;
 
+/** A number where it is one; SQLite and forks may hold more than that, and it is kept as it stands. */
+function exact(raw: unknown): Value {
+  return integer(raw) ?? plain(raw);
+}
+
 const KNOWN: { readonly [column: string]: Reader } = {
   id: integer,
   bm_node_id: integer,
-  cpus: integer,
-  memory_mb: integer,
-  local_gb: integer,
-  terminal_port: integer,
-  root_mb: integer,
-  swap_mb: integer,
-  ephemeral_mb: integer,
-  port_no: integer,
-  prov_vlan_id: integer,
+  cpus: exact,
+  memory_mb: exact,
+  local_gb: exact,
+  terminal_port: exact,
+  root_mb: exact,
+  swap_mb: exact,
+  ephemeral_mb: exact,
+  port_no: exact,
+  prov_vlan_id: exact,
   deleted: boolean,
   preserve_ephemeral: boolean,
   created_at: time,

@@ -1,6 +1,6 @@
 import type { CommandModule } from "yargs";
 import { renderFindingCounts } from "../../core/render/summary.ts";
-import { readHostConfigs } from "../../edge/config/nova-conf.ts";
+import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openRole } from "../wire/databases.ts";
 import { extract } from "../wire/extract.ts";
@@ -45,6 +45,11 @@ export const extractCommand: CommandModule<object, Args> = {
     await inRun(args.run, "extract", { create: true }, async (run) => {
       const seal = createSeal(await readOrMakeKey(run.path, args.keyFile));
       const hosts = await readHostConfigs(args.novaConf ?? [], seal);
+      for (const spec of args.novaConf ?? []) {
+        const path = spec.slice(spec.indexOf("=") + 1);
+        if (await worldReadable(path))
+          say(args, `Warning: ${path} can be read by other users, and may hold passwords.`);
+      }
       const bm = await openRole("nova-bm-db", args.novaBmDb, { readOnly: true });
       try {
         const nova =

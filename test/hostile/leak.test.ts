@@ -1,0 +1,95 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { canary, finder, searchProcess } from "./canaries.ts";
+import { start } from "./cli.ts";
+import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
+
+const FORMATS = ["table", "json", "yaml", "csv", "value"];
+
+/** Every command and its expected status, in an order that goes through. */
+function everything(made: Secrets, formats: readonly string[]): readonly [number, string[]][] {
+  const { at, source, reader, writer, plan, run } = made;
+  const each = (...words: string[]): [number, string[]][] =>
+    formats.map((format) => [0, [...words, "-f", format]]);
+  return [
+    [0, ["extract", ...at, ...source, "--debug"]],
+    [0, ["extract", ...at, ...source, "--json", "-q"]],
+    ...each("show", `${run}/snapshot.jsonl`),
+    [0, ["plan", ...at, ...reader, ...plan, "--diff", "--all"]],
+    [2, ["plan", ...at, ...reader, ...plan, "--json", "--detailed-exitcode"]],
+    ...each("show", `${run}/plan.jsonl`),
+    [0, ["show", `${run}/plan.jsonl`, "--diff", "--all"]],
+    [4, ["apply", ...at, ...writer, "--yes", "--debug"]],
+    [3, ["apply", ...at, ...writer, "--yes", "--skip-blocked"]],
+    [3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "--json", "-f", "json"]],
+    ...each("verify", ...at, ...reader, "--all-rows"),
+    ...each("status", ...at),
+    ...each("rollback", ...at, ...reader, "--all", "--plan"),
+    [0, ["plan", ...at, ...reader, ...plan, "--diff", "--all"]],
+    [0, ["rollback", ...at, ...writer, "--all", "--yes", "--debug"]],
+  ];
+}
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine[]) {
+  test(`on ${engine}, no command in any format shows or keeps a secret of the deployment`, async (t) => {
+    const made = await deploySecrets(engine, t);
+    if (made === null) return;
+    const formats = engine === "sqlite" ? FORMATS : ["json"];
+    for (const [status, words] of everything(made, formats)) {
+      const { leaks, ...ran } = await made.tried(words);
+      assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
+      assert.deepEqual(leaks, [], words.join(" "));
+    }
+    assert.ok(made.canaries.length >= 18);
+  });
+
+  test(`on ${engine}, a running load has secrets neither in its arguments nor in its environment`, async (t) => {
+    const made = await deploySecrets(engine, t);
+    if (made === null) return;
+    const { at, source, reader, writer, plan, env, find } = made;
+    for (const words of [
+      ["extract", ...at, ...source],
+      ["plan", ...at, ...reader, ...plan],
+    ])
+      assert.equal((await made.tried(words)).status, 0);
+    const paused = start(["apply", ...at, ...writer, "--yes", "--skip-blocked"], {
+      env: { ...env, NOVA2IRONIC_FAILPOINT: "commit.before:1:pause" },
+    });
+    await paused.said("failpoint commit.before");
+    assert.deepEqual(searchProcess(find, paused.pid, VARIABLE), []);
+    if (engine !== "sqlite")
+      assert.notDeepEqual(searchProcess(find, paused.pid, "NONE"), [], "it would be found there");
+    paused.signal("SIGUSR2");
+    assert.equal((await paused.ended).status, 3);
+  });
+}
+
+test("the loaded rows hold the very secrets, so that not finding them elsewhere says something", async (t) => {
+  const made = await deploySecrets("sqlite", t);
+  if (made === null) return;
+  const { at, source, reader, writer, plan, ironic } = made;
+  for (const words of [
+    ["extract", ...at, ...source],
+    ["plan", ...at, ...reader, ...plan],
+    ["apply", ...at, ...writer, "--yes", "--skip-blocked"],
+  ])
+    await made.tried(words);
+  const rows: { driver_info: string }[] = await ironic.db("nodes").orderBy("id");
+  const texts = rows.flatMap(({ driver_info }) => Object.values(JSON.parse(driver_info)));
+  for (const name of ["pm_password", "pm_password 2", "virtual_power_host_pass", "iBoot password"])
+    assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
+});
+
+test("a canary is found as text, in hex, and in base64 wherever it begins", () => {
+  const one = canary("one");
+  const find = finder([one]);
+  for (const before of ["", "x", "xy", "xyz"]) {
+    const bytes = Buffer.from(`${before}${one.text}`);
+    for (const form of ["base64", "base64url", "hex"] as const)
+      assert.notDeepEqual(find("here", bytes.toString(form)), [], `${form} after ${before}`);
+    assert.notDeepEqual(find("here", JSON.stringify(bytes.toString())), []);
+    assert.notDeepEqual(find("here", encodeURIComponent(bytes.toString())), []);
+  }
+  assert.deepEqual(find("here", "nothing"), []);
+});

@@ -1,0 +1,140 @@
+import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import type { TestDatabase } from "../lab/index.ts";
+import { type Canary, canary, type Find, finder, search, searchFiles } from "./canaries.ts";
+import { type Ran, run } from "./cli.ts";
+import { type Deployment, deploy } from "./deployment.ts";
+import { SITE, tenant } from "./fleet.ts";
+
+/** A deployment with a canary in every field that holds a secret, and what looks for them. */
+export interface Secrets extends Deployment {
+  readonly canaries: readonly Canary[];
+  readonly find: Find;
+  /** Runs the tool; gives what it printed and every leak there and in the files it wrote. */
+  readonly tried: (
+    words: readonly string[],
+  ) => Promise<Ran & { readonly leaks: readonly string[] }>;
+  /** What the tool must have in its environment. */
+  readonly env: { readonly [name: string]: string };
+  /** Adds a canary that comes into being later. */
+  readonly watch: (made: Canary) => Canary;
+}
+
+/** The one variable of the environment an operator put a secret into. */
+export const VARIABLE = "NOVA_DATABASE";
+
+function caseWith(made: (name: string) => string): Case {
+  return {
+    shows: "a secret in every field that can hold one",
+    nova_bm: {
+      columns: {
+        bm_nodes: { vendor_password: "varchar(255)", api_token: "varchar(255)" },
+        bm_interfaces: { switch_secret: "varchar(255)" },
+      },
+      nodes: [
+        tenant(1, { pm_password: made("pm_password"), deploy_key: made("deploy_key") }),
+        { id: 2, pm_password: made("pm_password 2"), vendor_password: made("fork column") },
+        { id: 3, service_host: "vm-host", pm_password: made("unused pm_password") },
+        { id: 4, api_token: made("fork column nobody decided on") },
+        { id: 5, service_host: "iboot-host", pm_password: made("iBoot password") },
+        tenant(6, { task_state: "building", pm_password: made("blocked machine's") }),
+      ],
+    },
+    nova_conf: {
+      "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" },
+      "vm-host": {
+        power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
+        virtual_power_ssh_host: "192.0.2.7",
+        virtual_power_host_user: "stack",
+        virtual_power_host_pass: made("virtual_power_host_pass").replaceAll("$", "$$"),
+      },
+      "iboot-host": { power_manager: "nova.virt.baremetal.iboot_pdu.IBootManager" },
+    },
+    site: {
+      ...SITE,
+      drop: {
+        "bm_nodes.vendor_password": "the vendor's tool is gone",
+        "bm_interfaces.switch_secret": "the switches are gone",
+      },
+    },
+  };
+}
+
+export async function deploySecrets(engine: Engine, t: TestContext): Promise<Secrets | null> {
+  const canaries: Canary[] = [];
+  const watch = (one: Canary): Canary => {
+    canaries.push(one);
+    return one;
+  };
+  const made = await deploy(
+    engine,
+    t,
+    caseWith((name) => watch(canary(name)).text),
+  );
+  if (made === null) return null;
+  const secret = (name: string, between?: string): string => watch(canary(name, between)).text;
+  await made.bm.db("bm_interfaces").update({ switch_secret: secret("fork interface column") });
+  const instance_uuid = "b0000000-0000-4000-8000-000000000001";
+  await made.nova
+    .db("instances")
+    .where({ uuid: instance_uuid })
+    .update({ user_data: secret("user_data"), key_data: secret("key_data") });
+  await made.nova
+    .db("instance_system_metadata")
+    .insert({ instance_uuid, key: "password_0", value: secret("admin password"), deleted: 0 });
+
+  const url = (role: string): string =>
+    readFileSync(join(made.folder, `${role}.url`), "utf8").trim();
+  const urls: Record<string, string> = {};
+  for (const [role, on] of Object.entries({
+    bm: made.bm,
+    nova: made.nova,
+    reader: made.ironic,
+    writer: made.ironic,
+  }))
+    urls[role] = await withPassword(on, made.users[role] ?? "", url(role), secret(`${role}'s URL`));
+  const conf = join(made.folder, "nova-0.conf");
+  appendFileSync(
+    conf,
+    `sql_connection = ${urls.bm?.replaceAll("$", "$$")}\n[DEFAULT]\nrabbit_password = ${secret("rabbit_password", "#")}\n`,
+  );
+  for (const role of ["reader", "writer"])
+    writeFileSync(join(made.folder, `${role}.url`), `${urls[role]}\n`);
+  const rest = made.source.slice(made.source.indexOf("--nova-conf"));
+  const home = join(made.folder, "home");
+  mkdirSync(home);
+  const env = { [VARIABLE]: urls.nova ?? "", TMPDIR: home, HOME: home };
+  const folders = [join(made.folder, "runs"), home];
+  return {
+    ...made,
+    ...{ canaries, env, watch },
+    find: (place, bytes) => finder(canaries)(place, bytes),
+    source: ["--nova-bm-db", `conf:${conf}`, "--nova-db", `env:${VARIABLE}`, ...rest],
+    async tried(words) {
+      const ran = await run(words, { env });
+      return { ...ran, leaks: search(finder(canaries), ran, folders) };
+    },
+  };
+}
+
+/** Gives a user this password, and its address with it; a file has none. */
+async function withPassword(
+  { engine, db }: TestDatabase,
+  user: string,
+  url: string,
+  password: string,
+): Promise<string> {
+  if (engine === "sqlite") return url;
+  const quoted = password.replaceAll("'", "''").replaceAll("?", "\\?");
+  await db.raw(
+    engine === "mysql"
+      ? `ALTER USER '${user}'@'127.0.0.1' IDENTIFIED BY '${quoted.replaceAll("\\", "\\\\").replaceAll("\\\\?", "\\?")}'`
+      : `ALTER ROLE ${user} PASSWORD '${quoted}'`,
+  );
+  return url.replace(/:[0-9a-f]{32}@/, `:${encodeURIComponent(password)}@`);
+}
+
+export { searchFiles };

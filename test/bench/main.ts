@@ -1,0 +1,42 @@
+import { binaries } from "../lab/binaries.ts";
+import { startMariadb } from "../lab/mariadb.ts";
+import { startPostgres } from "../lab/postgres.ts";
+import { report, verdicts } from "./report.ts";
+import { type Round, round } from "./round.ts";
+
+const SIZES = [1_000, 10_000, 100_000];
+const ENGINES = {
+  mysql: { start: startMariadb, words: ["mysql", "mariadb"] },
+  postgresql: { start: startPostgres, words: ["postgresql", "postgres"] },
+} as const;
+
+/**
+ * `npm run bench`: the whole road at three sizes on both servers, against their own
+ * dump-and-restore in the same run. `npm run bench -- 1000 postgres` is a part of it;
+ * `--profile=FOLDER` writes a CPU profile of every command.
+ */
+async function main(words: readonly string[]): Promise<void> {
+  const sizes = words.filter((word) => /^\d+$/.test(word)).map(Number);
+  const folder = words.find((word) => word.startsWith("--profile="))?.slice(10) ?? null;
+  const named = words.filter((word) => /^[a-z]+$/.test(word));
+  for (const engine of ["mysql", "postgresql"] as const) {
+    const { start, words: names } = ENGINES[engine];
+    if (named.length > 0 && !names.some((name) => named.includes(name))) continue;
+    if (binaries(engine) === null) continue;
+    const server = await start();
+    const rounds: Round[] = [];
+    try {
+      for (const size of sizes.length > 0 ? sizes : SIZES) {
+        const done = await round(server, size, folder);
+        rounds.push(done);
+        process.stdout.write(`${report(done)}\n`);
+      }
+    } finally {
+      await server.stop();
+    }
+    process.stdout.write(`${verdicts(rounds)}\n`);
+    for (const done of rounds) process.stdout.write(`${JSON.stringify(done)}\n`);
+  }
+}
+
+await main(process.argv.slice(2));

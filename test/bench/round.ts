@@ -1,0 +1,124 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { connect } from "../lab/connect.ts";
+import type { Server } from "../lab/server.ts";
+import { type Cost, command, type Stages } from "./command.ts";
+import { makeFleet } from "./fleet.ts";
+import { dumpAndRestore } from "./peer.ts";
+
+export interface Row extends Cost {
+  readonly stage: string;
+}
+
+/** One fleet on one engine: what everything cost. */
+export interface Round {
+  readonly engine: string;
+  readonly machines: number;
+  readonly rows: readonly Row[];
+  /** Seconds of dump-and-restore of Ironic's nodes and ports: what the ratios divide by. */
+  readonly peer: number;
+  /** Seconds of the load alone, without the verification that follows it in the same command. */
+  readonly load: number;
+  /** Seconds of extract, plan and apply with its verification. */
+  readonly road: number;
+  /** MiB, of the greediest stage. */
+  readonly rss: number;
+}
+
+const NOVA_CONF = "[DEFAULT]\n\n[baremetal]\nflavor_extra_specs = cpu_arch:x86_64\n";
+const SITE = {
+  format: "nova2ironic/site@1",
+  machines: [
+    {
+      match: {},
+      set: {
+        deploy_kernel: "f0000000-0000-4000-8000-00000000000a",
+        deploy_ramdisk: "f0000000-0000-4000-8000-00000000000b",
+      },
+    },
+  ],
+};
+const NAMES = ["nova_bm", "nova", "ironic"] as const;
+
+/**
+ * Makes the fleet, carries it over with the real program, command by command, and measures the
+ * servers' own dump-and-restore of the same tables on the same server.
+ *
+ * @param profile folder for CPU profiles of every stage, or null
+ */
+export async function round(
+  server: Server,
+  machines: number,
+  profile: string | null,
+): Promise<Round> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-"));
+  const made: string[] = [];
+  const rows: Row[] = [];
+  const measure = async (stage: string, work: () => Promise<Cost>): Promise<Cost> => {
+    const cost = await work();
+    rows.push({ stage, ...cost });
+    return cost;
+  };
+  const run = async (...words: readonly string[]): Promise<Cost & { readonly stages: Stages }> => {
+    const dir = `${profile}/${server.engine}-${machines}-${words[0]}`;
+    const flags = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${dir}`];
+    const cost = await command(folder, words, flags);
+    rows.push({ stage: words[0] ?? "", ...cost });
+    return cost;
+  };
+  try {
+    for (const name of NAMES) {
+      await server.newDatabase(`bench_${name}`);
+      made.push(`bench_${name}`);
+    }
+    await fleet(server, machines);
+    const [bm, nova, ironic] = NAMES.map((name) => {
+      const path = join(folder, `${name}.url`);
+      writeFileSync(path, server.url(`bench_${name}`), { mode: 0o600 });
+      return `file:${path}`;
+    });
+    writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
+    writeFileSync(join(folder, "site.json"), JSON.stringify(SITE));
+    const at = ["--run", "run"];
+    const to = ["--ironic-db", ironic ?? ""];
+    const sources = ["--nova-bm-db", bm ?? "", "--nova-db", nova ?? "", "--nova-conf", "nova.conf"];
+    const extract = await run("extract", ...at, ...sources);
+    const plan = await run("plan", ...at, ...to, "--site", "site.json");
+    const apply = await run("apply", ...at, ...to, "--yes");
+    const load = apply.seconds - (apply.stages.verify ?? 0);
+    rows.push({ stage: "  of which load", seconds: load, cpu: null, rss: null });
+    const verify = await run("verify", ...at, ...to);
+    await run("status", ...at);
+    await run("--version");
+    // Ironic's other tables are empty, but foreign keys name some: the databases are copied whole.
+    const copy = (database: string): Promise<Cost> =>
+      measure(`dump | restore ${database}`, () =>
+        dumpAndRestore(server, folder, `bench_${database}`),
+      );
+    const peer = await copy("ironic");
+    await copy("nova_bm");
+    return {
+      engine: server.engine,
+      machines,
+      rows,
+      peer: peer.seconds,
+      load,
+      road: extract.seconds + plan.seconds + apply.seconds,
+      rss: Math.max(...[extract, plan, apply, verify].map(({ rss }) => rss ?? 0)),
+    };
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    for (const name of made) await server.dropDatabase(name);
+  }
+}
+
+async function fleet(server: Server, machines: number): Promise<void> {
+  const open = (name: string) => connect({ ...server, database: `bench_${name}` });
+  const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
+  try {
+    await makeFleet(databases, server.engine, machines);
+  } finally {
+    for (const db of Object.values(databases)) await db.destroy();
+  }
+}

@@ -1,3 +1,4 @@
+import type { Knex } from "knex";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
@@ -59,7 +60,7 @@ export function createTarget(
         const made = await createRows(ironic, trx, creating, ours, same);
         const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
         await failpoint("commit.before");
-        await run("committing", () => trx.commit());
+        await run("committing", () => committed(trx));
         await failpoint("commit.after");
         return gone ?? made;
       } catch (error) {
@@ -69,4 +70,10 @@ export function createTarget(
       }
     },
   };
+}
+
+/** knex's commit() succeeds whatever the server says; its other promise tells a commit that failed. */
+async function committed(trx: Knex.Transaction): Promise<void> {
+  await trx.commit();
+  await trx.executionPromise;
 }

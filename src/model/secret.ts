@@ -27,7 +27,7 @@ export function isSealed(value: unknown): value is Sealed {
 
 /** Names of columns and keys whose value is a secret, here and in forks' columns we never saw. */
 export function isSecretName(name: string): boolean {
-  return /pass|secret|token|cred|community|(^|_)(key|pwd)($|_contents|_value)|kg_key|deploy_key/i.test(
+  return /pass|pwd|secret|token|cred|community|configdrive|(^|_)key($|_contents|_value)|kg_key|deploy_key/i.test(
     name,
   );
 }

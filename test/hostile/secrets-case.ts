@@ -4,7 +4,7 @@ import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import type { TestDatabase } from "../lab/index.ts";
-import { type Canary, canary, type Find, finder, search, searchFiles } from "./canaries.ts";
+import { type Canary, canary, type Find, finder, search } from "./canaries.ts";
 import { type Ran, run } from "./cli.ts";
 import { type Deployment, deploy } from "./deployment.ts";
 import { SITE, tenant } from "./fleet.ts";
@@ -136,5 +136,3 @@ async function withPassword(
   );
   return url.replace(/:[0-9a-f]{32}@/, `:${encodeURIComponent(password)}@`);
 }
-
-export { searchFiles };

@@ -49,17 +49,26 @@ export function encode(column: string, value: Json, seal: Seal): string | number
     : (value as string | number | boolean | null);
 }
 
-/** Seals every secret inside a JSON value; numbers and booleans are no secrets. */
+/**
+ * Seals every secret inside a JSON value: what has a secret's name, whatever its type, as old
+ * clients made a number of a password of digits, and as lists and objects may be below it.
+ */
 function sealed(value: Json, seal: Seal, place: string): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => sealed(item, seal, place));
   if (!isObject(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key,
-      typeof inner === "string" && isSecretName(key)
-        ? seal.seal(inner, place)
+      isSecretName(key) && inner !== null && typeof inner !== "boolean"
+        ? seal.seal(secretText(inner), place)
         : sealed(inner, seal, place),
     ]),
   );
+}
+
+/** Begins with a NUL where it is no string, so that the number 1234 is not the password "1234". */
+function secretText(value: Json): string {
+  return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
 }
 
 /** JSON text that is no JSON; verify calls such a row suspended. */

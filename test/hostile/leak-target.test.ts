@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Json } from "../../src/model/json.ts";
+import { canary } from "./canaries.ts";
+import { deploySecrets, type Secrets } from "./secrets-case.ts";
+
+const NODE = "a0000000-0000-4000-8000-000000000001";
+const FORMATS = ["table", "json", "yaml", "csv", "value"];
+
+async function loaded(made: Secrets): Promise<void> {
+  const { at, source, reader, writer, plan } = made;
+  for (const words of [
+    ["extract", ...at, ...source, "-q"],
+    ["plan", ...at, ...reader, ...plan, "-q"],
+    ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"],
+  ])
+    assert.deepEqual((await made.tried(words)).leaks, []);
+}
+
+/** Every command that tells what Ironic holds now. */
+async function lookedAt(made: Secrets, formats: readonly string[]): Promise<void> {
+  const { at, reader, writer, plan, run } = made;
+  const commands: readonly (readonly [number, readonly string[]])[] = [
+    ...formats.map((format): readonly [number, readonly string[]] => [
+      2,
+      ["verify", ...at, ...reader, "-f", format],
+    ]),
+    [0, ["plan", ...at, ...reader, ...plan, "--diff", "--all", "--debug"]],
+    [0, ["show", `${run}/plan.jsonl`, "--diff", "1"]],
+    [2, ["rollback", ...at, ...writer, "--node", "1", "--yes", "-f", "json"]],
+  ];
+  for (const [status, words] of commands) {
+    const { leaks, ...ran } = await made.tried(words);
+    assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
+    assert.deepEqual(leaks, [], words.join(" "));
+  }
+}
+
+function digits(): string {
+  return String(100_000_000_000_000 + Math.floor(Math.random() * 800_000_000_000_000));
+}
+
+/** What somebody else may have put into a loaded node: each holds a secret. */
+const CHANGES: readonly (readonly [
+  string,
+  (made: Secrets) => { readonly [column: string]: Json },
+])[] = [
+  [
+    "a changed password",
+    (made) => ({ driver_info: { ipmi_password: made.watch(canary("changed")).text } }),
+  ],
+  [
+    "a password that an old client made a number of",
+    (made) => {
+      const text = digits();
+      made.watch({ name: "number", text, words: [text] });
+      return { driver_info: { ipmi_password: Number(text) } };
+    },
+  ],
+  [
+    "secrets inside lists and objects",
+    (made) => ({
+      driver_info: {
+        users: [{ name: "root", password: made.watch(canary("in a list")).text }],
+        credentials: { root: made.watch(canary("below a secret name")).text },
+        passwords: [made.watch(canary("list of secrets")).text],
+      },
+    }),
+  ],
+  [
+    "a config drive, which holds the tenant's",
+    (made) => ({
+      instance_info: {
+        configdrive: Buffer.from(made.watch(canary("config drive")).text).toString("base64"),
+      },
+    }),
+  ],
+  [
+    "JSON cut short",
+    (made) => ({ driver_info: `{"ipmi_password": "${made.watch(canary("cut short", "x")).text}` }),
+  ],
+];
+
+for (const [what, change] of CHANGES)
+  test(`${what} in Ironic is told as a difference, and not shown`, async (t) => {
+    const made = await deploySecrets("sqlite", t);
+    if (made === null) return;
+    await loaded(made);
+    for (const [column, value] of Object.entries(change(made))) {
+      const text = typeof value === "string" ? value : JSON.stringify(value);
+      await made.ironic
+        .db("nodes")
+        .where({ uuid: NODE })
+        .update({ [column]: text });
+    }
+    await lookedAt(made, what === "a changed password" ? FORMATS : ["json"]);
+  });
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, a changed password in Ironic is told as a difference, and not shown`, async (t) => {
+    const made = await deploySecrets(engine, t);
+    if (made === null) return;
+    await loaded(made);
+    const driver_info = JSON.stringify({ ipmi_password: made.watch(canary("changed")).text });
+    await made.ironic.db("nodes").where({ uuid: NODE }).update({ driver_info });
+    await lookedAt(made, ["json"]);
+  });
+
+test("a node somebody else enrolled is told as a conflict, its secrets not shown", async (t) => {
+  const made = await deploySecrets("sqlite", t);
+  if (made === null) return;
+  const { at, source, reader, writer, plan } = made;
+  await made.ironic.db("nodes").insert({
+    uuid: NODE,
+    driver: "fake",
+    driver_info: JSON.stringify({ ipmi_password: made.watch(canary("theirs")).text }),
+    extra: JSON.stringify({ token: made.watch(canary("token in extra")).text }),
+  });
+  for (const [status, words] of [
+    [0, ["extract", ...at, ...source]],
+    [0, ["plan", ...at, ...reader, ...plan, "--diff", "--all"]],
+    [4, ["apply", ...at, ...writer, "--yes", "--debug"]],
+    [3, ["apply", ...at, ...writer, "--yes", "--skip-blocked"]],
+    [0, ["verify", ...at, ...reader]],
+  ] as const) {
+    const { leaks, ...ran } = await made.tried(words);
+    assert.equal(ran.status, status, `${words.join(" ")}\n${ran.out}${ran.err}`);
+    assert.deepEqual(leaks, []);
+  }
+});

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { Json } from "../../model/json.ts";
+import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { Column } from "../../model/tables.ts";
@@ -39,6 +39,17 @@ function withoutId(columns: Release["node"]): readonly Column[] {
 }
 
 /**
+ * Whether a row that differs may still be the one we loaded: a batch that was begun and rolled back
+ * leaves none, and what has its uuid then is somebody else's.
+ */
+function isLoaded(resource: Step["resource"], planned: Row, found: Row): boolean {
+  if (resource === "port") return found.node_uuid === planned.node_uuid;
+  const mark = ({ extra }: Row): unknown =>
+    isObject(extra) && isObject(extra.nova_bm) ? extra.nova_bm.id : null;
+  return mark(found) === mark(planned);
+}
+
+/**
  * Creates the rows that are not there. A row that is there as planned counts as found; one that
  * differs means the plan is stale, and the transaction ends with nothing kept, unless we loaded it
  * before: then somebody changed it since, and it is left alone.
@@ -62,19 +73,20 @@ export async function createRows(
   ];
   const found: string[] = [];
   const changed: { readonly id: string; readonly why: string }[] = [];
+  const stale: string[] = [];
   for (const [resource, row] of rows) {
     const id = `${resource}:${String(row.uuid)}`;
-    const { differs } = compareRow(planned.get(id)?.after ?? {}, row, same);
+    const after = planned.get(id)?.after ?? {};
+    const { differs } = compareRow(after, row, same);
+    const why = differs.map(({ field }) => field).join(", ");
     if (differs.length === 0) found.push(id);
-    else changed.push({ id, why: differs.map(({ field }) => field).join(", ") });
+    else if (ours && isLoaded(resource, after, row)) changed.push({ id, why });
+    else stale.push(`${id} (${why})`);
   }
-  if (changed.length > 0 && !ours)
+  if (stale.length > 0)
     throw new MigrationError(
       "N2I-E300",
-      `${changed.length} rows are there and differ from the plan: ${changed
-        .slice(0, 5)
-        .map(({ id, why }) => `${id} (${why})`)
-        .join("; ")}`,
+      `${stale.length} rows are there and differ from the plan: ${stale.slice(0, 5).join("; ")}`,
     );
   const skip = new Set([...found, ...changed.map(({ id }) => id)]);
   const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));

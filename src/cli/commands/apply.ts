@@ -12,10 +12,10 @@ import { loadMappings } from "../wire/documents.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import {
   exitWith,
+  inStage,
   ironicOption,
   keyOption,
   print,
-  progressOf,
   runOption,
   say,
   shellWord,
@@ -73,7 +73,6 @@ export const applyCommand: CommandModule<object, Args> = {
         say(args, renderCounts(footer.footer));
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${database.shown}?`, args.yes);
-        const progress = progressOf("apply", footer.footer.machines, args);
         const left = await withActing(
           run,
           database,
@@ -81,10 +80,14 @@ export const applyCommand: CommandModule<object, Args> = {
           mappings,
           seal,
           { check: true },
-          progress.at,
           async (acting, verifier) => {
-            const applied = await apply(plan.lines(), footer.sha256, acting);
-            progress.done(`${applied.created} rows created, ${applied.found} there already`);
+            const applied = await inStage(
+              "apply",
+              footer.footer.machines,
+              args,
+              (progress) => apply(plan.lines(), footer.sha256, { ...acting, progress }),
+              ({ created, found }) => `${created} rows created, ${found} there already`,
+            );
             print(
               `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
             );

@@ -5,7 +5,7 @@ import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openRole } from "../wire/databases.ts";
 import { extract } from "../wire/extract.ts";
 import { inRun } from "../wire/run.ts";
-import { keyOption, print, progressOf, runOption, say, shellWord, type Voice } from "./shared.ts";
+import { inStage, keyOption, print, runOption, say, shellWord, type Voice } from "./shared.ts";
 
 interface Args extends Voice {
   readonly run: string;
@@ -57,10 +57,14 @@ export const extractCommand: CommandModule<object, Args> = {
             ? null
             : await openRole("nova-db", args.novaDb, { readOnly: true });
         try {
-          const progress = progressOf("extract", undefined, args);
           const now = new Date().toISOString();
-          const made = await extract(run, bm, nova, hosts, seal, now, progress.at);
-          progress.done(`${made.counts.machines} machines`);
+          const made = await inStage(
+            "extract",
+            undefined,
+            args,
+            (at) => extract(run, bm, nova, hosts, seal, now, at),
+            ({ counts }) => `${counts.machines} machines`,
+          );
           const { machines, deleted, interfaces, orphans, instances } = made.counts;
           print(
             [

@@ -20,10 +20,10 @@ import { makePlan } from "../wire/plan.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import {
   exitWith,
+  inStage,
   ironicOption,
   keyOption,
   print,
-  progressOf,
   runOption,
   say,
   shellWord,
@@ -90,20 +90,25 @@ export const planCommand: CommandModule<object, Args> = {
         const { entries } = await readJournal(`${run.path}/journal.jsonl`);
         await replaceable(run, PLAN, new Set(plansOf(entries)));
         const lines = createLines();
-        const progress = progressOf("plan", snapshot.footer.footer.machines, args);
-        const planned = await makePlan(
-          run,
-          snapshot,
-          target,
-          release,
-          mappings,
-          site,
-          sameSecret(seal),
-          args.allowPairing,
-          lines.add,
-          progress.at,
+        const planned = await inStage(
+          "plan",
+          snapshot.footer.footer.machines,
+          args,
+          (at) =>
+            makePlan(
+              run,
+              snapshot,
+              target,
+              release,
+              mappings,
+              site,
+              sameSecret(seal),
+              args.allowPairing,
+              lines.add,
+              at,
+            ),
+          ({ counts }) => `${counts.machines} machines`,
         );
-        progress.done(`${planned.counts.machines} machines`);
         print(
           [
             renderHeader(planned.header),

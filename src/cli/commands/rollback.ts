@@ -18,10 +18,10 @@ import { loadMappings } from "../wire/documents.ts";
 import { inRun, openPlan, sealOf } from "../wire/run.ts";
 import {
   exitWith,
+  inStage,
   ironicOption,
   keyOption,
   print,
-  progressOf,
   runOption,
   say,
   type Voice,
@@ -92,7 +92,6 @@ export const rollbackCommand: CommandModule<object, Args> = {
         for (const sha256 of plans) {
           const plan = await openPlan(await findPlan(run, sha256));
           const seal = await sealOf(run, args.keyFile, plan.header.key);
-          const progress = progressOf("rollback", plan.footer.footer.machines, args);
           const undone = await withActing(
             run,
             database,
@@ -100,10 +99,15 @@ export const rollbackCommand: CommandModule<object, Args> = {
             mappings,
             seal,
             { check: false },
-            progress.at,
-            (acting) => undo(plan.lines(), sha256, wanted, acting),
+            (acting) =>
+              inStage(
+                "rollback",
+                plan.footer.footer.machines,
+                args,
+                (progress) => undo(plan.lines(), sha256, wanted, { ...acting, progress }),
+                ({ removed }) => `${removed} rows removed`,
+              ),
           );
-          progress.done(`${undone.removed} rows removed`);
           print(
             `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
           );

@@ -1,5 +1,8 @@
 import type { Options } from "yargs";
 import { createProgress } from "../print/progress.ts";
+import { measure, sentence } from "../print/rate.ts";
+import { runStages } from "../print/stages.ts";
+import { terminalOf } from "../print/terminal.ts";
 
 /** Options every command with a run has. */
 export const runOption = {
@@ -65,6 +68,38 @@ export function progressOf(stage: string, total: number | undefined, voice: Voic
     },
     done: progress.done,
   };
+}
+
+/**
+ * Runs one stage: drawn by listr2 on a terminal, as dated lines or events elsewhere. Nothing else
+ * may print while it runs.
+ */
+export async function inStage<T>(
+  title: string,
+  total: number | undefined,
+  voice: Voice,
+  work: (at: (machines: number) => void) => Promise<T>,
+  summary: (result: T) => string,
+): Promise<T> {
+  if (voice.quiet || voice.json || !terminalOf(process.stderr, process.env).live) {
+    const progress = progressOf(title, total, voice);
+    const result = await work(progress.at);
+    progress.done(summary(result));
+    return result;
+  }
+  const results: T[] = [];
+  const began = Date.now();
+  const run = async (report: (text: string) => void): Promise<void> => {
+    const result = await work((machines) =>
+      report(sentence(measure(machines, total, Date.now() - began))),
+    );
+    report(summary(result));
+    results.push(result);
+  };
+  await runStages([{ title, run }], { tty: true });
+  const [result] = results;
+  if (result === undefined) throw new Error(`stage ${title} ended without a result`);
+  return result;
 }
 
 /** A line for people; machines get event lines instead. */

@@ -58,8 +58,10 @@ export async function withActing<T>(
   mappings: Mappings,
   seal: Seal,
   source: { readonly check: boolean },
-  progress: (machines: number) => void,
-  work: (acting: Acting, verifier: ReturnType<typeof createTarget>["verifier"]) => Promise<T>,
+  work: (
+    acting: Omit<Acting, "progress">,
+    verifier: ReturnType<typeof createTarget>["verifier"],
+  ) => Promise<T>,
 ): Promise<T> {
   const found = await identifyTarget(database, mappings.releases);
   checkIdentity(header.target, found.identity);
@@ -84,7 +86,6 @@ export async function withActing<T>(
         now: () => new Date().toISOString(),
         by: whoami(),
         stopping: interrupt.stopping,
-        progress,
         guard: async () => {
           checkIdentity(
             header.target,

@@ -9,7 +9,7 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
   unchanged: ["=", "loaded already"],
   drift: ["~", "loaded, then changed in Ironic; left alone"],
   conflict: ["!", "in conflict with another row in Ironic"],
-  blocked: ["!", "blocked"],
+  blocked: ["!", "a finding says it cannot be carried over as it stands"],
   skipped: ["-", "left out"],
 };
 

@@ -15,6 +15,7 @@ import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { createEvents } from "./print/events.ts";
 import { endOnBrokenPipe } from "./print/out.ts";
 import { VERSION } from "./wire/version.ts";
+import { checkWords } from "./wire/words.ts";
 
 const words = hideBin(process.argv);
 const json = words.includes("--json");
@@ -32,6 +33,7 @@ async function main(): Promise<void> {
   process.umask(0o077);
   endOnBrokenPipe(process.stdout, (status) => process.exit(status));
   endOnBrokenPipe(process.stderr, (status) => process.exit(status));
+  checkWords(words);
   await yargs(words)
     .scriptName("nova2ironic")
     .usage(

@@ -1,8 +1,8 @@
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
-import type { Lock, Target } from "../../model/target.ts";
-import { ledgerOf, wasBegun } from "./ledger.ts";
+import type { Lock, Performed, Target } from "../../model/target.ts";
+import { type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
 
 /** What apply and undo need of the world. */
 export interface Acting {
@@ -94,7 +94,8 @@ export async function apply(
     if (steps.length > 0) {
       try {
         await lock.check();
-        const again = wasBegun(ledgerOf(journal.entries(), sha256), { from, to });
+        const ledger = ledgerOf(journal.entries(), sha256);
+        const again = wasBegun(ledger, { from, to });
         await journal.append({
           do: "begin",
           plan: sha256,
@@ -110,7 +111,8 @@ export async function apply(
           from,
           to,
           at: acting.now(),
-          created: performed.done.length,
+          created:
+            performed.done.length + (again ? unrecorded(performed, ledger, { from, to }) : 0),
           found: again ? [] : performed.found,
         });
         created += performed.done.length;
@@ -124,6 +126,12 @@ export async function apply(
     acting.progress(machines);
   }
   return { created, found, drifted, stopped: false };
+}
+
+/** Rows a run before created and did not live to record: those it finds there now. */
+function unrecorded({ found, left }: Performed, ledger: Ledger, stretch: Stretch): number {
+  const ours = [...found, ...left.map(({ id }) => id)].filter((id) => !ledger.foreign.has(id));
+  return Math.max(0, ours.length - (ledger.rows.get(stretchKey(stretch)) ?? 0));
 }
 
 /** Refusals that come before anything of a batch is kept; after others the target must be asked. */

@@ -14,11 +14,19 @@ export interface Ledger {
   readonly open: readonly Stretch[];
   /** Steps that were there before us: never ours to undo. */
   readonly foreign: ReadonlySet<string>;
-  /** Steps removed again by a rollback. */
+  /** Steps removed by a rollback and not begun again since. */
   readonly undone: ReadonlySet<string>;
   /** Steps a rollback left in place, as last told. */
   readonly left: ReadonlySet<string>;
+  /** Rows ever created, as the ends of stretches have it. */
   readonly created: number;
+  /** Rows of ours that are there, as recorded, by stretch. */
+  readonly rows: ReadonlyMap<string, number>;
+}
+
+/** A stretch as `Ledger.rows` names it. */
+export function stretchKey({ from, to }: Stretch): string {
+  return `${from}-${to}`;
 }
 
 function sameStretch(left: Stretch, right: Stretch): boolean {
@@ -30,34 +38,43 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
   const begun: Stretch[] = [];
   let open: Stretch[] = [];
   const foreign = new Set<string>();
-  const undone = new Set<string>();
+  const undone = new Map<string, Set<string>>();
+  const rows = new Map<string, number>();
   const left = new Set<string>();
   let created = 0;
   for (const entry of entries) {
     if (entry.do === "open" || entry.plan !== plan) continue;
     const stretch = { from: entry.from, to: entry.to };
+    const key = stretchKey(stretch);
     switch (entry.do) {
       case "begin":
         if (!begun.some((other) => sameStretch(other, stretch))) begun.push(stretch);
         if (!open.some((other) => sameStretch(other, stretch))) open.push(stretch);
+        undone.delete(key);
         break;
       case "done":
         open = open.filter((other) => !sameStretch(other, stretch));
         created += entry.created;
+        rows.set(key, (rows.get(key) ?? 0) + entry.created);
         for (const id of entry.found) foreign.add(id);
         break;
       case "undo":
         break;
-      case "undone":
+      case "undone": {
+        const gone = undone.get(key) ?? new Set();
+        undone.set(key, gone);
         for (const id of entry.removed) {
-          undone.add(id);
+          gone.add(id);
           left.delete(id);
         }
+        rows.set(key, Math.max(0, (rows.get(key) ?? 0) - entry.removed.length));
         for (const id of entry.conflicts) left.add(id);
         break;
+      }
     }
   }
-  return { begun, open, foreign, undone, left, created };
+  const back = new Set([...undone.values()].flatMap((ids) => [...ids]));
+  return { begun, open, foreign, undone: back, left, created, rows };
 }
 
 /** The plans a journal speaks of, newest first. */

@@ -44,7 +44,10 @@ export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
       ? plan.missing
       : `${plan.counts.nodes} nodes and ${plan.counts.ports} ports to add to ${plan.release}, ${plan.counts.verdicts.blocked + plan.counts.verdicts.conflict} machines blocked, sha256 ${plan.sha256.slice(0, 12)}${fresh ? "" : "; made from another snapshot"}`;
   const entries = "missing" in journal ? [] : journal.entries;
-  const applied = appliedOf(entries, "missing" in plan ? null : plan.sha256);
+  const applied = appliedOf(
+    entries,
+    "missing" in plan ? null : { sha256: plan.sha256, rows: plan.counts.nodes + plan.counts.ports },
+  );
   return {
     fields: {
       extract: extracted,
@@ -61,7 +64,7 @@ function count(batches: number): string {
 
 function appliedOf(
   entries: readonly JournalEntry[],
-  plan: string | null,
+  plan: { readonly sha256: string; readonly rows: number } | null,
 ): { readonly text: string; readonly next: string } {
   const plans = plansOf(entries);
   if (plan === null || plans.length === 0) return { text: "nothing was loaded", next: APPLY };
@@ -75,11 +78,12 @@ function appliedOf(
     );
   });
   const last = entries.findLast((entry) => entry.do !== "open");
-  const { open } = ledgerOf(entries, plan);
+  const { open, rows, foreign } = ledgerOf(entries, plan.sha256);
+  const there = [...rows.values()].reduce((sum, more) => sum + more, foreign.size);
   const next =
     last?.do === "undo" || last?.do === "undone"
       ? `${PLAN}  (rolled back; or go on with rollback)`
-      : open.length > 0
+      : open.length > 0 || there < plan.rows
         ? `${APPLY} --yes  (goes on where it stopped)`
         : VERIFY;
   return { text: parts.join("; "), next };

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { fleet } from "../support/fleet.ts";
+import { type Scene, scene } from "../support/scene.ts";
+import { MACHINES, type Point, rowsOf } from "./points.ts";
+import { ends, killedAt, statusOf, tellsTheTruth } from "./truth.ts";
+
+export const YES = ["--yes"];
+export const ALL = ["--all", "--yes"];
+
+/** A scene with the states `fresh` and `applied`, and the digests of both. */
+export interface Prepared extends Scene {
+  readonly before: string;
+  readonly after: string;
+}
+
+/** Plans the fleet, applies it undisturbed, and keeps both states. */
+export async function prepared(
+  engine: Engine,
+  t: TestContext,
+  options: { readonly proxy?: boolean } = {},
+): Promise<Prepared | null> {
+  const made = await scene(engine, t, fleet(MACHINES), options);
+  if (made === null) return null;
+  const before = await made.digest();
+  await made.save("fresh");
+  await ends(0, made.start("apply", YES));
+  await ends(0, made.start("verify"));
+  await made.connections.gone();
+  const after = await made.digest();
+  assert.notEqual(after, before);
+  await made.save("applied");
+  return { ...made, before, after };
+}
+
+/**
+ * Everything is loaded, whatever came between, by the digest; and, as that needs two more commands,
+ * for every kind of moment once: the journal says so, and verify finds nothing.
+ */
+export async function isApplied(scene: Prepared, { name }: Pick<Point, "name">): Promise<void> {
+  assert.equal(await scene.digest(), scene.after);
+  if (!name.endsWith(":2")) return;
+  await ends(0, scene.start("verify"));
+  const { apply, next } = await statusOf(scene);
+  assert.match(apply, new RegExp(`: ${rowsOf(3)} rows created in 3 batches$`));
+  assert.match(next, / verify /);
+}
+
+/** Kills applies at these points and goes both ways from each. */
+export async function killApplies(
+  t: TestContext,
+  scene: Prepared,
+  points: readonly Point[],
+): Promise<void> {
+  const { start } = scene;
+  for (const point of points)
+    await t.test(`killed at ${point.name}, an apply goes on and a rollback goes back`, async () => {
+      await scene.restore("fresh");
+      await killedAt(scene, point.name, "apply", YES);
+      await scene.save("killed");
+      await tellsTheTruth(scene, point);
+      await ends(0, start("apply", YES));
+      await isApplied(scene, point);
+
+      await scene.restore("killed");
+      const { out } = await ends(0, start("rollback", ALL));
+      assert.equal(await scene.digest(), scene.before);
+      const begun = point.recorded > 0 || point.open;
+      assert.match(
+        out,
+        begun
+          ? new RegExp(`^Rollback: ${rowsOf(point.kept)} rows removed, \\d+ gone already, 0 left`)
+          : /has loaded nothing/,
+      );
+    });
+}
+
+/** Kills rollbacks at these points, and rolls back again. */
+export async function killRollbacks(
+  t: TestContext,
+  scene: Prepared,
+  points: readonly Point[],
+): Promise<void> {
+  for (const point of points)
+    await t.test(`killed at ${point.name}, a rollback goes on`, async () => {
+      await scene.restore("applied");
+      await killedAt(scene, point.name, "rollback", ALL);
+      await ends(0, scene.start("rollback", ALL));
+      assert.equal(await scene.digest(), scene.before);
+      if (!point.name.endsWith(":2")) return;
+      const { apply, next } = await statusOf(scene);
+      assert.match(apply, new RegExp(`, ${rowsOf(3)} rows rolled back$`));
+      assert.match(next, / plan .*rolled back/);
+    });
+}

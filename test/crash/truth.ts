@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { readJournal } from "../../src/edge/disk/journal.ts";
+import type { Ran, Started } from "../hostile/cli.ts";
+import type { Scene } from "../support/scene.ts";
+import { type Point, rowsOf } from "./points.ts";
+
+/** Waits for the end of a command and expects this exit status. */
+export async function ends(status: number, started: Started): Promise<Ran> {
+  const ran = await started.ended;
+  assert.equal(ran.status, status, `exit ${ran.status}\n${ran.out}${ran.err}`);
+  return ran;
+}
+
+/** Runs a command up to the point, and kills it there with SIGKILL. */
+export async function killedAt(
+  { start, connections }: Scene,
+  point: string,
+  command: string,
+  options: readonly string[],
+): Promise<void> {
+  const { status, out, err } = await start(command, options, `${point}:kill`).ended;
+  // 128: ended by a signal, and SIGKILL is the only one sent.
+  assert.equal(status, 128, `${command} went past ${point}\n${out}${err}`);
+  await connections.gone();
+}
+
+/** What `status` says of the run, stage by stage, and the next command. */
+export async function statusOf(
+  scene: Scene,
+): Promise<{ readonly apply: string; readonly next: string }> {
+  const { out, err } = await ends(0, scene.start("status", ["-f", "json"]));
+  // The form of `-f json`; what it says is asserted.
+  const fields = JSON.parse(out) as { readonly apply: string };
+  return { apply: fields.apply, next: err.match(/Next: (.*)/)?.[1] ?? "" };
+}
+
+/** Rows of the fleet in Ironic; what Ironic held before does not count. */
+export async function loadedRows({ sql }: Scene): Promise<number> {
+  return sql(async (db) => {
+    const counts = await Promise.all(
+      ["nodes", "ports"].map((table) => db(table).count({ n: "*" }).first()),
+    );
+    return counts.reduce((sum, row) => sum + Number(row?.n) - 1, 0);
+  });
+}
+
+/** The journal and `status` say no more and no less than what happened up to the point. */
+export async function tellsTheTruth(scene: Scene, point: Point): Promise<void> {
+  assert.equal(await loadedRows(scene), rowsOf(point.kept));
+  const { entries, torn } = await readJournal(join(scene.run, "journal.jsonl"));
+  assert.equal(torn, false);
+  const count = (what: string): number => entries.filter((entry) => entry.do === what).length;
+  assert.equal(count("done"), point.recorded);
+  assert.equal(count("begin"), point.recorded + (point.open ? 1 : 0));
+  const { apply, next } = await statusOf(scene);
+  if (point.recorded === 0 && !point.open) assert.equal(apply, "nothing was loaded");
+  else {
+    assert.match(
+      apply,
+      new RegExp(
+        `: ${rowsOf(point.recorded)} rows created in ${point.recorded} batch(es)?${point.open ? ", 1 batch begun and not recorded as done" : ""}$`,
+      ),
+    );
+  }
+  // After the last batch nothing is left but to look.
+  assert.match(next, point.recorded === 3 ? / verify / : / apply /);
+}

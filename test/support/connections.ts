@@ -1,0 +1,45 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Knex } from "knex";
+import type { ServerEngine } from "../lab/binaries.ts";
+
+/** Connections of one user, as the server sees them. */
+export interface Connections {
+  /** Waits until the server has forgotten them: their locks and transactions are gone then. */
+  readonly gone: () => Promise<void>;
+  /** Ends them by the server's own means, as an administrator would. */
+  readonly kill: () => Promise<void>;
+}
+
+const LIST: { readonly [engine in ServerEngine]: string } = {
+  mysql: "SELECT id FROM information_schema.processlist WHERE user = ?",
+  postgresql: "SELECT pid AS id FROM pg_stat_activity WHERE usename = ?",
+};
+
+export function connectionsOf(
+  engine: ServerEngine,
+  user: string,
+  sql: <T>(work: (db: Knex) => Promise<T>) => Promise<T>,
+): Connections {
+  const list = async (db: Knex): Promise<readonly number[]> => {
+    const answer: unknown = await db.raw(LIST[engine], [user]);
+    // knex gives the rows first on MySQL and as `rows` on PostgreSQL.
+    const rows = (Array.isArray(answer) ? answer[0] : (answer as { rows: unknown }).rows) as {
+      id: number;
+    }[];
+    return rows.map(({ id }) => Number(id));
+  };
+  return {
+    gone: () =>
+      sql(async (db) => {
+        for (let waited = 0; (await list(db)).length > 0; waited += 20) {
+          if (waited > 10_000) throw new Error("the server still has connections of the tool");
+          await sleep(20);
+        }
+      }),
+    kill: () =>
+      sql(async (db) => {
+        for (const id of await list(db))
+          await db.raw(engine === "mysql" ? `KILL ${id}` : `SELECT pg_terminate_backend(${id})`);
+      }),
+  };
+}

@@ -1,0 +1,41 @@
+import { connect, createServer, type Socket } from "node:net";
+import type { TestContext } from "node:test";
+
+/** A line to a server that a test can cut. */
+export interface Line {
+  readonly port: number;
+  /** Ends every connection there is, on both sides, without a word; new ones pass. */
+  readonly cut: () => void;
+}
+
+/** A TCP proxy on loopback before 127.0.0.1:`port`; gone when the test is. */
+export async function proxyTo(port: number, t: Pick<TestContext, "after">): Promise<Line> {
+  const lines = new Set<Socket>();
+  const server = createServer((near) => {
+    const far = connect({ host: "127.0.0.1", port });
+    for (const [one, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      lines.add(one);
+      one.pipe(other);
+      // A line that breaks is what this is for; the other half ends with it.
+      one.on("error", () => other.destroy());
+      one.on("close", () => {
+        lines.delete(one);
+        other.destroy();
+      });
+    }
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  const cut = (): void => {
+    for (const line of lines) line.resetAndDestroy();
+  };
+  t.after(() => {
+    cut();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const at = server.address();
+  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  return { port: at.port, cut };
+}

@@ -1,0 +1,135 @@
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Knex } from "knex";
+import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { loadIronic } from "../../src/demo/load-case.ts";
+import { writeCase } from "../../src/demo/write-case.ts";
+import { readDatabaseAddress } from "../../src/edge/config/database-address.ts";
+import { openDatabase } from "../../src/edge/database/open.ts";
+import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
+import { runs, type Started, start } from "../hostile/cli.ts";
+import { connect } from "../lab/connect.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { type Connections, connectionsOf } from "./connections.ts";
+import { type Kept, keeper } from "./kept.ts";
+import { type Line, proxyTo } from "./proxy.ts";
+
+/** A run that is planned and not applied, on one engine, and what a test can do to it. */
+export interface Scene extends Kept {
+  readonly engine: Engine;
+  readonly folder: string;
+  readonly run: string;
+  /** Options of extract and of plan, but for the run and the target. */
+  readonly source: readonly string[];
+  readonly plan: readonly string[];
+  /** `--ironic-db ...`, for a user who may do no more than the tool needs. */
+  readonly ironic: readonly string[];
+  /** SQLite: the file of Ironic's database. */
+  readonly file: string;
+  /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
+  readonly start: (command: string, options?: readonly string[], failpoint?: string) => Started;
+  /** Digest of the whole target but for numbered ids. */
+  readonly digest: () => Promise<string>;
+  /** A look, or a hand, at the target by a connection of the test's own. */
+  readonly sql: <T>(work: (db: Knex) => Promise<T>) => Promise<T>;
+  /** The tool's connections; on SQLite there are none. */
+  readonly connections: Connections;
+  readonly line: Line | null;
+}
+
+interface Options {
+  /** The tool reaches the server by a line that can be cut. */
+  readonly proxy?: boolean;
+}
+
+/** Builds a case and plans it; null after the test was told to skip itself. */
+export async function scene(
+  engine: Engine,
+  t: TestContext,
+  given: Case,
+  { proxy = false }: Options = {},
+): Promise<Scene | null> {
+  const database = engine === "sqlite" ? null : await withDatabase(engine, t);
+  if (engine !== "sqlite" && database === null) return null;
+  const folder = mkdtempSync(join(tmpdir(), "n2i-crash-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const written = await writeCase(given, folder);
+  const run = join(folder, "run");
+  const file = join(folder, "ironic.sqlite");
+  const sql = sqlOn(database, file);
+  const target = database && (await onServer(database, t, given, proxy));
+  const direct = join(folder, "direct.url");
+  const through = join(folder, "ironic.url");
+  writeFileSync(direct, database?.url ?? `sqlite:///${file}`, { mode: 0o600 });
+  writeFileSync(through, target?.url ?? `sqlite:///${file}`, { mode: 0o600 });
+  const ironic = ["--ironic-db", `file:${through}`];
+  const at = ["--run", run];
+  await runs(0, ["extract", ...at, ...written.extract]);
+  await runs(0, ["plan", ...at, ...ironic, ...written.plan]);
+  return {
+    ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
+    ...keeper({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
+    start: (command, options = [], failpoint) =>
+      start(
+        [command, ...at, ...(command === "status" ? [] : ironic), ...options],
+        failpoint === undefined ? {} : { env: { NOVA2IRONIC_FAILPOINT: failpoint } },
+      ),
+    digest: () => digestAt(direct),
+    connections: target?.connections ?? { gone: async () => {}, kill: async () => {} },
+    line: target?.line ?? null,
+  };
+}
+
+async function onServer(
+  { engine, name, db, server }: TestDatabase,
+  t: TestContext,
+  given: Case,
+  proxied: boolean,
+) {
+  if (server === null) throw new Error("a server's database has a server");
+  await loadIronic(db, engine, given);
+  const beside = engine === "mysql" ? `${name}_kept` : "kept";
+  if (engine === "mysql") {
+    await server.newDatabase(beside);
+    t.after(() => server.dropDatabase(beside));
+  } else await db.raw("CREATE SCHEMA kept");
+  const account = await server.restrictedUser("tool", name, "SELECT, INSERT, UPDATE, DELETE");
+  const line = proxied ? await proxyTo(server.port, t) : null;
+  const url = line ? account.url.replace(`:${server.port}/`, `:${line.port}/`) : account.url;
+  const sql = sqlOn({ engine, name, server }, "");
+  return { url, beside, line, connections: connectionsOf(server.engine, account.user, sql) };
+}
+
+/** Each look by a new connection: a file that was put back must not meet an old cache. */
+function sqlOn(
+  database: Pick<TestDatabase, "engine" | "name" | "server"> | null,
+  file: string,
+): Scene["sql"] {
+  const nowhere = { host: "", port: 0, user: "", password: "" };
+  return async (work) => {
+    const db = connect(
+      database?.server
+        ? { ...database.server, database: database.name }
+        : { ...nowhere, engine: "sqlite", database: file },
+    );
+    try {
+      return await work(db);
+    } finally {
+      await db.destroy();
+    }
+  };
+}
+
+async function digestAt(urlFile: string): Promise<string> {
+  const role = { option: "--ironic-db", section: "database", key: "connection" };
+  const address = await readDatabaseAddress(`file:${urlFile}`, role, {});
+  const database = await openDatabase(address, { readOnly: true });
+  try {
+    return await digestDatabase(database);
+  } finally {
+    await database.close();
+  }
+}

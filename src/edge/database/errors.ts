@@ -27,7 +27,7 @@ function codeOf(error: unknown): string {
   if ("code" in error && typeof error.code === "string") return error.code;
   const text = error instanceof Error ? error.message : "";
   if (
-    /Timeout acquiring a connection|Connection terminated|Connection ended|Client has encountered a connection error|closed state/.test(
+    /Timeout acquiring a connection|Connection terminated|Connection ended|is not queryable|closed state/.test(
       text,
     )
   )

@@ -1,0 +1,72 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { Started } from "../hostile/cli.ts";
+import { ALL, isApplied, type Prepared, YES } from "./matrix.ts";
+import type { Point } from "./points.ts";
+import { ends, statusOf } from "./truth.ts";
+
+/** How the connection ends: the line is cut, or an administrator ends the connection. */
+type Means = "cut" | "killed by the server";
+
+/** Runs a command up to the point, ends its connections there, and lets it go on into that. */
+async function loses(
+  scene: Prepared,
+  point: string,
+  means: Means,
+  command: string,
+  options: readonly string[],
+): Promise<void> {
+  const started: Started = scene.start(command, options, `${point}:pause`);
+  await started.said(`failpoint ${point.split(":")[0]}`);
+  if (means === "cut") scene.line?.cut();
+  else await scene.connections.kill();
+  started.signal("SIGUSR2");
+  const { err } = await ends(5, started);
+  assert.match(err, /^ERROR N2I-E301 (apply|rollback) stopped after \d+ machines: N2I-E200 /m);
+  assert.doesNotMatch(err, /bmc-secret|N2I-E900/);
+  await scene.connections.gone();
+}
+
+/** Ends the connections of applies at these points; the same command then goes on. */
+export async function cutApplies(
+  t: TestContext,
+  scene: Prepared,
+  means: Means,
+  points: readonly Point[],
+): Promise<void> {
+  for (const point of points)
+    await t.test(`its connections ${means} at ${point.name}, an apply goes on`, async () => {
+      await scene.restore("fresh");
+      await loses(scene, point.name, means, "apply", YES);
+      await ends(0, scene.start("apply", YES));
+      await isApplied(scene, { name: "every" });
+    });
+}
+
+/** The same for rollbacks. */
+export async function cutRollbacks(
+  t: TestContext,
+  scene: Prepared,
+  means: Means,
+  points: readonly Point[],
+): Promise<void> {
+  for (const point of points)
+    await t.test(`its connections ${means} at ${point.name}, a rollback goes on`, async () => {
+      await scene.restore("applied");
+      await loses(scene, point.name, means, "rollback", ALL);
+      await ends(0, scene.start("rollback", ALL));
+      assert.equal(await scene.digest(), scene.before);
+    });
+}
+
+/** From an apply that lost its connection, the way back. */
+export async function goesBack(t: TestContext, scene: Prepared): Promise<void> {
+  await t.test("an apply that lost its connection at the commit can be rolled back", async () => {
+    await scene.restore("fresh");
+    await loses(scene, "commit.before:2", "cut", "apply", YES);
+    const { apply } = await statusOf(scene);
+    assert.match(apply, /1000 rows created in 1 batch, 1 batch begun and not recorded as done/);
+    await ends(0, scene.start("rollback", ALL));
+    assert.equal(await scene.digest(), scene.before);
+  });
+}

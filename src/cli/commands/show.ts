@@ -73,9 +73,9 @@ export const showCommand: CommandModule<object, Args> = {
       throw error;
     });
     if (plan === null) {
-      if (args.diff !== undefined)
-        throw new MigrationError("N2I-E100", "--diff needs a plan, and this is none");
       const snapshot = await openSnapshot(args.file);
+      if (args.diff !== undefined)
+        throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is a snapshot`);
       return printRows(process.stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
     }
     if (args.diff === undefined)

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
-import { readdirSync, readFileSync } from "node:fs";
+import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
-import { parse as parseYaml } from "yaml";
+import { parseDocument } from "yaml";
 import { type Checked, checkDocuments, mappingFor } from "../../core/mapping/mapping.ts";
 import { recordValidator } from "../../core/mapping/record-schema.ts";
 import { createAjv } from "../../core/mapping/schemas.ts";
@@ -10,6 +10,7 @@ import { NO_SITE, parseSite } from "../../core/mapping/site.ts";
 import type { Validate } from "../../core/transform/transform.ts";
 import { loadTables, type TablesName } from "../../demo/load-tables.ts";
 import { packageRoot } from "../../demo/package-root.ts";
+import { systemCode } from "../../edge/disk/failure.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
 import type { Release } from "../../model/target.ts";
@@ -78,20 +79,49 @@ function toRelease(doc: TargetDoc): Release {
   return { doc, node: tables.nodes?.columns ?? [], port: tables.ports?.columns ?? [] };
 }
 
+/** Bytes: far more than decisions for every machine of a large site take. */
+const SITE_LIMIT = 16 * 1024 * 1024;
+
 function readSite(file: string): string {
+  const refuse = (why: string, cause?: unknown): MigrationError =>
+    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, { cause });
   try {
-    return readFileSync(file, "utf8");
+    // O_NONBLOCK: to open a pipe would wait for its writer.
+    const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const found = fstatSync(handle);
+      if (!found.isFile()) throw refuse("it is not a regular file");
+      if (found.size > SITE_LIMIT) throw refuse(`it is larger than ${SITE_LIMIT} bytes`);
+      return readFileSync(handle, "utf8");
+    } finally {
+      closeSync(handle);
+    }
   } catch (cause) {
-    throw new MigrationError("N2I-E103", `${file} cannot be read`, { cause });
+    throw cause instanceof MigrationError ? cause : refuse(systemCode(cause) ?? "no name", cause);
   }
 }
 
-/** YAML, of which JSON is a part. */
+/** Faults told at once; the others are counted. */
+const TOLD = 20;
+
+/** YAML, of which JSON is a part. What is wrong is told by line and kind: a line may be a secret. */
 function parseText(text: string, file: string): unknown {
+  const refuse = (faults: readonly string[]): MigrationError => {
+    const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
+    const told = [...faults.slice(0, TOLD), ...more].join("; ");
+    return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${told}`);
+  };
   try {
-    return parseYaml(text, { maxAliasCount: 0 });
+    const document = parseDocument(text, { logLevel: "silent" });
+    const faults = [...document.errors, ...document.warnings].map(({ code, linePos }) => {
+      const [at] = linePos ?? [];
+      return `line ${at?.line ?? 1}, column ${at?.col ?? 1}: ${code.toLowerCase().replaceAll("_", " ")}`;
+    });
+    if (faults.length > 0) throw refuse(faults);
+    return document.toJS({ maxAliasCount: 0 });
   } catch (cause) {
-    const where = cause instanceof Error ? (cause.message.split("\n")[0] ?? "") : "";
-    throw new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${where}`, { cause });
+    if (cause instanceof MigrationError) throw cause;
+    // Only the parser's recursion ends in a RangeError; everything else is an alias it did not take.
+    throw refuse([cause instanceof RangeError ? "it is nested too deeply" : "it has aliases"]);
   }
 }

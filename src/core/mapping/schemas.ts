@@ -2,6 +2,9 @@ import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { MigrationError } from "../../model/error.ts";
 import { isSecretName } from "../../model/secret.ts";
 
+/** Faults told at once; of a document with thousands the others are counted. */
+const TOLD = 50;
+
 /** Compiles the project's JSON Schemas once; each document kind has one. */
 export function createAjv(): Ajv2020 {
   return new Ajv2020({
@@ -16,7 +19,7 @@ export function createAjv(): Ajv2020 {
  * Checks a document against its schema, all faults at once.
  *
  * @param name file the document came from
- * @throws MigrationError N2I-E103 with a line for each fault: path and what is wrong
+ * @throws MigrationError N2I-E103 with every fault, up to fifty: path and what is wrong
  */
 export function checkDocument(validate: ValidateFunction, document: unknown, name: string): void {
   if (validate(document)) return;
@@ -30,5 +33,7 @@ export function checkDocument(validate: ValidateFunction, document: unknown, nam
       const told = extra === undefined || isSecretName(extra) ? "" : ` (${extra})`;
       return `${instancePath === "" ? "/" : instancePath} ${message ?? "is wrong"}${told}`;
     });
-  throw new MigrationError("N2I-E103", `${name}: ${[...new Set(faults)].join("; ")}`);
+  const told = [...new Set(faults)];
+  const more = told.length > TOLD ? [`and ${told.length - TOLD} more`] : [];
+  throw new MigrationError("N2I-E103", `${name}: ${[...told.slice(0, TOLD), ...more].join("; ")}`);
 }

@@ -14,18 +14,37 @@ interface Written {
   readonly machines?: readonly SiteEntry[];
 }
 
+const NO_SECRET = "is a secret, which no site document may hold";
+
+/** Names of secrets among an object's keys, and below them. */
+function secretKeys(value: unknown): readonly string[] {
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).flatMap(([key, inner]) =>
+    isSecretName(key) ? [key] : secretKeys(inner).map((below) => `${key}/${below}`),
+  );
+}
+
+/** A rule may copy a secret that was sealed when it was read; it may not bring one. */
+function ruleFaults(rules: readonly Rule[], path: string): readonly string[] {
+  return rules.flatMap(({ to, value }, at) =>
+    value !== undefined && (to.split(".").some(isSecretName) || secretKeys(value).length > 0)
+      ? [`${path}/${at}/value ${NO_SECRET}`]
+      : [],
+  );
+}
+
 /** Rules a form cannot express; every fault is collected. */
 function faultsOf(entry: SiteEntry, at: number): readonly string[] {
   const path = `/machines/${at}`;
   const { match, set = {}, accept = [] } = entry;
-  const info = Object.keys(set.driver_info ?? {}).filter(isSecretName);
+  const secrets = (["driver_info", "properties"] as const).flatMap((column) =>
+    secretKeys(set[column] ?? {}).map((key) => `${path}/set/${column}/${key}`),
+  );
   return [
     ...(set.name !== undefined && (match.uuid === undefined || String(match.uuid).includes("*"))
       ? [`${path}/set/name is for one machine: match its whole uuid`]
       : []),
-    ...info.map(
-      (key) => `${path}/set/driver_info/${key} is a secret, which no site document may hold`,
-    ),
+    ...secrets.map((at) => `${at} ${NO_SECRET}`),
     ...accept.flatMap(({ finding }, index) => {
       const kind: FindingKind | undefined = Object.hasOwn(FINDINGS, finding)
         ? FINDINGS[finding]
@@ -47,7 +66,11 @@ export function parseSite(validate: ValidateFunction, document: unknown, name: s
   checkDocument(validate, document, name);
   // The schema has just been checked.
   const { drop = {}, rules = {}, machines = [] } = document as Written;
-  const faults = machines.flatMap(faultsOf);
+  const faults = [
+    ...ruleFaults(rules.node ?? [], "/rules/node"),
+    ...ruleFaults(rules.port ?? [], "/rules/port"),
+    ...machines.flatMap(faultsOf),
+  ];
   if (faults.length > 0) throw new MigrationError("N2I-E103", `${name}: ${faults.join("; ")}`);
   return {
     machines: machines.map((entry) => ({

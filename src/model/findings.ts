@@ -1,6 +1,7 @@
 import { CONFIG } from "./findings/config.ts";
 import { IRONIC } from "./findings/ironic.ts";
 import { NOVA } from "./findings/nova.ts";
+import { POWER } from "./findings/power.ts";
 import { RECORD } from "./findings/record.ts";
 import { ROWS } from "./findings/rows.ts";
 import { TENANT } from "./findings/tenant.ts";
@@ -10,8 +11,17 @@ export type { FindingKind } from "./findings/kind.ts";
 /**
  * Every problem the data can have; `nova2ironic explain CODE` prints a row. Codes are never reused.
  *
- * @source facts/nova-bm.md 1.5-1.11, 2.3-2.4, 3, 5.5; facts/ironic.md 0-3
+ * @source facts/nova-bm.md 1.5-1.11, 2.3-2.4, 3, 5.5; facts/ironic.md 0-3;
+ *   facts/ipmi.md 6.8
  */
-export const FINDINGS = { ...ROWS, ...TENANT, ...NOVA, ...CONFIG, ...RECORD, ...IRONIC } as const;
+export const FINDINGS = {
+  ...ROWS,
+  ...TENANT,
+  ...NOVA,
+  ...CONFIG,
+  ...RECORD,
+  ...IRONIC,
+  ...POWER,
+} as const;
 
 export type FindingCode = keyof typeof FINDINGS;

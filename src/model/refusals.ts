@@ -175,6 +175,12 @@ export const REFUSALS = {
     why: "Its uuid or bm_nodes.id does not occur in the plan.",
     fix: "List the machines with: nova2ironic show RUN/plan.jsonl",
   },
+  "N2I-E400": {
+    exit: failed.status,
+    title: "this host cannot ask BMCs",
+    why: "No socket can be opened, or ipmitool cannot be run: that says nothing about any machine.",
+    fix: "Remove the cause named, then run power again: it goes on where it stopped.",
+  },
   "N2I-E900": {
     exit: bug.status,
     title: "internal error",

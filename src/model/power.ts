@@ -1,0 +1,104 @@
+import type { FindingCode } from "./findings.ts";
+
+/**
+ * What came of asking one BMC.
+ *
+ * `no-session`: ipmitool opened no session and does not say why (our own client always says).
+ * `incomplete`: address, user or password is missing or cannot be used, so nothing was sent.
+ * The last five are machines whose power IPMI cannot tell: never a silent pass.
+ *
+ * @source facts/ipmi.md 4.4; facts/nova-bm.md 3.2
+ */
+export type PowerVerdict =
+  | "ok"
+  | "unreachable"
+  | "no-ipmi2"
+  | "cipher-refused"
+  | "no-slots"
+  | "wrong-user"
+  | "wrong-password"
+  | "wrong-kg"
+  | "privilege-refused"
+  | "busy"
+  | "protocol-error"
+  | "no-session"
+  | "incomplete"
+  | "virtual"
+  | "iboot"
+  | "tilera"
+  | "fake"
+  | "other-power";
+
+export type PowerLevel = "ADMINISTRATOR" | "OPERATOR";
+
+/** Something to set on the Ironic node, or only to know; the gate drops keys a release does not read. */
+export interface PowerAdvice {
+  /** The key of driver_info it is about; null when it is about the BMC itself. */
+  readonly key: "ipmi_cipher_suite" | "ipmi_priv_level" | "ipmi_hex_kg_key" | null;
+  /** The value for `key`; null when only the operator knows it. */
+  readonly value: string | null;
+  /** In words: `set driver_info.ipmi_cipher_suite to 3`. */
+  readonly words: string;
+}
+
+/** One answer, a line of power.jsonl. Never a secret, a key, or bytes of a login in it. */
+export interface PowerReading {
+  /** bm_nodes.id of every machine that names this BMC with these credentials. */
+  readonly bm_node_ids: readonly number[];
+  /** As bm_nodes.pm_address has it. */
+  readonly address: string;
+  readonly client: "native" | "ipmitool" | "virsh" | null;
+  readonly power: "on" | "off" | null;
+  readonly verdict: PowerVerdict;
+  /** What happened, one clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
+  readonly detail: string;
+  /** The cipher suite the session was opened with. */
+  readonly suite: number | null;
+  /** The suites the BMC lists; null when it does not say. */
+  readonly suites: readonly number[] | null;
+  /** Whether the BMC says that a Kg is set. */
+  readonly kg: boolean | null;
+  readonly privilege: PowerLevel | null;
+  /** Product number. */
+  readonly device: number | null;
+  /** IANA enterprise number. */
+  readonly manufacturer: number | null;
+  /** `9.08` */
+  readonly firmware: string | null;
+  /** Logins begun (native) or runs (ipmitool), of both passes. */
+  readonly attempts: number;
+  /** 2 when the BMC was asked again after all others. */
+  readonly pass: 1 | 2;
+  /** Milliseconds of the fastest exchange that needed no second sending. */
+  readonly rtt: number | null;
+  /** Milliseconds from the first datagram to the verdict. */
+  readonly elapsed: number;
+  /** ISO 8601, UTC: when asking began, so that a reading looks rather older than it is. */
+  readonly asked_at: string;
+  readonly warnings: readonly FindingCode[];
+  readonly advice: readonly PowerAdvice[];
+}
+
+/** A BMC to ask. The secrets are functions, so that they are opened when they are needed. */
+export interface PowerQuestion {
+  readonly bm_node_ids: readonly number[];
+  /** An IPv4 or IPv6 address, or a host name. */
+  readonly address: string;
+  /** 623 unless given; nova-baremetal knows no other. */
+  readonly port?: number;
+  readonly user: string;
+  readonly password: () => string;
+  /** The BMC's second key, when somebody gave one. */
+  readonly kg?: () => Uint8Array;
+}
+
+/**
+ * Asks one BMC. Everything about the BMC is a reading, not an error.
+ *
+ * @param deadline milliseconds from now until the verdict, at most
+ * @throws the signal's reason when it is aborted; MigrationError when this host cannot ask at all
+ */
+export type PowerProbe = (
+  question: PowerQuestion,
+  options: { readonly deadline: number; readonly signal: AbortSignal },
+) => Promise<PowerReading>;

@@ -1,0 +1,92 @@
+import { existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../../../src/demo/package-root.ts";
+
+/** A login whose every number is fixed, as fixtures/ipmi/logins.json has it; bytes in hex. */
+export interface FixedLogin {
+  readonly suite: number;
+  readonly user: string;
+  readonly password: string;
+  readonly kg: string | null;
+  readonly role: number;
+  readonly console_session: string;
+  readonly bmc_session: string;
+  readonly console_random: string;
+  readonly bmc_random: string;
+  readonly guid: string;
+  readonly rakp2_mac: string;
+  readonly rakp3_mac: string;
+  readonly rakp4_icv: string;
+  readonly sik: string;
+  readonly k1: string;
+  readonly k2: string;
+  readonly open_request: string;
+  readonly rakp1: string;
+  readonly message: string;
+  readonly iv: string;
+  readonly sealed: string;
+}
+
+/** What two programs said to each other; passwords are throwaway ones. */
+export interface Exchange {
+  readonly shows: string;
+  readonly user: string;
+  readonly password: string;
+  readonly kg: string | null;
+  /** Whether the BMC has this password, and this Kg. */
+  readonly password_fits: boolean;
+  readonly kg_fits: boolean;
+  /** `> ` from the console, `< ` from the BMC, then hex. */
+  readonly datagrams: readonly string[];
+}
+
+export function fixedLogins(): readonly FixedLogin[] {
+  // Our own file, in the form above.
+  return read(fixture("logins.json")) as readonly FixedLogin[];
+}
+
+export function exchanges(): readonly Exchange[] {
+  // Our own file, in the form above.
+  return read(fixture("exchanges.json")) as readonly Exchange[];
+}
+
+/** Every datagram of the exchanges. */
+export function captured(): readonly Buffer[] {
+  return exchanges().flatMap(({ datagrams }) => datagrams.map((one) => bytes(one.slice(2))));
+}
+
+interface Foreign {
+  readonly name: string;
+  readonly inputs: { readonly user?: string; readonly password?: string; readonly kg?: string };
+  readonly expect?: { readonly rakp2mac?: boolean; readonly rakp4icv?: boolean };
+  readonly packets: readonly { readonly dir: string; readonly hex: string }[];
+}
+
+/** The whole collection those were taken from; null where it is not at hand. */
+export function wholeCollection(): readonly Exchange[] | null {
+  const path = join(packageRoot(), "..", "shared", "facts", "ipmi-vectors.json");
+  if (!existsSync(path)) return null;
+  // Its form is fixed; a field that is missing shows as a failed test.
+  const { vectors } = read(path) as { readonly vectors: readonly Foreign[] };
+  return vectors.map(({ name, inputs, expect, packets }) => ({
+    shows: name,
+    user: inputs.user ?? "",
+    password: inputs.password ?? "",
+    kg: inputs.kg ?? null,
+    password_fits: expect?.rakp2mac ?? true,
+    kg_fits: expect?.rakp4icv ?? true,
+    datagrams: packets.map(({ dir, hex }) => `${dir === "c>b" ? ">" : "<"} ${hex}`),
+  }));
+}
+
+export function bytes(hex: string): Buffer {
+  return Buffer.from(hex, "hex");
+}
+
+function fixture(name: string): string {
+  return join(packageRoot(), "fixtures", "ipmi", name);
+}
+
+function read(path: string): unknown {
+  return JSON.parse(readFileSync(path, "utf8"));
+}

@@ -46,10 +46,13 @@ export async function migrateVersion(
  */
 export async function readSchema(database: Database): Promise<NovaBmSchema> {
   const tables = await tableNames(database);
-  if (!tables.has("bm_nodes") || !tables.has("bm_interfaces") || !tables.has("migrate_version"))
+  const missing = ["bm_nodes", "bm_interfaces", "migrate_version"].filter(
+    (table) => !tables.has(table),
+  );
+  if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `--nova-bm-db ${database.shown} has no bm_nodes: it is ${whatItIs(tables)}`,
+      `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but not whole, or its user may not read all of it" : whatItIs(tables)}`,
     );
   const version = await migrateVersion(database, "nova_bm");
   if (version === null || version < 1 || version > 10)

@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { refused, run, runs } from "./cli.ts";
+import { type Deployment, deploy, deployFiles } from "./deployment.ts";
+import { digests } from "./digest.ts";
+import { SMALL } from "./fleet.ts";
+
+type Role = "bm" | "nova" | "ironic";
+
+function fileOf(made: Deployment, role: Role): string {
+  return `file:${made.folder}/${role === "ironic" ? "writer" : role}.url`;
+}
+
+/** What stands in the place of the one that is wanted, and what the refusal must say. */
+const SWAPS: readonly (readonly [Role, Role, RegExp])[] = [
+  ["bm", "nova", /--nova-bm-db .* is a nova database/],
+  ["bm", "ironic", /--nova-bm-db .* is an Ironic database/],
+  ["nova", "bm", /--nova-db .* is not a nova database/],
+  ["nova", "ironic", /--nova-db .* is not a nova database/],
+  ["ironic", "bm", /--ironic-db .* is not an Ironic database.*nova_bm/],
+  ["ironic", "nova", /--ironic-db .* is not an Ironic database/],
+];
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine[])
+  test(`on ${engine}, every two addresses that are swapped are told before anything is written`, async (t) => {
+    const made = await deploy(engine, t, SMALL);
+    if (made === null) return;
+    const { at } = made;
+    const extract = (bm: Role, nova: Role): readonly string[] => [
+      ...["extract", ...at, "-q", "--nova-bm-db", fileOf(made, bm)],
+      ...["--nova-db", fileOf(made, nova)],
+    ];
+    await runs(0, extract("bm", "nova"));
+    await runs(0, ["plan", ...at, "--ironic-db", fileOf(made, "ironic"), "-q"]);
+    const before = await digests(made);
+    for (const [wanted, given, saying] of SWAPS) {
+      const words =
+        wanted === "ironic"
+          ? [["apply", ...at, "--ironic-db", fileOf(made, given), "--yes", "--skip-blocked", "-q"]]
+          : [wanted === "bm" ? extract(given, "nova") : extract("bm", given)];
+      for (const each of words) await refused(each, 4, "N2I-E202", [saying]);
+    }
+    await refused(extract("nova", "bm"), 4, "N2I-E202", [/--nova-bm-db/]);
+    assert.deepEqual(await digests(made), before);
+    const told = await runs(0, ["status", ...at, "-f", "json"]);
+    assert.doesNotMatch(told.out, /N2I-E11\d/, "the run is whole");
+  });
+
+test("another Ironic than the plan was made for is refused, and says what is different", async (t) => {
+  const [made, other] = [await deployFiles(t, SMALL), await deployFiles(t, SMALL)];
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  const before = await digests(other);
+  await refused(["apply", ...made.at, ...other.writer, "--yes", "-q"], 4, "N2I-E300", [
+    /another target: address was .*, is /,
+  ]);
+  await refused(["verify", ...made.at, ...other.reader, "-q"], 4, "N2I-E300", [/another target/]);
+  assert.deepEqual(await digests(other), before);
+});
+
+test("a table of nova_bm that is gone, and a file that is no database, are refused", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await made.bm.db.raw("DROP TABLE bm_interfaces");
+  await refused(["extract", ...made.at, ...made.source, "-q"], 4, "N2I-E202", [/bm_interfaces/]);
+  const ironic = `sqlite:///${made.folder}/site.json`;
+  await refused(["extract", ...made.at, "--nova-bm-db", ironic, "-q"], 4, "N2I-E202", [/NOTADB/]);
+  await refused(
+    ["extract", ...made.at, "--nova-bm-db", `sqlite:///${made.folder}/none.sqlite`, "-q"],
+    1,
+    "N2I-E200",
+    [/no such file/],
+  );
+  const folder = await run([
+    "extract",
+    ...made.at,
+    "--nova-bm-db",
+    `sqlite:///${made.folder}`,
+    "-q",
+  ]);
+  assert.equal(folder.status, 1, folder.err);
+});

@@ -32,7 +32,7 @@ export interface Binaries {
  * installed when this is root on Debian. Null when there is no way; why is told on stderr.
  */
 export function binaries(engine: ServerEngine): Binaries | null {
-  return find(engine) ?? (install(engine) ? find(engine) : null);
+  return find(engine) ?? (install(SERVERS[engine]) ? find(engine) : null);
 }
 
 function find(engine: ServerEngine): Binaries | null {
@@ -41,7 +41,8 @@ function find(engine: ServerEngine): Binaries | null {
   return server == null || init == null || found.includes(null) ? null : { server, init };
 }
 
-function locate(name: string): string | null {
+/** Absolute path of a program, whether or not its folder is on the PATH. */
+export function locate(name: string): string | null {
   const path = folders()
     .map((folder) => join(folder, name))
     .find(executable);
@@ -71,8 +72,14 @@ function executable(path: string): boolean {
   }
 }
 
-function install(engine: ServerEngine): boolean {
-  const { title, packages } = SERVERS[engine];
+/** Installs packages when this is root on Debian; false when there is no way, told on stderr. */
+export function install({
+  title,
+  packages,
+}: {
+  readonly title: string;
+  readonly packages: readonly string[];
+}): boolean {
   if (process.getuid?.() !== 0 || !existsSync("/etc/debian_version")) return false;
   process.stderr.write(`lab: installing ${title} (apt-get install ${packages.join(" ")})\n`);
   const lock = ["-o", "DPkg::Lock::Timeout=900"];

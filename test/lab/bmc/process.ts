@@ -1,0 +1,71 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { rmSync } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { privateFile, privateFolder } from "../folder.ts";
+import type { Control, Result } from "./control.ts";
+import type { FarmConfig } from "./farm.ts";
+
+/** A farm in a process of its own. */
+export interface FarmProcess {
+  readonly pid: number;
+  /** @throws Error with what the farm says against it */
+  readonly ask: <C extends Control>(control: C) => Promise<Result[C["do"]]>;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts a farm beside this process, so that its work is not counted as ours; it ends with us.
+ *
+ * @throws Error with its last words when it does not start
+ */
+export async function startFarmProcess(config: FarmConfig): Promise<FarmProcess> {
+  const folder = privateFolder("n2i-bmc-", {});
+  const path = join(folder, "config.json");
+  privateFile(path, JSON.stringify(config), {});
+  const main = fileURLToPath(new URL("main.js", import.meta.url));
+  const child = spawn(process.execPath, [main, path], { stdio: "pipe" });
+  const ended = once(child, "close");
+  let words = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    words += text;
+  });
+  child.stdin.on("error", () => {});
+  const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
+  const first = await lines.next();
+  rmSync(folder, { recursive: true });
+  if (first.value !== "ready" || child.pid === undefined) {
+    await ended;
+    throw new Error(`the BMCs did not start\n${words}`);
+  }
+  // One question at a time: answers carry no number.
+  let turn: Promise<unknown> = Promise.resolve();
+  const ask = async (control: Control): Promise<unknown> => {
+    child.stdin.write(`${JSON.stringify(control)}\n`);
+    const { value } = await lines.next();
+    if (value === undefined) throw new Error(`the BMCs have ended\n${words}`);
+    return settle(value);
+  };
+  return {
+    pid: child.pid,
+    ask: (control) => {
+      const answer = turn.then(() => ask(control));
+      turn = answer.catch(() => {});
+      // The farm answers what `Result` says for this control: see perform() there.
+      return answer as Promise<never>;
+    },
+    stop: async () => {
+      child.stdin.end();
+      await ended;
+    },
+  };
+}
+
+function settle(line: string): unknown {
+  const answer: unknown = JSON.parse(line);
+  if (typeof answer !== "object" || answer === null) throw new Error(`not an answer: ${line}`);
+  if ("error" in answer) throw new Error(String(answer.error));
+  return "ok" in answer ? answer.ok : undefined;
+}

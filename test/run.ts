@@ -4,6 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "n
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { prepareTools } from "./lab/bmc/tools.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import type { Server } from "./lab/server.ts";
 
@@ -23,6 +24,9 @@ async function main(args: readonly string[]): Promise<number> {
   if (strict && (mariadb === null || postgres === null)) {
     return fail("MariaDB or PostgreSQL is missing, and N2I_FORBID_SKIP is set");
   }
+  const missing = fast ? [] : prepareTools();
+  if (strict && missing.length > 0)
+    return fail(`${missing.join(", ")} is missing, and N2I_FORBID_SKIP is set`);
   const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const lab: LabFile = { mariadb: coordinates(mariadb), postgres: coordinates(postgres) };

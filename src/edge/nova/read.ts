@@ -2,31 +2,16 @@ import type { Knex } from "knex";
 import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
-import { integer, marks, type RawRow, select, text, time } from "../database/rows.ts";
+import { integer, type RawRow, select, text, time } from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
+import { type Asked, novaRows } from "./rows.ts";
 import { parseVifs } from "./vifs.ts";
-
-/** What of a bm_nodes row the nova database is asked about. */
-export interface Asked {
-  readonly id: number;
-  readonly uuid: string | null;
-  readonly instance_uuid: string | null;
-  readonly service_host: string | null;
-}
 
 export interface NovaReader {
   /** One answer for each machine asked about, in their order. */
   readonly view: (machines: readonly Asked[]) => Promise<readonly NovaView[]>;
   readonly close: () => Promise<void>;
 }
-
-const INSTANCE =
-  "uuid, host, node, vm_state, task_state, power_state, deleted, launched_at, image_ref, kernel_id, " +
-  "ramdisk_id, root_gb, ephemeral_gb, memory_mb, vcpus, display_name, project_id, instance_type_id";
-
-/** system_metadata keys worth keeping: admin passwords stand in others. */
-const METADATA =
-  "('image_base_image_ref','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
 /**
  * Reads what Nova knows of machines, batch by batch, all of one moment.
@@ -36,33 +21,21 @@ const METADATA =
 export async function openNova(database: Database): Promise<NovaReader> {
   const trx = await readTransaction(database);
   const services = await serviceHosts(database, trx);
+  const nova = await novaRows(database, trx);
   const flavors = new Map<number, Flavor>();
   return {
     close: async () => {
       await trx.rollback();
     },
     async view(machines) {
-      const rows = await instancesOf(database, trx, machines);
+      const rows = await nova.instances(machines);
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
-      const [caches, metadata, computes] = [
-        await byInstance(
-          database,
-          trx,
-          "instance_info_caches",
-          "instance_uuid, network_info",
-          "",
-          uuids,
-        ),
-        await byInstance(
-          database,
-          trx,
-          "instance_system_metadata",
-          `instance_uuid, ${database.knex.ref("key")} AS name, value`,
-          `AND ${database.knex.ref("key")} IN ${METADATA} AND deleted = 0`,
-          uuids,
-        ),
-        await computeNodes(database, trx, machines),
-      ];
+      const byInstance = ({ instance_uuid }: RawRow) => text(instance_uuid);
+      const caches = groupBy(await nova.caches(uuids), byInstance);
+      const metadata = groupBy(await nova.metadata(uuids), byInstance);
+      const computes = groupBy(await nova.computes(machines), ({ hypervisor_hostname }) =>
+        text(hypervisor_hostname),
+      );
       await readFlavors(database, trx, rows, flavors);
       const instances = rows.map((row) => toInstance(row, caches, metadata, flavors));
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
@@ -76,7 +49,9 @@ export async function openNova(database: Database): Promise<NovaReader> {
           .map((instance) => instance.uuid)
           .filter((other) => other.toLowerCase() !== instance_uuid?.toLowerCase()),
         service: service_host !== null && services.has(service_host),
-        compute_nodes: computes.get(uuid?.toLowerCase() ?? "") ?? [],
+        compute_nodes: (computes.get(uuid?.toLowerCase() ?? "") ?? []).map(
+          ({ hypervisor_type }) => text(hypervisor_type) ?? "",
+        ),
       }));
     },
   };
@@ -91,78 +66,6 @@ async function serviceHosts(database: Database, trx: Knex): Promise<ReadonlySet<
     ),
   );
   return new Set(rows.map(({ host }) => text(host) ?? ""));
-}
-
-/** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
-async function instancesOf(
-  database: Database,
-  trx: Knex,
-  machines: readonly Asked[],
-): Promise<readonly RawRow[]> {
-  const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
-  const nodes = spellings(machines.map(({ uuid }) => uuid));
-  const ask = (where: string, values: readonly string[]) =>
-    values.length === 0
-      ? Promise.resolve([])
-      : database.run("reading instances", () =>
-          select(
-            database,
-            trx,
-            `SELECT ${INSTANCE} FROM instances WHERE ${where} IN (${marks(values)}) ${where === "node" ? "AND deleted = 0" : ""} ORDER BY uuid`,
-            values,
-          ),
-        );
-  const direct = await ask("uuid", named);
-  const known = new Set(direct.map(({ uuid }) => text(uuid)));
-  const placed = await ask("node", nodes);
-  return [...direct, ...placed.filter(({ uuid }) => !known.has(text(uuid)))];
-}
-
-/** As written and in lower case: PostgreSQL and SQLite compare exactly. */
-function spellings(values: readonly (string | null)[]): readonly string[] {
-  const given = values.filter((value): value is string => value !== null && value !== "");
-  return [...new Set(given.flatMap((value) => [value, value.toLowerCase()]))];
-}
-
-async function byInstance(
-  database: Database,
-  trx: Knex,
-  table: string,
-  columns: string,
-  condition: string,
-  uuids: readonly string[],
-): Promise<ReadonlyMap<string, readonly RawRow[]>> {
-  if (uuids.length === 0) return new Map();
-  const rows = await database.run(`reading ${table}`, () =>
-    select(
-      database,
-      trx,
-      `SELECT ${columns} FROM ${table} WHERE instance_uuid IN (${marks(uuids)}) ${condition}`,
-      uuids,
-    ),
-  );
-  return groupBy(rows, ({ instance_uuid }) => text(instance_uuid));
-}
-
-async function computeNodes(
-  database: Database,
-  trx: Knex,
-  machines: readonly Asked[],
-): Promise<ReadonlyMap<string, readonly string[]>> {
-  const nodes = spellings(machines.map(({ uuid }) => uuid));
-  if (nodes.length === 0) return new Map();
-  const rows = await database.run("reading compute_nodes", () =>
-    select(
-      database,
-      trx,
-      `SELECT hypervisor_hostname, hypervisor_type FROM compute_nodes WHERE deleted = 0 AND hypervisor_hostname IN (${marks(nodes)}) ORDER BY id`,
-      nodes,
-    ),
-  );
-  const grouped = groupBy(rows, ({ hypervisor_hostname }) => text(hypervisor_hostname));
-  return new Map(
-    [...grouped].map(([key, list]) => [key, list.map((row) => text(row.hypervisor_type) ?? "")]),
-  );
 }
 
 function groupBy<T>(

@@ -1,0 +1,110 @@
+import type { Knex } from "knex";
+import type { Database } from "../database/open.ts";
+import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { indexByText } from "./by-text.ts";
+
+/** What of a bm_nodes row the nova database is asked about. */
+export interface Asked {
+  readonly id: number;
+  readonly uuid: string | null;
+  readonly instance_uuid: string | null;
+  readonly service_host: string | null;
+}
+
+type Rows = Promise<readonly RawRow[]>;
+
+/** Nova's rows about a batch of machines, whatever indexes the server has. */
+export interface NovaRows {
+  /** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
+  readonly instances: (machines: readonly Asked[]) => Rows;
+  /** Live rows of the nodes, in order of their ids; a few of other nodes may be among them. */
+  readonly computes: (machines: readonly Asked[]) => Rows;
+  readonly caches: (instances: readonly string[]) => Rows;
+  readonly metadata: (instances: readonly string[]) => Rows;
+}
+
+const INSTANCE =
+  "id, uuid, host, node, vm_state, task_state, power_state, deleted, launched_at, image_ref, kernel_id, " +
+  "ramdisk_id, root_gb, ephemeral_gb, memory_mb, vcpus, display_name, project_id, instance_type_id";
+
+/** system_metadata keys worth keeping: admin passwords stand in others. */
+const METADATA =
+  "('image_base_image_ref','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
+
+export async function novaRows(database: Database, trx: Knex): Promise<NovaRows> {
+  const index = (table: string, column: string, live: string) =>
+    indexByText(database, trx, table, column, live);
+  const key = database.knex.ref("key");
+  const kept = `${key} IN ${METADATA} AND deleted = 0`;
+  const placed = await index("instances", "node", "deleted = 0 AND node IS NOT NULL");
+  const computed = await index(
+    "compute_nodes",
+    "hypervisor_hostname",
+    "deleted = 0 AND hypervisor_hostname IS NOT NULL",
+  );
+  // A foreign key is an index on MySQL only.
+  const described =
+    database.engine === "mysql"
+      ? null
+      : await index("instance_system_metadata", "instance_uuid", kept);
+
+  const ask = (
+    table: string,
+    columns: string,
+    column: string,
+    values: readonly (string | number)[],
+    more = "",
+  ): Rows =>
+    values.length === 0
+      ? Promise.resolve([])
+      : database.run(`reading ${table}`, () =>
+          select(
+            database,
+            trx,
+            `SELECT ${columns} FROM ${table} WHERE ${column} IN (${marks(values)}) ${more}`,
+            values,
+          ),
+        );
+
+  return {
+    async instances(machines) {
+      const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
+      const direct = await ask("instances", INSTANCE, "uuid", named, "ORDER BY uuid");
+      const known = new Set(direct.map(({ id }) => integer(id)));
+      const others = placed.ids(nodesOf(machines)).filter((id) => !known.has(id));
+      return [...direct, ...(await ask("instances", INSTANCE, "id", others, "ORDER BY uuid"))];
+    },
+    computes: (machines) =>
+      ask(
+        "compute_nodes",
+        "hypervisor_hostname, hypervisor_type",
+        "id",
+        computed.ids(nodesOf(machines)),
+        "ORDER BY id",
+      ),
+    caches: (instances) =>
+      ask("instance_info_caches", "instance_uuid, network_info", "instance_uuid", instances),
+    metadata(instances) {
+      const columns = `instance_uuid, ${key} AS name, value`;
+      return described === null
+        ? ask(
+            "instance_system_metadata",
+            columns,
+            "instance_uuid",
+            instances,
+            `AND ${kept} ORDER BY id`,
+          )
+        : ask("instance_system_metadata", columns, "id", described.ids(instances), "ORDER BY id");
+    },
+  };
+}
+
+function nodesOf(machines: readonly Asked[]): readonly string[] {
+  return machines.map(({ uuid }) => text(uuid) ?? "").filter((uuid) => uuid !== "");
+}
+
+/** As written and in lower case: PostgreSQL and SQLite compare exactly. */
+function spellings(values: readonly (string | null)[]): readonly string[] {
+  const given = values.filter((value): value is string => value !== null && value !== "");
+  return [...new Set(given.flatMap((value) => [value, value.toLowerCase()]))];
+}

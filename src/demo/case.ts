@@ -15,6 +15,8 @@ export interface Case {
     readonly nodes: readonly CaseRow[];
     /** One each when absent. */
     readonly interfaces?: readonly CaseRow[];
+    /** Rows of other tables: bm_pxe_ips, bm_deployments. */
+    readonly more?: { readonly [table: string]: readonly CaseRow[] };
     /** Columns of a fork: table -> column -> SQL type. */
     readonly columns?: { readonly [table: string]: { readonly [column: string]: string } };
   };

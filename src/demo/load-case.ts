@@ -69,6 +69,8 @@ export async function loadNovaBm(
       });
   await insert(db, "bm_nodes", nodesOf(given));
   await insert(db, "bm_interfaces", interfacesOf(given));
+  for (const [table, rows] of Object.entries(given.nova_bm.more ?? {}))
+    await insert(db, table, rows);
 }
 
 const FLAVOR: CaseRow = {
@@ -113,16 +115,7 @@ export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<v
   await insert(
     db,
     "instance_info_caches",
-    nova.info_caches ??
-      used.map((node) => ({
-        instance_uuid: node.instance_uuid ?? null,
-        deleted: 0,
-        network_info: JSON.stringify(
-          interfaces
-            .filter((row) => row.bm_node_id === node.id && row.vif_uuid !== null)
-            .map((row) => ({ id: row.vif_uuid, address: row.address })),
-        ),
-      })),
+    nova.info_caches ?? instances.map((row) => cacheOf(row, used, interfaces)),
   );
   const hosts = [...new Set(nodes.map(({ service_host }) => service_host))].filter(
     (host) => typeof host === "string",
@@ -160,6 +153,21 @@ export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<v
         deleted: 0,
       })),
   );
+}
+
+/** What Nova's cache says of an instance: the VIFs of the interfaces of the node it is on. */
+function cacheOf(
+  instance: CaseRow,
+  used: readonly CaseRow[],
+  interfaces: readonly CaseRow[],
+): CaseRow {
+  const lower = (value: Json | undefined): string => String(value).toLowerCase();
+  const holders = used.filter((node) => lower(node.instance_uuid) === lower(instance.uuid));
+  const on = holders.find((node) => lower(node.uuid) === lower(instance.node)) ?? holders[0];
+  const vifs = interfaces
+    .filter((row) => on !== undefined && row.bm_node_id === on.id && row.vif_uuid !== null)
+    .map((row) => ({ id: row.vif_uuid ?? null, address: row.address ?? null }));
+  return { instance_uuid: instance.uuid ?? null, deleted: 0, network_info: JSON.stringify(vifs) };
 }
 
 /** Builds Ironic's database of the case's release, with the rows the case puts there. */

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { renderMachine } from "../src/core/render/diff.ts";
+import { renderFinding } from "../src/core/render/summary.ts";
+import type { Case } from "../src/demo/case.ts";
+import { packageRoot } from "../src/demo/package-root.ts";
+import { FINDINGS } from "../src/model/findings.ts";
+import type { States } from "../src/model/mapping.ts";
+import { planned, planOf, seal, type Workplace, withCase } from "./support/planned-case.ts";
+
+const FOLDER = join(packageRoot(), "fixtures");
+const UPDATE = process.env.UPDATE_GOLDEN === "1";
+const cases = readdirSync(FOLDER)
+  .filter((name) => existsSync(join(FOLDER, name, "case.json")))
+  .sort();
+
+/** Compares with the reviewed text, or writes it when that was asked for. */
+function matchesGolden(path: string, text: string): void {
+  if (UPDATE) {
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, text);
+  }
+  assert.equal(text, readFileSync(path, "utf8"), path);
+}
+
+/** Every machine in full, and what belongs to none. */
+async function planText(at: Workplace): Promise<string> {
+  const { header, lines } = await planOf(at);
+  const parts = header.findings.map((finding) => `${renderFinding(finding)}\n`);
+  for await (const batch of lines())
+    for (const machine of batch)
+      parts.push(renderMachine(machine, header.origins, seal.fingerprint, false));
+  return parts.join("");
+}
+
+// One folder, one case. A new case needs no code: case.json, then `npm run test:update`, then review.
+for (const name of cases) {
+  const at = (file: string): string => join(FOLDER, name, file);
+  // The form is the project's own.
+  const given = JSON.parse(readFileSync(at("case.json"), "utf8")) as Case;
+  test(`fixture ${name}: ${given.shows}`, async () => {
+    await withCase(given, async (place) => {
+      const { counts } = await planned(place);
+      matchesGolden(at("expected/plan.txt"), await planText(place));
+      matchesGolden(at("expected/counts.json"), `${JSON.stringify(counts, null, 2)}\n`);
+    });
+  });
+}
+
+function expected(): string {
+  return cases
+    .flatMap((name) =>
+      ["plan.txt", "counts.json"].map((file) => join(FOLDER, name, "expected", file)),
+    )
+    .map((path) => readFileSync(path, "utf8"))
+    .join("");
+}
+
+test("every finding of the rows, the tenant, Nova, the configuration, the record and Ironic has a fixture", () => {
+  const text = expected();
+  // What BMCs say comes from BMCs, and only MySQL keeps a NUL or refuses four-byte characters.
+  const elsewhere = /^N2I-D(6..|009|405)$/;
+  const missing = Object.keys(FINDINGS).filter(
+    (code) => !elsewhere.test(code) && !text.includes(code),
+  );
+  assert.deepEqual(missing, []);
+});
+
+test("every row of the state table has a fixture", () => {
+  const text = expected();
+  const { rows } = JSON.parse(
+    readFileSync(join(packageRoot(), "mappings", "states.json"), "utf8"),
+  ) as States;
+  assert.deepEqual(
+    rows.map(({ id }) => id).filter((id) => !text.includes(`state ${id} -> `)),
+    [],
+  );
+});

@@ -1,0 +1,92 @@
+import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { loadMappings, type Mappings } from "../../src/cli/wire/documents.ts";
+import { extract } from "../../src/cli/wire/extract.ts";
+import { makePlan, type Planned } from "../../src/cli/wire/plan.ts";
+import { openPlan, openSnapshot } from "../../src/cli/wire/run.ts";
+import { NO_SITE } from "../../src/core/mapping/site.ts";
+import type { Case } from "../../src/demo/case.ts";
+import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
+import { readDatabaseAddress } from "../../src/edge/config/database-address.ts";
+import { readHostConfigs } from "../../src/edge/config/nova-conf.ts";
+import { type Database, openDatabase } from "../../src/edge/database/open.ts";
+import { createSeal } from "../../src/edge/disk/seal.ts";
+import { identifyTarget } from "../../src/edge/ironic-db/open.ts";
+import { createTarget, sameSecret } from "../../src/edge/ironic-db/target.ts";
+
+/** A key of no use to anybody, so that sealed text is the same in every run. */
+export const seal = createSeal(Buffer.alloc(32, 7));
+export const mappings: Mappings = loadMappings();
+
+const ROLE = { option: "--db", section: "database", key: "connection" };
+
+export async function open(spec: string, readOnly: boolean): Promise<Database> {
+  return openDatabase(await readDatabaseAddress(spec, ROLE, {}), { readOnly });
+}
+
+/** Words after an option, of which there may be several. */
+export function after(words: readonly string[], option: string): readonly string[] {
+  return words.flatMap((word, at) => (word === option ? [words[at + 1] ?? ""] : []));
+}
+
+export interface Workplace {
+  readonly run: { readonly path: string };
+  readonly written: WrittenCase;
+  readonly ironic: Database;
+}
+
+/** Writes a case and extracts it; the folder is removed afterwards, whatever happens. */
+export async function withCase<T>(given: Case, work: (at: Workplace) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-case-"));
+  chmodSync(folder, 0o700);
+  const closing: Database[] = [];
+  const opened = async (spec: string, readOnly: boolean): Promise<Database> => {
+    const database = await open(spec, readOnly);
+    closing.push(database);
+    return database;
+  };
+  try {
+    const written = await writeCase(given, folder);
+    const run = { path: join(folder, "run") };
+    mkdirSync(run.path, { mode: 0o700 });
+    const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
+    const bm = await opened(after(written.extract, "--nova-bm-db")[0] ?? "", true);
+    const [nova] = after(written.extract, "--nova-db");
+    const novaDb = nova === undefined ? null : await opened(nova, true);
+    await extract(run, bm, novaDb, hosts, seal, "2014-12-01T00:00:00.000Z", () => {});
+    const ironic = await opened(written.ironic[1] ?? "", false);
+    return await work({ run, written, ironic });
+  } finally {
+    for (const database of closing) await database.close();
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** The row road of an open Ironic database. */
+export async function targetOf(ironic: Database) {
+  const { identity, release } = await identifyTarget(ironic, mappings.releases);
+  return { release, target: createTarget(ironic, release, identity, seal) };
+}
+
+/** Plans what was extracted; the plan is in the run's folder. */
+export async function planned({ run, written, ironic }: Workplace): Promise<Planned> {
+  const { release, target } = await targetOf(ironic);
+  const [file] = after(written.plan, "--site");
+  return makePlan(
+    run,
+    await openSnapshot(join(run.path, "snapshot.jsonl")),
+    target,
+    release,
+    mappings,
+    file === undefined ? { site: NO_SITE, sha256: null } : mappings.site(file),
+    sameSecret(seal),
+    written.plan.includes("--allow-pairing"),
+    () => {},
+    () => {},
+  );
+}
+
+export function planOf({ run }: Workplace) {
+  return openPlan(join(run.path, "plan.jsonl"));
+}

@@ -1,4 +1,5 @@
 import { CONFIG } from "./findings/config.ts";
+import { GATE } from "./findings/gate.ts";
 import { IRONIC } from "./findings/ironic.ts";
 import { NOVA } from "./findings/nova.ts";
 import { POWER } from "./findings/power.ts";
@@ -21,6 +22,7 @@ export const FINDINGS = {
   ...CONFIG,
   ...RECORD,
   ...IRONIC,
+  ...GATE,
   ...POWER,
 } as const;
 

@@ -1,0 +1,77 @@
+import type { Finding } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import { finding } from "../../model/judge.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { PowerAdvice, PowerReading, PowerVerdict } from "../../model/power.ts";
+
+/** What each verdict means for the load; `ok` alone lets the reading be looked at further. */
+const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
+  ok: null,
+  unreachable: "N2I-D600",
+  "no-ipmi2": "N2I-D602",
+  "cipher-refused": "N2I-D602",
+  "no-slots": "N2I-D606",
+  "wrong-user": "N2I-D601",
+  "wrong-password": "N2I-D601",
+  "wrong-kg": "N2I-D601",
+  "privilege-refused": "N2I-D602",
+  busy: "N2I-D606",
+  "protocol-error": "N2I-D606",
+  "no-session": "N2I-D601",
+  incomplete: "N2I-D607",
+  virtual: "N2I-D605",
+  iboot: "N2I-D605",
+  tilera: "N2I-D605",
+  fake: "N2I-D605",
+  "other-power": "N2I-D605",
+};
+
+/** nova.instances.power_state: 1 running, 4 shut down; anything else says nothing. */
+function novaPower(machine: Machine): "on" | "off" | null {
+  const instance = machine.nova?.instance;
+  if (instance === undefined || instance === null || instance.deleted) return null;
+  return instance.power_state === 1 ? "on" : instance.power_state === 4 ? "off" : null;
+}
+
+/** Advice the operator has to follow for a conductor to get the same answer. */
+function needed(
+  advice: readonly PowerAdvice[],
+  keys: readonly string[],
+  set: { readonly [key: string]: unknown },
+): readonly PowerAdvice[] {
+  return advice.filter(({ key, value }) => {
+    if (key === null) return false;
+    // A release that does not read the key cannot be helped by it: the machine needs another way.
+    return !keys.includes(key) || value === null || String(set[key]) !== value;
+  });
+}
+
+/**
+ * What a machine's reading says against loading it: nothing only for a BMC that answered the
+ * conductor's own question as nova knows the machine.
+ *
+ * @param keys driver_info keys the target release reads
+ * @param set driver_info as it would be loaded
+ * @source facts/ipmi.md 4.4, 5.1, 5.5; facts/ironic.md 0.1
+ */
+export function gate(
+  machine: Machine,
+  reading: PowerReading | undefined,
+  keys: readonly string[],
+  set: { readonly [key: string]: unknown },
+): readonly Finding[] {
+  if (machine.node.deleted === true) return [];
+  const where = `bm_nodes.id=${machine.node.id} pm_address`;
+  if (reading === undefined) return [finding("N2I-D604", where, "no reading of it in power.jsonl")];
+  const { verdict, detail, power, advice, warnings } = reading;
+  const observed = warnings.map((code) => finding(code, where, `BMC ${reading.address}`));
+  const code = MEANS[verdict];
+  if (code !== null) return [finding(code, where, `${verdict}: ${detail}`), ...observed];
+  const other = needed(advice, keys, set).map(({ words }) => finding("N2I-D602", where, words));
+  const expected = novaPower(machine);
+  const differs =
+    expected !== null && power !== null && expected !== power
+      ? [finding("N2I-D603", where, `BMC says ${power}, nova recorded ${expected}`)]
+      : [];
+  return [...other, ...differs, ...observed];
+}

@@ -97,6 +97,8 @@ export interface TargetDoc {
   readonly keys: { readonly [key: string]: string | null };
   /** properties.capabilities every machine gets. */
   readonly capabilities: { readonly [key: string]: string };
+  /** Keys of driver_info by which a conductor of this release logs in to a BMC another way. */
+  readonly power_keys: readonly string[];
   /** `image`: take-over needs image and deploy images. */
   readonly takeover: "image" | "none";
   /** What take-over makes of a network-booting machine: `local` cannot boot it. */

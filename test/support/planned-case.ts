@@ -82,6 +82,7 @@ export async function planned({ run, written, ironic }: Workplace): Promise<Plan
     file === undefined ? { site: NO_SITE, sha256: null } : mappings.site(file),
     sameSecret(seal),
     written.plan.includes("--allow-pairing"),
+    null,
     () => {},
     () => {},
   );

@@ -104,6 +104,7 @@ export const planCommand: CommandModule<object, Args> = {
               site,
               sameSecret(seal),
               args.allowPairing,
+              null,
               lines.add,
               at,
             ),

@@ -1,6 +1,7 @@
 import { inspectCharset } from "../../core/plan/charset.ts";
 import { pair } from "../../core/plan/pairing.ts";
 import { type Index, indexCurrent, planMachine, wantedOf } from "../../core/plan/plan-machine.ts";
+import type { PowerView } from "../../core/power/gate.ts";
 import { createTransform } from "../../core/transform/transform.ts";
 import { createArtefact } from "../../edge/disk/artefact-writer.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -37,6 +38,7 @@ export async function makePlan(
   site: { readonly site: Site; readonly sha256: string | null },
   same: SameSecret,
   allowPairing: boolean,
+  power: PowerView | null,
   each: (machine: PlannedMachine) => void,
   progress: (machines: number) => void,
 ): Promise<Planned> {
@@ -49,7 +51,7 @@ export async function makePlan(
     allowPairing,
   );
   const { mapping, validate } = mappings.forRelease(release, site.site);
-  const transform = createTransform(mapping, source.hosts, source.columns, validate);
+  const transform = createTransform(mapping, source.hosts, source.columns, validate, power);
   const before = await target.counts();
   const header: PlanHeader = {
     format: "nova2ironic/plan@1",

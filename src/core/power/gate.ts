@@ -1,8 +1,18 @@
 import type { Finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
+import { isObject, type Json } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PowerAdvice, PowerReading, PowerVerdict } from "../../model/power.ts";
+
+/** The readings a plan takes into account, and what the operator said of them. */
+export interface PowerView {
+  readonly readings: ReadonlyMap<number, PowerReading>;
+  /** Why machines whose BMC does not answer are loaded all the same; null: they are not. */
+  readonly unreachable: string | null;
+  /** Write the measured power into power_state. */
+  readonly record: boolean;
+}
 
 /** What each verdict means for the load; `ok` alone lets the reading be looked at further. */
 const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
@@ -58,7 +68,8 @@ export function gate(
   machine: Machine,
   reading: PowerReading | undefined,
   keys: readonly string[],
-  set: { readonly [key: string]: unknown },
+  set: Json | undefined,
+  { unreachable }: PowerView,
 ): readonly Finding[] {
   if (machine.node.deleted === true) return [];
   const where = `bm_nodes.id=${machine.node.id} pm_address`;
@@ -66,8 +77,14 @@ export function gate(
   const { verdict, detail, power, advice, warnings } = reading;
   const observed = warnings.map((code) => finding(code, where, `BMC ${reading.address}`));
   const code = MEANS[verdict];
-  if (code !== null) return [finding(code, where, `${verdict}: ${detail}`), ...observed];
-  const other = needed(advice, keys, set).map(({ words }) => finding("N2I-D602", where, words));
+  if (code !== null) {
+    const told = finding(code, where, `${verdict}: ${detail}`);
+    const allowed = code === "N2I-D600" && unreachable !== null;
+    return [allowed ? { ...told, accepted: unreachable } : told, ...observed];
+  }
+  const other = needed(advice, keys, isObject(set) ? set : {}).map(({ words }) =>
+    finding("N2I-D602", where, words),
+  );
   const expected = novaPower(machine);
   const differs =
     expected !== null && power !== null && expected !== power

@@ -124,6 +124,8 @@ function originName(text: string, driver: string): string {
       return `nova.conf [baremetal]${field}`;
     case "nova":
       return `nova.instances.${field}`;
+    case "power":
+      return "measured over IPMI";
     case "site":
       return `site document ${field}`;
     default:

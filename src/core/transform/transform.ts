@@ -6,6 +6,7 @@ import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import { portUuid } from "../../model/uuid.ts";
+import { gate, type PowerView } from "../power/gate.ts";
 import { createOrigins } from "./compile.ts";
 import { driverOf, hostOf, inspectPower } from "./driver.ts";
 import { compileProgram, type Program } from "./program.ts";
@@ -48,12 +49,14 @@ function flat(set: JsonObject): JsonObject {
  * same records, byte for byte, so a plan can be reviewed today and applied tomorrow.
  *
  * @param columns what the snapshot found, by table
+ * @param power what the BMCs said; null when nobody wants to know
  */
 export function createTransform(
   mapping: Mapping,
   hosts: readonly HostConfig[],
   columns: { readonly [table: string]: readonly string[] },
   validate: Validate,
+  power: PowerView | null,
 ): Transform {
   const origins = createOrigins();
   const programs = new Map<string, Program>(
@@ -97,7 +100,11 @@ export function createTransform(
     if (driver.row === null || program === undefined || outcome === "block") return give(found, []);
 
     const keeps = mapping.states.outcomes[outcome].instance;
-    const sources = nodeSources(source, conf, driver.row, outcome, site, mapping);
+    const reading = power?.readings.get(node.id);
+    const sources = {
+      ...nodeSources(source, conf, driver.row, outcome, site, mapping),
+      power: power?.record === true && reading?.power ? { state: `power ${reading.power}` } : null,
+    };
     const made = [
       makeRecord("node", program.node, sources, keeps, where),
       ...portsOf(source).map((port) =>
@@ -129,6 +136,9 @@ export function createTransform(
         ...unread(source, program),
         ...inspectTenant(source, keeps && outcome !== "deploy-failed", mapping),
         ...made.flatMap(({ findings }) => findings),
+        ...(power === null
+          ? []
+          : gate(source, reading, mapping.target.power_keys, desired[0]?.row.driver_info, power)),
         // A record without a uuid has a finding of its own that says why.
         ...(node.uuid === null ? [] : faults),
       ],

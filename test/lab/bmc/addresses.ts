@@ -1,10 +1,10 @@
 import { bound } from "./socket.ts";
 
-/** The first addresses of 127.20.0.0/16, 250 a /24: for one big farm on a machine. */
-export function bigFleet(count: number): readonly string[] {
+/** The first addresses of 127.20.0.0/16, or another net, 250 a /24: for a big farm. */
+export function bigFleet(count: number, net = 20): readonly string[] {
   return Array.from(
     { length: count },
-    (_, at) => `127.20.${Math.floor(at / 250)}.${(at % 250) + 1}`,
+    (_, at) => `127.${net}.${Math.floor(at / 250)}.${(at % 250) + 1}`,
   );
 }
 

@@ -6,16 +6,17 @@ import { type FarmConfig, startFarm } from "./farm.ts";
 /**
  * `node main.js CONFIG.json`: a farm of BMCs in a process of its own. Writes the line `ready`, then
  * answers each line of JSON on stdin with one on stdout. Ends when stdin does, so that it dies with
- * whoever started it.
+ * whoever started it. With `-` the configuration is the first line on stdin, and no file is left.
  */
 async function main(path: string): Promise<void> {
-  // Whoever starts it wrote the file.
-  const config = JSON.parse(readFileSync(path, "utf8")) as FarmConfig;
-  const lines = createInterface({ input: process.stdin });
-  const farm = await startFarm(config);
-  lines.on("line", (line) => process.stdout.write(`${reply(farm, line)}\n`));
-  lines.on("close", () => process.exit(0));
+  const lines = createInterface({ input: process.stdin })[Symbol.asyncIterator]();
+  const text = path === "-" ? (await lines.next()).value : readFileSync(path, "utf8");
+  // Whoever starts it wrote it; options that do not exist are refused by the farm.
+  const farm = await startFarm(JSON.parse(text ?? "null") as FarmConfig);
   process.stdout.write("ready\n");
+  for (let line = await lines.next(); line.done !== true; line = await lines.next())
+    process.stdout.write(`${reply(farm, line.value)}\n`);
+  farm.close();
 }
 
 main(process.argv[2] ?? "").catch((error: unknown) => {

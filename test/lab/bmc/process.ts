@@ -1,10 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { rmSync } from "node:fs";
-import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { privateFile, privateFolder } from "../folder.ts";
 import type { Control, Result } from "./control.ts";
 import type { FarmConfig } from "./farm.ts";
 
@@ -22,20 +19,17 @@ export interface FarmProcess {
  * @throws Error with its last words when it does not start
  */
 export async function startFarmProcess(config: FarmConfig): Promise<FarmProcess> {
-  const folder = privateFolder("n2i-bmc-", {});
-  const path = join(folder, "config.json");
-  privateFile(path, JSON.stringify(config), {});
   const main = fileURLToPath(new URL("main.js", import.meta.url));
-  const child = spawn(process.execPath, [main, path], { stdio: "pipe" });
+  const child = spawn(process.execPath, [main, "-"], { stdio: "pipe" });
   const ended = once(child, "close");
   let words = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     words += text;
   });
   child.stdin.on("error", () => {});
+  child.stdin.write(`${JSON.stringify(config)}\n`);
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const first = await lines.next();
-  rmSync(folder, { recursive: true });
   if (first.value !== "ready" || child.pid === undefined) {
     await ended;
     throw new Error(`the BMCs did not start\n${words}`);

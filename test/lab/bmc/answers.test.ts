@@ -1,0 +1,118 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import {
+  CAPABILITIES,
+  type Came,
+  CIPHER_SUITES,
+  exchange,
+  openSession,
+  payloadOf,
+  rakp1,
+} from "./raw.ts";
+import { withBmc } from "./with-farm.ts";
+
+const SUITE_3 = [1, 1, 1] as const;
+const SUITE_17 = [3, 4, 1] as const;
+
+test("capabilities tell 2.0, the 1.5 types, user names and Kg", async (t) => {
+  const bmc = await withBmc(t, {
+    kg: "01",
+    legacy: [0, 2, 4],
+    users: [{ name: "", password: "" }],
+  });
+  if (bmc === null) return;
+  assert.equal(await answer(bmc.address, CAPABILITIES), "000195210300000000");
+  bmc.change(bmc.address, { kg: "", legacy: [], users: [{ name: "a", password: "" }] });
+  assert.equal(await answer(bmc.address, CAPABILITIES), "000180040200000000");
+  bmc.change(bmc.address, { version2: false, legacy: [2] });
+  assert.equal(await answer(bmc.address, CAPABILITIES), "000104040000000000");
+  assert.equal((await exchange(bmc.address, [openSession(SUITE_3)], 100)).length, 0);
+  bmc.change(bmc.address, { refuse38: 0xcc });
+  assert.equal(await answer(bmc.address, CAPABILITIES), "cc");
+  bmc.change(bmc.address, { silent38: true });
+  assert.equal((await exchange(bmc.address, [CAPABILITIES], 100)).length, 0);
+});
+
+test("cipher suites come 16 bytes at a time, true or not, or not at all", async (t) => {
+  const bmc = await withBmc(t, { suites: [3], advertised: [3, 15, 16, 17] });
+  if (bmc === null) return;
+  const [first] = await exchange(bmc.address, [CIPHER_SUITES], 100);
+  assert.equal(
+    payloadOf(first).subarray(7, -1).toString("hex"),
+    "01c003014181c00f034080c010034480c0",
+  );
+  assert.deepEqual(await opened(bmc.address, SUITE_17), { status: 0x11, length: 8 });
+  bmc.change(bmc.address, { silent54: true });
+  assert.equal((await exchange(bmc.address, [CIPHER_SUITES], 100)).length, 0);
+});
+
+test("Open Session is refused with the status of its suite, as short as the BMC likes", async (t) => {
+  const bmc = await withBmc(t, { openStatus: { "17": 0x04, "3": 0x12 } });
+  if (bmc === null) return;
+  assert.deepEqual(await opened(bmc.address, SUITE_17), { status: 0x04, length: 8 });
+  bmc.change(bmc.address, { errorLength: 2 });
+  assert.deepEqual(await opened(bmc.address, SUITE_3), { status: 0x12, length: 2 });
+  bmc.change(bmc.address, { errorLength: null, openStatus: { "*": 0x01 } });
+  assert.deepEqual(await opened(bmc.address, SUITE_3), { status: 0x01, length: 36 });
+});
+
+test("slots are taken by half open sessions, and free again when they were idle", async (t) => {
+  const bmc = await withBmc(t, { sessionLimit: 2, idleMs: 250 });
+  if (bmc === null) return;
+  const status = async () => (await opened(bmc.address, SUITE_3)).status;
+  assert.deepEqual([await status(), await status(), await status()], [0, 0, 1]);
+  assert.equal(bmc.sessions(bmc.address), 2);
+  await sleep(300);
+  assert.equal(await status(), 0);
+});
+
+test("RAKP2 names its refusal, or the BMC says nothing to a name it does not know", async (t) => {
+  const bmc = await withBmc(t, { users: [{ name: "admin", password: "p", limit: 3 }] });
+  if (bmc === null) return;
+  const status = async (name: string) => payload(await ask(bmc.address, name)).at(1);
+  assert.equal(await status("nobody"), 0x0d);
+  assert.equal(await status("admin"), 0);
+  assert.equal(await status("a-name-of-17-bytes"), 0x0c);
+  bmc.change(bmc.address, { roleStatus: 0x0a });
+  assert.equal(await status("admin"), 0x0a);
+  bmc.change(bmc.address, { unknownUser: "silent" });
+  assert.equal((await ask(bmc.address, "nobody")).length, 0);
+});
+
+test("a RAKP1 that comes again is refused with 02, or answered with the same RAKP2", async (t) => {
+  const bmc = await withBmc(t);
+  if (bmc === null) return;
+  const [good, again] = await ask(bmc.address, "admin", 2);
+  assert.deepEqual([payloadOf(good).at(1), payloadOf(again).at(1)], [0, 2]);
+  bmc.change(bmc.address, { repeats: "answered" });
+  const [one, two] = await ask(bmc.address, "admin", 2);
+  assert.deepEqual(one?.bytes, two?.bytes);
+  assert.equal(payloadOf(one).at(1), 0);
+});
+
+/** Completion code and data of a session-less 1.5 answer, in hex. */
+async function answer(address: string, question: Buffer): Promise<string> {
+  const [came] = await exchange(address, [question], 100);
+  return came?.bytes.subarray(20, -1).toString("hex") ?? "";
+}
+
+async function opened(
+  address: string,
+  suite: readonly [number, number, number],
+): Promise<{ readonly status: number | undefined; readonly length: number }> {
+  const response = payload(await exchange(address, [openSession(suite)], 100));
+  assert.equal(response[0], 7);
+  return { status: response[1], length: response.length };
+}
+
+/** What comes to RAKP1 with this name, in a new session. */
+async function ask(address: string, name: string, times = 1): Promise<readonly Came[]> {
+  const response = payload(await exchange(address, [openSession(SUITE_3)], 100));
+  const session = response.subarray(8, 12);
+  return exchange(address, new Array<Buffer>(times).fill(rakp1(session, name)), 100);
+}
+
+function payload(came: readonly Came[]): Buffer {
+  return payloadOf(came[0]);
+}

@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { bigFleet, freeAddresses, whyNot623 } from "./addresses.ts";
+import { startFarm } from "./farm.ts";
+import { type FarmProcess, startFarmProcess } from "./process.ts";
+import { CAPABILITIES, exchange } from "./raw.ts";
+
+test("10,000 BMCs are ready within 5 s, in less than 150 MB, and the last one answers", async (t) => {
+  const why = await whyNot623();
+  if (why !== null) return t.skip(why);
+  const addresses = bigFleet(10_000, 100 + Math.floor(Math.random() * 100));
+  const started = performance.now();
+  const farm = await startFarmProcess({ bmcs: addresses.map((address) => ({ address })) });
+  t.after(farm.stop);
+  assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
+  const [answer] = await exchange(addresses.at(-1) ?? "", [CAPABILITIES], 200);
+  assert.equal(answer?.from, addresses.at(-1));
+  const { rssMiB } = await farm.ask({ do: "usage" });
+  assert.ok(rssMiB < 143, `${rssMiB} MiB`);
+});
+
+test("a farm in its own process is worked by lines, and says what it cannot do", async (t) => {
+  const farm = await lone(t);
+  if (farm === null) return;
+  const { address, ask } = farm;
+  assert.equal(await ask({ do: "power", address }), false);
+  await ask({ do: "set-power", address, on: true });
+  assert.equal(await ask({ do: "power", address }), true);
+  assert.deepEqual(await ask({ do: "commands" }), []);
+  assert.equal((await exchange(address, [CAPABILITIES], 100)).length, 1);
+  await ask({ do: "change", address, options: { dead: true } });
+  assert.equal((await exchange(address, [CAPABILITIES], 100)).length, 0);
+  const [of, all] = [await ask({ do: "counts", address }), await ask({ do: "counts" })];
+  assert.deepEqual([of.received, of.sent], [1, 1]);
+  assert.deepEqual(of, all);
+  await assert.rejects(
+    ask({ do: "power", address: "127.0.0.9" }),
+    /no BMC has the address 127.0.0.9/,
+  );
+});
+
+test("a farm with an option nobody knows, or an address in use, does not start", async (t) => {
+  const farm = await lone(t);
+  if (farm === null) return;
+  const { address } = farm;
+  await assert.rejects(startFarmProcess({ bmcs: [{ address }] }), /EADDRINUSE/);
+  // A file with a typo is what the compiler does not see.
+  const typo = { drop: 1 } as object;
+  await assert.rejects(startFarmProcess({ all: typo, bmcs: [] }), /a BMC has no option drop/);
+  const twice = startFarm({ bmcs: [{ address }, { address }] });
+  await assert.rejects(twice, new RegExp(`two BMCs have the address ${address}`));
+});
+
+test("a farm dies with the process that started it", async (t) => {
+  const why = await whyNot623();
+  if (why !== null) return t.skip(why);
+  const [address = ""] = await freeAddresses(1);
+  const program = `
+    const { startFarmProcess } = await import(${JSON.stringify(new URL("process.js", import.meta.url))});
+    await startFarmProcess({ bmcs: [{ address: "${address}" }] });
+    console.log("up");
+    setInterval(() => {}, 1000);`;
+  const parent = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "pipe" });
+  await once(parent.stdout, "data");
+  assert.equal((await exchange(address, [CAPABILITIES], 100)).length, 1);
+  parent.kill("SIGKILL");
+  await once(parent, "exit");
+  let answers = 1;
+  for (let waited = 0; answers > 0 && waited < 5000; waited += 200) {
+    await sleep(100);
+    answers = (await exchange(address, [CAPABILITIES], 100)).length;
+  }
+  assert.equal(answers, 0);
+});
+
+async function lone(t: {
+  readonly after: (end: () => Promise<void>) => void;
+  readonly skip: (why: string) => void;
+}): Promise<(FarmProcess & { readonly address: string }) | null> {
+  const why = await whyNot623();
+  if (why !== null) {
+    t.skip(why);
+    return null;
+  }
+  const [address = ""] = await freeAddresses(1);
+  const farm = await startFarmProcess({ bmcs: [{ address }] });
+  t.after(farm.stop);
+  return { ...farm, address };
+}

@@ -1,0 +1,68 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { bound } from "./socket.ts";
+
+/** A datagram that came, from where, and how many milliseconds after the last one was sent. */
+export interface Came {
+  readonly from: string;
+  readonly bytes: Buffer;
+  readonly after: number;
+}
+
+/** Get Channel Authentication Capabilities, asking for 2.0 data, written out by hand. */
+export const CAPABILITIES = hex("0600ff07 00 00000000 00000000 09 2018c8 8104388e04b1");
+/** Get Channel Cipher Suites, from the first, outside a session. */
+export const CIPHER_SUITES = hex("0600ff07 06 00 00000000 00000000 0a00 2018c8 8108540e008095");
+/** ASF presence ping. */
+const PING = hex("0600ff06 000011be 80 2a 00 00");
+
+/** Open Session with tag 7, the console's id aabbccdd, no level. @param suite its three algorithms */
+export function openSession(suite: readonly [number, number, number]): Buffer {
+  const records = suite.map((algorithm, at) => [at, 0, 0, 8, algorithm, 0, 0, 0]);
+  const payload = Buffer.from([7, 0, 0, 0, 0xaa, 0xbb, 0xcc, 0xdd, ...records.flat()]);
+  return Buffer.concat([hex("0600ff07 06 10 00000000 00000000 2000"), payload]);
+}
+
+/** RAKP1 with tag 8, role 14, random bytes all 5a. @param session the BMC's id for it */
+export function rakp1(session: Buffer, name: string): Buffer {
+  const head = Buffer.from([8, 0, 0, 0, ...session, ...new Array<number>(16).fill(0x5a)]);
+  const payload = Buffer.concat([head, Buffer.from([0x14, 0, 0, name.length]), Buffer.from(name)]);
+  return Buffer.concat([
+    hex("0600ff07 06 12 00000000 00000000"),
+    Buffer.from([payload.length, 0]),
+    payload,
+  ]);
+}
+
+/** Sends these datagrams from one new socket, and gives all that comes within so many milliseconds. */
+export async function exchange(
+  address: string,
+  datagrams: readonly Buffer[],
+  ms: number,
+): Promise<readonly Came[]> {
+  const socket = await bound("127.0.0.1", 0);
+  const came: Came[] = [];
+  let sent = performance.now();
+  socket.on("message", (bytes, { address: from }) => {
+    came.push({ from, bytes, after: performance.now() - sent });
+  });
+  for (const datagram of datagrams) socket.send(datagram, 623, address);
+  sent = performance.now();
+  await sleep(ms);
+  socket.close();
+  return came;
+}
+
+/** Whether any kind of IPMI answer comes within 200 ms. */
+export async function answersPing(address: string): Promise<boolean> {
+  return (await exchange(address, [PING, CAPABILITIES], 200)).length > 0;
+}
+
+/** What is in a packet of the 2.0 format that is not encrypted. */
+export function payloadOf(came: Came | undefined): Buffer {
+  if (came === undefined) throw new Error("nothing came");
+  return came.bytes.subarray(16, 16 + came.bytes.readUInt16LE(14));
+}
+
+function hex(text: string): Buffer {
+  return Buffer.from(text.replaceAll(" ", ""), "hex");
+}

@@ -1,0 +1,176 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Daemon, startDaemon } from "../daemon.ts";
+import { privateFile, privateFolder } from "../folder.ts";
+import { freeAddresses } from "./addresses.ts";
+import { answersPing } from "./raw.ts";
+
+const PATIENCE_MS = 30_000;
+/** IPMB addresses 0x20, 0x22 ... 0xe6. */
+const MOST_IPMI_SIM = 100;
+
+export interface SimBmc {
+  readonly power: boolean;
+  /** At most 19 characters, no blanks: the simulator cuts it. */
+  readonly password: string;
+  /** At most 19 characters, no blanks. */
+  readonly kg?: string;
+}
+
+export interface IpmiSim {
+  /** One for each BMC, in the order they were given. */
+  readonly addresses: readonly string[];
+  readonly power: (at: number) => boolean;
+  readonly setPower: (at: number, on: boolean) => void;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * OpenIPMI's simulator: up to 100 BMCs in one process, each on an address of its own at port 623,
+ * with the user `admin`. They die with this process.
+ *
+ * It knows suites 0 to 3, answers 04 to 15-17, is silent to Get Channel Cipher Suites outside a
+ * session, has 63 slots, and takes a shell for each chassis command.
+ */
+export async function startIpmiSim(program: string, bmcs: readonly SimBmc[]): Promise<IpmiSim> {
+  if (bmcs.length > MOST_IPMI_SIM)
+    throw new Error(`one ipmi_sim has ${MOST_IPMI_SIM} BMCs at most`);
+  const addresses = await freeAddresses(bmcs.length);
+  const folder = privateFolder("n2i-ipmi-sim-", {});
+  const state = (at: number): string => join(folder, `power.${at}`);
+  const setPower = (at: number, on: boolean): void => writeFileSync(state(at), on ? "1\n" : "0\n");
+  for (const [at, { power }] of bmcs.entries()) setPower(at, power);
+  writeFileSync(join(folder, "chassis.sh"), CHASSIS, { mode: 0o700 });
+  const lan = bmcs.map((bmc, at) => lanOf(bmc, at, addresses[at] ?? "", folder));
+  privateFile(join(folder, "lan.conf"), `name "lab"\n${lan.join("")}`, {});
+  privateFile(join(folder, "sim.emu"), emulation(bmcs.length), {});
+  const daemon = startDaemon(
+    ["mkdir", join(folder, "state")],
+    [program, "-n", "-p", "-c", "lan.conf", "-f", "sim.emu", "-s", join(folder, "state")],
+    { folder, signal: "TERM", owner: {} },
+  );
+  await answered(addresses.at(-1) ?? "", daemon);
+  const power = (at: number): boolean => readFileSync(state(at), "utf8").startsWith("1");
+  return { addresses, power, setPower, stop: daemon.stop };
+}
+
+export interface PyghmiBmc {
+  readonly power: boolean;
+  readonly password: string;
+  /** Answers this completion code to Get Chassis Status so many times. */
+  readonly busy?: { readonly code: number; readonly times: number };
+  /** Plain text. */
+  readonly kg?: string;
+}
+
+/**
+ * pyghmi's server: one BMC, user `admin`, suite 3 alone, silent to unknown users and wrong RAKP3.
+ * It dies with this process.
+ *
+ * @param python path of the Python that has pyghmi
+ */
+export async function startPyghmi(
+  python: string,
+  bmc: PyghmiBmc,
+): Promise<{ readonly address: string; readonly stop: () => Promise<void> }> {
+  const [address = ""] = await freeAddresses(1);
+  const folder = privateFolder("n2i-pyghmi-", {});
+  privateFile(join(folder, "bmc.json"), JSON.stringify({ ...bmc, address }), {});
+  const daemon = startDaemon(["true"], [python, "-c", PYGHMI], {
+    folder,
+    signal: "TERM",
+    owner: {},
+  });
+  await answered(address, daemon);
+  return { address, stop: daemon.stop };
+}
+
+async function answered(address: string, daemon: Daemon): Promise<void> {
+  const until = Date.now() + PATIENCE_MS;
+  while (!(await answersPing(address))) {
+    if (!daemon.running() || Date.now() > until) {
+      await daemon.stop();
+      throw new Error(`the simulated BMC did not start\n${daemon.lastWords()}`);
+    }
+    await sleep(50);
+  }
+}
+
+function lanOf({ password, kg }: SimBmc, at: number, address: string, folder: string): string {
+  const auths = ["callback", "user", "operator", "admin"];
+  return [
+    `set_working_mc ${ipmb(at)}`,
+    " startlan 1",
+    `  addr ${address} 623`,
+    "  priv_limit admin",
+    ...auths.map((level) => `  allowed_auths_${level} none md2 md5 straight`),
+    `  guid ${(at + 1).toString(16).padStart(32, "0")}`,
+    ...(kg === undefined ? [] : [`  bmc_key "${kg}"`]),
+    " endlan",
+    // Without it a second BMC makes the process crash.
+    ` chassis_control "${join(folder, "chassis.sh")} ${join(folder, `power.${at}`)}"`,
+    ` user 2 true "admin" "${password}" admin 10 none md2 md5 straight`,
+    "",
+  ].join("\n");
+}
+
+function emulation(count: number): string {
+  const controllers = Array.from({ length: count }, (_, at) => [
+    `mc_add ${ipmb(at)} 0 no-device-sdrs 0x23 9 8 0x9f 0x1291 0xf02\n`,
+    at === 0 ? "" : `mc_enable ${ipmb(at)}\n`,
+  ]);
+  return ["mc_setbmc 0x20\n", ...controllers.flat(), "mc_enable 0x20\n"].join("");
+}
+
+function ipmb(at: number): string {
+  return `0x${(0x20 + 2 * at).toString(16)}`;
+}
+
+/** `chassis.sh FILE get power` or `chassis.sh FILE set power 1`: what ipmi_sim runs. */
+const CHASSIS = `#!/bin/sh
+state=$1 what=$2
+shift 2
+if [ "$what" = get ]; then
+  for word; do
+    case $word in power) echo "power:$(cat "$state")" ;; boot) echo boot:none ;; esac
+  done
+  exit 0
+fi
+while [ $# -gt 1 ]; do
+  case $1 in power) echo "$2" >"$state" ;; reset) echo 1 >"$state" ;; shutdown) echo 0 >"$state" ;; esac
+  shift 2
+done
+`;
+
+/** Reads its settings, password included, from the file beside it. */
+const PYGHMI = `
+import json
+import pyghmi.ipmi.bmc as bmc
+
+class Machine(bmc.Bmc):
+    def __init__(self, own):
+        super().__init__({'admin': own['password']}, port=623, address='::ffff:' + own['address'])
+        self.on, self.busy = own['power'], own.get('busy') or {'code': 0, 'times': 0}
+        if own.get('kg'):
+            self.set_kg(own['kg'])
+
+    def get_power_state(self):
+        return 'on' if self.on else 'off'
+
+    def power_on(self):
+        self.on = True
+
+    def power_off(self):
+        self.on = False
+
+    def get_chassis_status(self, session):
+        if self.busy['times'] > 0:
+            self.busy['times'] -= 1
+            return session.send_ipmi_response(code=self.busy['code'])
+        return super().get_chassis_status(session)
+
+with open('bmc.json') as file:
+    machine = Machine(json.load(file))
+machine.listen()
+`;

@@ -105,6 +105,10 @@ export async function apply(
           by: acting.by,
         });
         const performed = await target.perform(steps, again, guard);
+        // From here on something is kept, whatever becomes of the journal.
+        created += performed.done.length;
+        found += performed.found.length;
+        drifted += performed.left.length;
         await journal.append({
           do: "done",
           plan: sha256,
@@ -115,9 +119,6 @@ export async function apply(
             performed.done.length + (again ? unrecorded(performed, ledger, { from, to }) : 0),
           found: again ? [] : performed.found,
         });
-        created += performed.done.length;
-        found += performed.found.length;
-        drifted += performed.left.length;
       } catch (cause) {
         throw midway("apply", machines, created > 0, cause);
       }

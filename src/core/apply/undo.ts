@@ -57,6 +57,10 @@ export async function undo(
           by: acting.by,
         });
         const performed = await target.perform(steps, true, guard);
+        // From here on something is gone, whatever becomes of the journal.
+        removed += performed.done.length;
+        gone += performed.found.length;
+        left.push(...performed.left);
         await journal.append({
           do: "undone",
           plan: sha256,
@@ -66,9 +70,6 @@ export async function undo(
           removed: [...performed.done, ...performed.found],
           conflicts: performed.left.map(({ id }) => id),
         });
-        removed += performed.done.length;
-        gone += performed.found.length;
-        left.push(...performed.left);
       } catch (cause) {
         throw midway("rollback", machines, removed > 0, cause);
       }

@@ -76,7 +76,13 @@ async function created(path: string, me: Holder): Promise<boolean> {
 
 async function written(path: string, me: Holder): Promise<string> {
   const whole = `${path}.${me.pid}-${me.token}.n2i-tmp`;
-  await writeFile(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
+  try {
+    await writeFile(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
+  } catch (cause) {
+    // A full disk takes the name and not the content.
+    await rm(whole, { force: true }).catch(() => undefined);
+    throw cause;
+  }
   return whole;
 }
 

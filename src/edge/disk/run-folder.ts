@@ -29,7 +29,7 @@ export async function openRun(
 ): Promise<RunFolder> {
   const run = { path: resolve(path) };
   if (create) {
-    await mkdir(run.path, { recursive: true, mode: 0o700 }).catch((cause: unknown) => {
+    await made(run.path).catch((cause: unknown) => {
       const taken = systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOTDIR";
       throw taken ? refusal(`${run.path} is not a folder`) : notWritten(run.path, cause);
     });
@@ -53,6 +53,16 @@ export async function openRun(
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
   return run;
+}
+
+/** Node's recursive mkdir says ENOENT of a read-only disk; the plain one says what is the matter. */
+async function made(path: string): Promise<void> {
+  try {
+    await mkdir(path, { recursive: true, mode: 0o700 });
+  } catch (cause) {
+    if (systemCode(cause) !== "ENOENT") throw cause;
+    await mkdir(path, { mode: 0o700 });
+  }
 }
 
 /**

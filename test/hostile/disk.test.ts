@@ -1,0 +1,168 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmdirSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { assertRefusal, refused, run, runs, start } from "./cli.ts";
+import { deployFiles, privateFolder } from "./deployment.ts";
+import { digest, treeOf } from "./digest.ts";
+import { SITE, SMALL, tenant } from "./fleet.ts";
+
+const ROOT = process.getuid?.() === 0;
+
+/** A file system of this many KiB, gone when the test is; null where none may be mounted. */
+function tinyDisk(t: TestContext, kib: number): string | null {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-hostile-disk-"));
+  t.after(() => {
+    spawnSync("umount", [folder]);
+    rmdirSync(folder);
+  });
+  const options = ["-t", "tmpfs", "-o", `size=${kib}k,mode=0700`, "tmpfs", folder];
+  if (ROOT && spawnSync("mount", options).status === 0) return folder;
+  t.skip("needs the right to mount a file system");
+  return null;
+}
+
+const MANY = {
+  ...SMALL,
+  nova_bm: { nodes: Array.from({ length: 120 }, (_, at) => tenant(at + 1)) },
+  site: SITE,
+};
+
+test("on a full disk extract and plan are refused, keep what was there, and work once there is room", async (t) => {
+  const disk = tinyDisk(t, 640);
+  if (disk === null) return;
+  const made = await deployFiles(t, MANY);
+  const at = ["--run", join(disk, "run")];
+  const extract = ["extract", ...at, ...made.source, "-q"];
+  const plan = ["plan", ...at, ...made.reader, ...made.plan, "-q"];
+  await runs(0, extract);
+  const filler = join(disk, "filler");
+  spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
+  const before = treeOf(join(disk, "run"));
+  await refused(extract, 1, "N2I-E120", [/ENOSPC/, /Free space/]);
+  await refused(plan, 1, "N2I-E120", [/ENOSPC/]);
+  assert.deepEqual(treeOf(join(disk, "run")), before);
+  rmSync(filler);
+  await runs(0, plan);
+});
+
+test("a disk that fills up before the journal's first entry stops the load before it begins", async (t) => {
+  const disk = tinyDisk(t, 2048);
+  if (disk === null) return;
+  const made = await deployFiles(t, MANY);
+  const at = ["--run", join(disk, "run")];
+  await runs(0, ["extract", ...at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...at, ...made.reader, ...made.plan, "-q"]);
+  const before = await digest(made.ironic);
+  const filler = join(disk, "filler");
+  spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
+  const apply = ["apply", ...at, ...made.writer, "--yes", "-q"];
+  await refused(apply, 1, "N2I-E120", [/ENOSPC/]);
+  assert.equal(await digest(made.ironic), before);
+  rmSync(filler);
+  await runs(0, apply);
+  await runs(0, ["status", ...at]);
+});
+
+test("a journal that cannot be written after the commit is told as halfway, and the next apply settles it", async (t) => {
+  if (spawnSync("prlimit", ["--version"]).status !== 0) return t.skip("needs prlimit(1)");
+  const made = await deployFiles(t, SMALL);
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  const apply = ["apply", ...made.at, ...made.writer, "--yes", "-q"];
+  const paused = start(apply, { env: { NOVA2IRONIC_FAILPOINT: "commit.after:1:pause" } });
+  await paused.said("failpoint commit.after");
+  const { size } = statSync(join(made.run, "journal.jsonl"));
+  const limit = [`--pid=${paused.pid}`, `--fsize=${size}`];
+  assert.equal(spawnSync("prlimit", limit).status, 0);
+  paused.signal("SIGUSR2");
+  const ran = await paused.ended;
+  assert.equal(ran.status, 5, ran.err);
+  assert.match(ran.err, /^ERROR N2I-E301 apply stopped .*N2I-E120 .*journal.jsonl.*EFBIG/m);
+  const loaded = await digest(made.ironic);
+  assert.match((await runs(0, ["status", ...made.at])).out, /begun|settle|interrupted|halfway/i);
+  await runs(0, apply);
+  assert.equal(await digest(made.ironic), loaded);
+  await runs(0, ["verify", ...made.at, ...made.reader, "-q"]);
+  await runs(0, ["rollback", ...made.at, ...made.writer, "--all", "--yes", "-q"]);
+});
+
+test("a read-only disk is refused by every command that writes, and read by those that read", async (t) => {
+  const disk = tinyDisk(t, 2048);
+  if (disk === null) return;
+  const made = await deployFiles(t, SMALL);
+  const at = ["--run", join(disk, "run")];
+  await runs(0, ["extract", ...at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...at, ...made.reader, ...made.plan, "-q"]);
+  assert.equal(spawnSync("mount", ["-o", "remount,ro", disk]).status, 0);
+  const before = await digest(made.ironic);
+  for (const words of [
+    ["extract", ...at, ...made.source],
+    ["plan", ...at, ...made.reader, ...made.plan],
+    ["apply", ...at, ...made.writer, "--yes"],
+    ["rollback", ...at, ...made.writer, "--all", "--yes"],
+    ["extract", "--run", join(disk, "new"), ...made.source],
+  ])
+    await refused([...words, "-q"], 1, "N2I-E120", [/EROFS/]);
+  assert.equal(await digest(made.ironic), before);
+  await runs(0, ["show", join(disk, "run", "plan.jsonl")]);
+  await runs(0, ["status", ...at]);
+  await runs(2, ["verify", ...at, ...made.reader, "-q"]);
+});
+
+test("a run folder that is open, a file, missing, or another user's is refused with the command that mends it", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const extract = ["extract", ...made.at, ...made.source, "-q"];
+  await runs(0, extract);
+  const before = treeOf(made.run);
+  chmodSync(made.run, 0o755);
+  await refused(extract, 64, "N2I-E110", [/mode 755/, /chmod 700/]);
+  chmodSync(made.run, 0o700);
+  if (ROOT) {
+    chownSync(made.run, 65_534, 65_534);
+    await refused(extract, 64, "N2I-E110", [/belongs to another user/, /chown -R 0/]);
+    chownSync(made.run, 0, 0);
+  }
+  assert.deepEqual(treeOf(made.run), before);
+  const file = join(made.folder, "file");
+  writeFileSync(file, "");
+  await refused(["extract", "--run", file, ...made.source, "-q"], 64, "N2I-E110", [/not a folder/]);
+  for (const command of ["status", "plan", "apply", "verify"])
+    await refused(
+      [command, "--run", join(made.folder, "none"), ...(command === "status" ? [] : made.reader)],
+      64,
+      "N2I-E110",
+      [/does not exist/],
+    );
+  const dangling = join(made.folder, "dangling");
+  symlinkSync("/none/where", dangling);
+  const ran = await run(["extract", "--run", dangling, ...made.source, "-q"]);
+  assert.ok([1, 64].includes(ran.status), ran.err);
+  assert.equal(existsSync("/none"), false);
+});
+
+test("a folder that may not be written, as another user than root, is refused", async (t) => {
+  if (!ROOT) return t.skip("needs root, to be another user");
+  const made = await deployFiles(t, SMALL);
+  const folder = privateFolder(t);
+  chmodSync(folder, 0o755);
+  mkdirSync(join(folder, "closed"), { mode: 0o755 });
+  const words = ["extract", "--run", join(folder, "closed", "run"), ...made.source, "-q"];
+  const ran = await run(words, { uid: 65_534 });
+  if (ran.err.includes("Cannot find module") || ran.err.includes("EACCES: permission denied, open"))
+    return t.skip("this checkout may be read by root alone");
+  assertRefusal(ran, 1, "N2I-E120", /EACCES/);
+});

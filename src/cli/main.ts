@@ -13,7 +13,7 @@ import { statusCommand } from "./commands/status.ts";
 import { verifyCommand } from "./commands/verify.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { createEvents } from "./print/events.ts";
-import { endOnBrokenPipe } from "./print/out.ts";
+import { endOnBrokenPipe, onLost } from "./print/out.ts";
 import { VERSION } from "./wire/version.ts";
 import { checkWords } from "./wire/words.ts";
 
@@ -23,10 +23,20 @@ const debug = words.includes("--debug");
 
 /** A wrong command line: what yargs says of it, with our code. */
 function usage(message: string | null, error: Error | undefined): never {
-  throw (
-    error ??
-    new MigrationError("N2I-E100", (message ?? "the command line is wrong").replaceAll("\n", " "))
-  );
+  // What yargs itself throws speaks of the command line; everything else comes from a command.
+  if (error !== undefined && error.name !== "YError") throw error;
+  const told = message ?? error?.message ?? "the command line is wrong";
+  throw new MigrationError("N2I-E100", told.replaceAll("\n", " "));
+}
+
+/** yargs makes NaN of what is no number, and goes on. */
+function checkNumbers(args: { readonly [name: string]: unknown }): true {
+  for (const name of ["progress-interval", "max-width"]) {
+    const value = args[name];
+    if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
+      throw new MigrationError("N2I-E100", `--${name} wants a number`);
+  }
+  return true;
 }
 
 async function main(): Promise<void> {
@@ -82,6 +92,7 @@ async function main(): Promise<void> {
         describe: "With an error, where it came from",
       },
     })
+    .check(checkNumbers)
     .completion("completion", "Print a completion script for your shell")
     .demandCommand(1, "a command is missing")
     .recommendCommands()
@@ -94,7 +105,9 @@ async function main(): Promise<void> {
 }
 
 try {
+  const lost = onLost(process.stdout);
   await main();
+  await lost();
 } catch (error) {
   const status = exitStatus(error);
   // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.

@@ -45,6 +45,27 @@ export function endOnBrokenPipe(stream: Writable, exit: (status: number) => void
   });
 }
 
+/**
+ * Watches a stream that commands print to without waiting, such as a file on a disk that fills up.
+ *
+ * @returns waits until all is out
+ * @throws MigrationError N2I-E120, from what is returned, when some of it could not be written
+ */
+export function onLost(stream: Writable): () => Promise<void> {
+  let cause: unknown;
+  stream.on("error", (error) => {
+    cause ??= error;
+  });
+  return async () => {
+    if (!stream.destroyed) await drained(stream);
+    if (cause !== undefined)
+      throw new MigrationError("N2I-E120", "the output cannot be written", {
+        cause,
+        fix: "Make room where the output goes, then run the same command again.",
+      });
+  };
+}
+
 /** Resolves when all that was written is out, or when the stream is destroyed. */
 async function drained(out: Writable): Promise<void> {
   await new Promise<void>((resolve) => {

@@ -8,6 +8,7 @@ import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { createTarget } from "../../edge/ironic-db/target.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint, withFailpoints } from "./failpoint.ts";
@@ -40,11 +41,22 @@ export async function confirm(question: string, yes: boolean): Promise<void> {
     throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given");
   const readline = createInterface({ input: process.stdin, output: process.stderr });
   try {
-    const answer = await readline.question(`${question} Only "yes" is a yes: `);
-    if (answer.trim() !== "yes") throw new MigrationError("N2I-E303", "nothing was done");
+    const answer = await readline.question(`${question} Only "yes" is a yes: `).catch(aborted);
+    if (answer.trim() !== "yes")
+      throw new MigrationError("N2I-E303", "nothing was done", {
+        fix: `Run it again, and answer "yes" or give --yes.`,
+      });
   } finally {
     readline.close();
   }
+}
+
+/** Ctrl-D and Ctrl-C at a question are no answers; after Ctrl-C the status says so too. */
+function aborted(cause: unknown): string {
+  if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
+  if (/Ctrl\+C/.test(cause.message)) process.exitCode = EXIT_STATUS.interrupted.status;
+  process.stderr.write("\n");
+  return "";
 }
 
 /**

@@ -1,0 +1,124 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { assertRefusal, MAIN, refused, run, runs, startProgram } from "./cli.ts";
+import { type Deployment, deployFiles } from "./deployment.ts";
+import { digest, treeOf } from "./digest.ts";
+import { SITE, SMALL, tenant } from "./fleet.ts";
+
+async function planned(t: TestContext, machines = 2): Promise<Deployment> {
+  const nodes = Array.from({ length: machines }, (_, at) => tenant(at + 1));
+  const made = await deployFiles(t, { ...SMALL, nova_bm: { nodes }, site: SITE });
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  return made;
+}
+
+function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+}
+
+/** Runs the tool on a pseudo-terminal and types an answer. */
+function onTerminal(words: readonly string[], answer: string) {
+  const tool = quoted([process.execPath, MAIN, ...words]);
+  return startProgram("script", ["-qec", tool, "/dev/null"], {
+    input: answer,
+    env: { TERM: "xterm" },
+  }).ended;
+}
+
+test("without a terminal, apply and rollback need --yes; without it nothing is written", async (t) => {
+  const made = await planned(t);
+  const before = await digest(made.ironic);
+  const apply = ["apply", ...made.at, ...made.writer, "-q"];
+  const tree = treeOf(made.run);
+  await refused(apply, 4, "N2I-E303", [/--yes/]);
+  assertRefusal(await run(apply, { input: "yes\n" }), 4, "N2I-E303");
+  assert.equal(await digest(made.ironic), before);
+  assert.deepEqual(treeOf(made.run), tree);
+  await runs(0, [...apply, "--yes"]);
+  const loaded = await digest(made.ironic);
+  await refused(["rollback", ...made.at, ...made.writer, "--all", "-q"], 4, "N2I-E303");
+  assert.equal(await digest(made.ironic), loaded);
+});
+
+test("on a terminal the question is asked, and only yes is a yes", async (t) => {
+  if (spawnSync("script", ["--version"]).status !== 0) return t.skip("needs script(1)");
+  const made = await planned(t);
+  const apply = ["apply", ...made.at, ...made.writer];
+  const before = await digest(made.ironic);
+  for (const answer of ["no\n", "\n", "y\n", "YES\n", "\x04"]) {
+    const ran = await onTerminal(apply, answer);
+    assert.equal(ran.status, 4, JSON.stringify(answer) + ran.out);
+    assert.match(ran.out, /Load them into sqlite:.*\? Only "yes" is a yes: /);
+    assert.match(ran.out, /ERROR N2I-E303 nothing was done/);
+    assert.equal(await digest(made.ironic), before);
+  }
+  const ran = await onTerminal(apply, "yes\n");
+  assert.equal(ran.status, 0, ran.out);
+  assert.notEqual(await digest(made.ironic), before);
+  const undone = await onTerminal(["rollback", ...made.at, ...made.writer, "--all"], "no\n");
+  assert.equal(undone.status, 4, undone.out);
+  assert.match(undone.out, /Remove everything of this run from sqlite:/);
+});
+
+test("a reader that goes away ends the tool with 141 and without a trace", async (t) => {
+  const made = await planned(t, 400);
+  for (const words of [
+    ["show", `${made.run}/plan.jsonl`, "--diff", "--all"],
+    ["show", `${made.run}/plan.jsonl`, "-f", "json"],
+    ["show", `${made.run}/snapshot.jsonl`, "-f", "csv"],
+  ]) {
+    const tool = quoted([process.execPath, MAIN, ...words]);
+    const shell = `set -o pipefail; ${tool} | head -1 > /dev/null`;
+    const ran = await startProgram("bash", ["--norc", "-c", shell]).ended;
+    assert.equal(ran.status, 141, ran.err);
+    assert.equal(ran.err, "");
+  }
+});
+
+test("closed standard streams are no reason to fail", async (t) => {
+  const made = await planned(t);
+  const plan = quoted([process.execPath, MAIN, "plan", ...made.at, ...made.reader, ...made.plan]);
+  for (const closed of ["<&-", "2>&-", "<&- 2>&-", "> /dev/null 2>&1 <&-"]) {
+    const ran = await startProgram("bash", ["--norc", "-c", `${plan} ${closed}`]).ended;
+    assert.equal(ran.status, 0, `${closed} ${ran.err}`);
+  }
+  const full = await startProgram("bash", ["--norc", "-c", `${plan} > /dev/full`]).ended;
+  assert.notEqual(full.status, 0, "a result that could not be written is no success");
+  assert.doesNotMatch(full.err, /^\s+at /m);
+});
+
+test("a command line that is wrong is refused with its code, whatever is wrong with it", async (t) => {
+  const made = await planned(t);
+  const before = treeOf(made.run);
+  const url = ["--ironic-db", `sqlite:///${join(made.folder, "none")}`];
+  for (const [words, saying] of [
+    [[], /a command is missing/],
+    [["exctract"], /extract/],
+    [["apply", ...made.at, ...made.writer, "--yess"], /yess/],
+    [["apply", ...made.at, ...made.writer, "--yes", "surplus"], /surplus/],
+    [["plan", ...made.at], /ironic-db/],
+    [["plan", "--run"], /run/],
+    [["plan", ...made.at, ...url, "--progress-interval", "soon"], /progress-interval/],
+    [["status", ...made.at, "-f", "xml"], /xml/],
+    [["status", ...made.at, "-c", "No Such"], /No Such/],
+    [["explain", "N2I-X1"], /N2I-X1/],
+    [["show", `${made.run}/snapshot.jsonl`, "--diff", "1"], /is a snapshot/],
+    [["extract", ...made.at, ...made.source, "--nova-conf", "=x"], /nova-conf/],
+  ] as const)
+    await refused(words, 64, "N2I-E100", [saying]);
+  await refused(["rollback", ...made.at, ...made.writer, "--yes"], 4, "N2I-E305");
+  await refused(["plan", ...made.at, "--ironic-db", "nonsense"], 64, "N2I-E102");
+  await refused(["plan", ...made.at, "--ironic-db", ""], 64, "N2I-E102");
+  assert.deepEqual(treeOf(made.run), before);
+});
+
+test("every code a refusal can have is explained", async () => {
+  const { out } = await runs(0, ["explain", "-f", "value", "-c", "Code"]);
+  const codes = out.trim().split("\n");
+  assert.ok(codes.length > 60, out);
+  for (const code of ["N2I-E206", "n2i-e303", "N2I-D201"])
+    assert.match((await runs(0, ["explain", code])).out, new RegExp(code, "i"));
+});

@@ -1,0 +1,93 @@
+import { DUPLICATE, isTryAgain } from "./codes.ts";
+import { COMMANDS } from "./commands.ts";
+import type { Session } from "./login.ts";
+import { answers, type Command, parseResponse, type Response, request } from "./message.ts";
+import { open, PAYLOAD, parsePacket, seal } from "./rmcpplus.ts";
+import type { Talk } from "./talk.ts";
+
+/** Commands in an open session. */
+export interface Channel {
+  /** Null when no answer came; a busy BMC is asked again after a pause, a few times. */
+  readonly ask: (
+    command: Command,
+    data?: readonly number[],
+    waits?: readonly number[],
+  ) => Promise<Response | null>;
+  /** Whether an answer had wrong checksums in a rightly signed packet. */
+  readonly checksumsWrong: () => boolean;
+  /** Frees the slot: sent once, its answer awaited for half a second and not looked at. */
+  readonly close: () => Promise<void>;
+  /** The same without waiting, for when all has to stop. */
+  readonly leave: () => void;
+}
+
+/** Milliseconds after each sending: 1, 2.5, 4.75 s after the first it is sent again. */
+const WAITS = [1000, 1500, 2250, 3375];
+const BUSY_PAUSES = [100, 200, 400];
+const CLOSE_WAIT = [500];
+
+export function openChannel(talk: Talk, session: Session): Channel {
+  const { suite, keys, ours, theirs } = session;
+  let sequence = 0;
+  let rqSeq = 0;
+  let checksumsWrong = false;
+
+  const sealed = (message: Buffer): Buffer => {
+    // Counts every sending, resends included; 0 stands for "no session" and is skipped.
+    sequence = sequence === 0xffffffff ? 1 : sequence + 1;
+    const iv = suite.encrypted ? talk.chance.bytes(16) : Buffer.alloc(0);
+    return seal({ suite, keys, session: theirs }, sequence, message, iv);
+  };
+
+  const answerIn = (datagram: Buffer, command: Command, wanted: number): Response | null => {
+    const packet = parsePacket(datagram);
+    if (packet === null || packet.session !== ours || packet.type !== PAYLOAD.ipmi) return null;
+    const message = open(suite, keys, packet);
+    const response = message === null ? null : parseResponse(message);
+    if (response === null || !answers(response, command, wanted)) return null;
+    if (response.code === DUPLICATE) return null;
+    if (!response.checksumsGood) {
+      // Without a signature nothing else vouches for the bytes.
+      if (!suite.signed) return null;
+      checksumsWrong = true;
+    }
+    return response;
+  };
+
+  const once = (
+    command: Command,
+    data: readonly number[],
+    waits: readonly number[],
+  ): Promise<Response | null> => {
+    rqSeq = (rqSeq + 1) & 0x3f;
+    const wanted = rqSeq;
+    const message = request(command, wanted, Uint8Array.from(data));
+    return talk.exchange(
+      () => sealed(message),
+      waits,
+      (datagram) => answerIn(datagram, command, wanted),
+    );
+  };
+
+  const number = [0, 8, 16, 24].map((shift) => (theirs >>> shift) & 0xff);
+  const leave = (): void => {
+    rqSeq = (rqSeq + 1) & 0x3f;
+    talk.tell(sealed(request(COMMANDS.close, rqSeq, Uint8Array.from(number))));
+  };
+  return {
+    leave,
+    async ask(command, data = [], waits = WAITS) {
+      for (const pause of BUSY_PAUSES) {
+        const response = await once(command, data, waits);
+        if (response === null || !isTryAgain(response.code)) return response;
+        await talk.pause(pause);
+      }
+      return once(command, data, waits);
+    },
+    checksumsWrong: () => checksumsWrong,
+    async close() {
+      if (talk.expired()) return leave();
+      await once(COMMANDS.close, number, CLOSE_WAIT);
+    },
+  };
+}

@@ -1,0 +1,126 @@
+import { isBusy } from "./codes.ts";
+import {
+  type Capabilities,
+  COMMANDS,
+  parseCapabilities,
+  parseSuites,
+  SUITES_CHUNK,
+  suitesChunk,
+} from "./commands.ts";
+import { answers, parseResponse, type Response, request } from "./message.ts";
+import { PAYLOAD, parsePacket, plain } from "./rmcpplus.ts";
+import { unwrap15, wrap15 } from "./session15.ts";
+import type { Talk } from "./talk.ts";
+
+/** Milliseconds after each sending, before jitter: a dead BMC is told after 8.1 s. */
+const WAITS = [1000, 1500, 2250, 3375];
+/** Whether it speaks 2.0 was asked before; only a loss can be in the way. */
+const AGAIN_WAITS = [1000, 1500];
+/** Milliseconds between questions to one that is busy. */
+const BUSY_PAUSES = [100, 200, 400];
+/** Optional, and some never answer it. Quirk Q12. */
+const SUITES_WAIT = [1000];
+/** The list has at most 64 pieces. */
+const PIECES = 64;
+
+const THIS_CHANNEL = 0x0e;
+/** Asks for the 2.0 fields; BMCs of 1.5 refuse it or stay silent. */
+const WANT_2_0 = 0x80;
+const ADMINISTRATOR = 4;
+
+export type Discovery =
+  | { readonly kind: "capabilities"; readonly capabilities: Capabilities }
+  | { readonly kind: "only-1.5" }
+  | { readonly kind: "busy"; readonly code: number }
+  | { readonly kind: "silent" };
+
+/**
+ * Whether the BMC is there, and what it speaks: Get Channel Authentication Capabilities, which may
+ * be asked by anybody and any number of times.
+ */
+export async function discover(talk: Talk): Promise<Discovery> {
+  for (const pause of BUSY_PAUSES) {
+    const found = await look(talk);
+    if (found.kind !== "busy") return found;
+    await talk.pause(pause);
+  }
+  return look(talk);
+}
+
+async function look(talk: Talk): Promise<Discovery> {
+  const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
+  // The third sending is in 1.5's form, for those who stay silent at 2.0's.
+  const first = await capabilities(talk, waits, (sending) => sending !== 2);
+  if (first === null) return { kind: "silent" };
+  if (isBusy(first.code)) return { kind: "busy", code: first.code };
+  if (first.code === 0 && first.for2) return parsed(first.response);
+  // An answer to 1.5's form tells nothing of 2.0: the ones to 2.0's form may have been lost.
+  const second = first.for2 ? null : await capabilities(talk, AGAIN_WAITS, () => true);
+  return second?.code === 0 ? parsed(second.response) : { kind: "only-1.5" };
+}
+
+function parsed({ data }: Response): Discovery {
+  const capabilities = parseCapabilities(data);
+  return capabilities === null || !capabilities.ipmi2
+    ? { kind: "only-1.5" }
+    : { kind: "capabilities", capabilities };
+}
+
+interface Answer {
+  readonly for2: boolean;
+  readonly code: number;
+  readonly response: Response;
+}
+
+function capabilities(
+  talk: Talk,
+  waits: readonly number[],
+  for2: (sending: number) => boolean,
+): Promise<Answer | null> {
+  const sequence = (two: boolean): number => (two ? 0 : 1);
+  return talk.exchange<Answer>(
+    (sending) => {
+      const channel = THIS_CHANNEL | (for2(sending) ? WANT_2_0 : 0);
+      const data = Uint8Array.of(channel, ADMINISTRATOR);
+      return wrap15(request(COMMANDS.capabilities, sequence(for2(sending)), data));
+    },
+    waits,
+    (datagram) => {
+      const message = unwrap15(datagram);
+      const response = message === null ? null : parseResponse(message);
+      if (response === null || !response.checksumsGood) return null;
+      const two = [true, false].find((one) =>
+        answers(response, COMMANDS.capabilities, sequence(one)),
+      );
+      return two === undefined ? null : { for2: two, code: response.code, response };
+    },
+  );
+}
+
+/** The numbers of the BMC's suites; null when it does not tell them outside a session. */
+export async function listSuites(talk: Talk): Promise<readonly number[] | null> {
+  const pieces: Buffer[] = [];
+  for (let piece = 0; piece < PIECES; piece++) {
+    const data = Uint8Array.of(THIS_CHANNEL, 0x00, 0x80 | piece);
+    const datagram = plain(PAYLOAD.ipmi, request(COMMANDS.suites, piece, data));
+    const response = await talk.exchange(
+      () => datagram,
+      SUITES_WAIT,
+      (reply) => suitesAnswer(reply, piece),
+    );
+    if (response === null || response.code !== 0) return null;
+    const chunk = suitesChunk(response.data);
+    pieces.push(chunk);
+    if (chunk.length < SUITES_CHUNK) break;
+  }
+  return parseSuites(Buffer.concat(pieces));
+}
+
+function suitesAnswer(reply: Buffer, piece: number): Response | null {
+  const packet = parsePacket(reply);
+  if (packet === null || packet.session !== 0 || packet.type !== PAYLOAD.ipmi) return null;
+  if (packet.signed || packet.encrypted) return null;
+  const response = parseResponse(packet.payload);
+  if (response === null || !response.checksumsGood) return null;
+  return answers(response, COMMANDS.suites, piece) ? response : null;
+}

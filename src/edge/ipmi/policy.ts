@@ -1,0 +1,154 @@
+import type { Attempt, Outcome } from "./outcome.ts";
+import type { Suite } from "./suites.ts";
+import { type Verdict, verdictOf } from "./verdicts.ts";
+
+/** What earlier logins to this BMC have shown. */
+export interface History {
+  /** Logins that count: those lost, and those the BMC had no room for. */
+  readonly tries: number;
+  /** Suites refused at this level, with the status; each is asked for once. */
+  readonly refused: ReadonlyMap<number, number>;
+  readonly busy: number;
+  /** Logins that ended in silence after the user's name was sent. */
+  readonly namesUnanswered: number;
+  /** Whether any RAKP 2 came back, so that silence is not about the name. */
+  readonly nameAnswered: boolean;
+}
+
+export type Decision =
+  | {
+      readonly do: "again";
+      readonly attempt: Attempt;
+      /** Milliseconds. */
+      readonly pause: number;
+      readonly history: History;
+    }
+  | { readonly do: "end"; readonly verdict: Verdict };
+
+export const NOTHING_YET: History = {
+  tries: 0,
+  refused: new Map(),
+  busy: 0,
+  namesUnanswered: 0,
+  nameAnswered: false,
+};
+
+/** At 2 % loss each way three tries fail 15 times in 10,000, six twice in a million. */
+const TRIES = 6;
+/** Milliseconds to wait for an answer at each try: slow BMCs pass where ipmitool's 5 s let them. */
+const STAGE_WAITS = [2000, 2000, 3000, 4000, 5000, 5000];
+const BUSY_SESSIONS = 3;
+/** Milliseconds Ironic leaves between commands to one BMC, too. Quirks Q16 and Q17. */
+export const GAP = 5000;
+/** Silence after the name this often, Open Session being answered, means the name is unknown. */
+const SILENT_NAMES = 3;
+
+const NO_SLOT: readonly number[] = [0x01, 0x0b];
+/** A RAKP message was lost, and the BMC still thinks of the login before it. */
+const STALE: readonly number[] = [0x02, 0x08];
+const ROLE: readonly number[] = [0x09, 0x0a];
+const ALGORITHM: readonly number[] = [0x04, 0x05, 0x10, 0x11];
+/** Boards say all of these at Open Session when they mean the suite. Quirks Q9 and Q10. */
+const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
+
+/**
+ * What to do after a login that brought no power state: log in again, otherwise or later, or end.
+ * A password, name or Kg that was refused is never tried again.
+ *
+ * @param suites in order of preference, not empty
+ * @param chance at least 0, below 1
+ * @source facts/ipmi.md 2.9, 4.3, 5.5, 6.4
+ */
+export function decide(
+  outcome: Exclude<Outcome, { kind: "answered" }>,
+  attempt: Attempt,
+  before: History,
+  suites: readonly Suite[],
+  chance: number,
+): Decision {
+  const history = noted(outcome, before);
+  const end: Decision = { do: "end", verdict: verdictOf(outcome) };
+  const again = (change: Partial<Attempt>, pause: number, known: History = history): Decision => ({
+    do: "again",
+    attempt: { ...attempt, ...change },
+    pause,
+    history: known,
+  });
+  const counted = (pause: number, change: Partial<Attempt> = {}, known = history): Decision =>
+    known.tries + 1 < TRIES
+      ? again(change, pause, { ...known, tries: known.tries + 1 })
+      : { do: "end", verdict: giveUp(outcome, history) };
+  const lower = (): Decision =>
+    attempt.level === "ADMINISTRATOR"
+      ? again({ level: "OPERATOR" }, 0, { ...history, refused: new Map() })
+      : end;
+
+  switch (outcome.kind) {
+    case "silent":
+    case "odd":
+      return counted(0);
+    case "mismatch":
+      return outcome.of === "password" && !attempt.namesLevel
+        ? again({ namesLevel: true }, 0)
+        : end;
+    case "level":
+      return lower();
+    case "busy":
+      return history.busy < BUSY_SESSIONS ? again({}, GAP) : end;
+    case "code":
+      return end;
+    case "status": {
+      const { stage, status } = outcome;
+      if (stage === "Open Session" ? SUITE_AT_OPEN.includes(status) : ALGORITHM.includes(status)) {
+        const refused = new Map(history.refused).set(attempt.suite.id, status);
+        const other = suites.find(({ id }) => !refused.has(id));
+        if (other !== undefined) return again({ suite: other }, 0, { ...history, refused });
+        const full = suites.find(({ id }) => refused.get(id) === 0x01);
+        if (full !== undefined) return noRoom(counted(GAP, { suite: full }, forgetRoom(refused)));
+        if ([...refused.values()].some((one) => ROLE.includes(one))) return lower();
+        return end;
+      }
+      if (NO_SLOT.includes(status)) return counted(GAP);
+      if (STALE.includes(status)) return counted(500 + chance * 1500);
+      return ROLE.includes(status) ? lower() : end;
+    }
+  }
+
+  /** Suites refused for want of room are asked again, the others not. */
+  function forgetRoom(refused: ReadonlyMap<number, number>): History {
+    return { ...history, refused: new Map([...refused].filter(([, status]) => status !== 0x01)) };
+  }
+}
+
+/** The verdict when there is no try or no time left, after `outcome` and what came before it. */
+export function giveUp(outcome: Exclude<Outcome, { kind: "answered" }>, before: History): Verdict {
+  const { nameAnswered, namesUnanswered } = before;
+  if (outcome.kind !== "silent" || nameAnswered || namesUnanswered < SILENT_NAMES)
+    return verdictOf(outcome);
+  const detail = "goes silent whenever it is told the user's name: it does not know it";
+  return { verdict: "wrong-user", detail };
+}
+
+export function stageWait({ tries }: History): number {
+  return STAGE_WAITS[tries] ?? 5000;
+}
+
+function noted(outcome: Outcome, before: History): History {
+  const atName = "stage" in outcome && outcome.stage === "RAKP 2";
+  return {
+    ...before,
+    busy: before.busy + (outcome.kind === "busy" ? 1 : 0),
+    namesUnanswered: before.namesUnanswered + (atName && outcome.kind === "silent" ? 1 : 0),
+    nameAnswered:
+      before.nameAnswered ||
+      (atName && outcome.kind === "status") ||
+      ("stage" in outcome && (outcome.stage === "RAKP 4" || outcome.stage === "session")),
+  };
+}
+
+/** The last answer may have been another suite's refusal; what counts is that one had no room. */
+function noRoom(decision: Decision): Decision {
+  if (decision.do === "again") return decision;
+  const status = { kind: "status", stage: "Open Session", status: 0x01 } as const;
+  return { do: "end", verdict: verdictOf(status) };
+}

@@ -1,0 +1,94 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import fc from "fast-check";
+import { credentials } from "../../../src/edge/ipmi/credentials.ts";
+import { askPower } from "../../../src/edge/ipmi/session.ts";
+import { ask } from "./sim-ask.ts";
+import { simBmc } from "./sim-bmc.ts";
+import { simChance, simClock } from "./sim-clock.ts";
+import { GOOD_NETWORK, simLine } from "./sim-line.ts";
+import { HEALTHY } from "./sim-nature.ts";
+
+test("at 2 % loss each way no verdict of 2,000 is false", async () => {
+  for (let seed = 0; seed < 2000; seed++) {
+    const power = seed % 2 === 0 ? "on" : "off";
+    const network = { loss: 0.02, delay: 10, jitter: 5 };
+    const { answer } = await ask({ power }, { seed, network });
+    assert.deepEqual([answer.verdict, answer.power], ["ok", power], `seed ${seed}`);
+  }
+});
+
+test("at 2 % loss a wrong password, user, Kg or level is still called by its name", async () => {
+  const network = { loss: 0.02, delay: 10 };
+  for (let seed = 0; seed < 150; seed++) {
+    const password = await ask({}, { seed, network, password: "nope" });
+    const user = await ask({ silentUser: true }, { seed, network, user: "nobody" });
+    const kg = await ask({ kg: "a" }, { seed, network });
+    const level = await ask({ level: 2 }, { seed, network });
+    assert.deepEqual(
+      [password, user, kg, level].map(({ answer }) => answer.verdict),
+      ["wrong-password", "wrong-user", "wrong-kg", "privilege-refused"],
+      `seed ${seed}`,
+    );
+  }
+});
+
+test("duplicates, overtaking and long delays change no verdict", async () => {
+  const network = { loss: 0.02, delay: 100, jitter: 1500, duplicates: 0.3 };
+  for (let seed = 0; seed < 200; seed++) {
+    const { answer, bmc } = await ask({}, { seed, network });
+    assert.deepEqual([answer.verdict, answer.power], ["ok", "on"], `seed ${seed}`);
+    assert.equal(bmc.logins.seen(0x12) >= 1, true);
+  }
+});
+
+test("whatever a BMC is like, there is a verdict within a minute and the session is shut", async () => {
+  const statuses = fc.option(fc.integer({ min: 1, max: 255 }), { nil: null });
+  const nature = fc.record({
+    openStatus: statuses,
+    openTimes: fc.constantFrom(0, 1, 3, Infinity),
+    rakp2Status: statuses,
+    suites: fc.subarray([1, 3, 16, 17]),
+    listed: fc.option(fc.array(fc.integer({ min: 0, max: 255 }), { maxLength: 40 }), { nil: null }),
+    level: fc.integer({ min: 1, max: 4 }),
+    levelAt: fc.constantFrom("RAKP 2" as const, "command" as const),
+    short: fc.boolean(),
+    silentUser: fc.boolean(),
+    busy: fc.record({ code: fc.integer({ min: 1, max: 255 }), times: fc.nat(20) }),
+    deviceSilent: fc.boolean(),
+  });
+  await fc.assert(
+    fc.asyncProperty(nature, fc.nat(), fc.double({ min: 0, max: 0.4 }), async (odd, seed, loss) => {
+      const { answer, took } = await ask(odd, { seed, network: { loss: loss || 0 } });
+      assert.ok(took <= 60_000 + 1, `${took} ms`);
+      assert.equal(answer.power !== null, answer.verdict === "ok");
+      assert.ok(answer.detail.length > 0);
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("when it is stopped midway, it ends at once, and a session that is open is closed", async () => {
+  for (let sendings = 1; sendings <= 9; sendings++) {
+    const clock = simClock();
+    const bmc = simBmc(HEALTHY);
+    const line = simLine(bmc, clock, 1, GOOD_NETWORK);
+    const stop = new AbortController();
+    const known = credentials(HEALTHY.user, HEALTHY.password, null);
+    assert.ok(known !== null);
+    const watched = {
+      ...line,
+      send: (datagram: Buffer) => {
+        line.send(datagram);
+        if (line.sent() === sendings) clock.after(1.5, () => stop.abort());
+      },
+    };
+    const limits = { deadline: 60_000, signal: stop.signal };
+    const asking = askPower(watched, known, { clock, chance: simChance(5) }, limits);
+    await assert.rejects(clock.run(asking), { name: "AbortError" });
+    await clock.run(new Promise<void>((resolve) => void clock.after(50, resolve)));
+    // Between RAKP 3 and 4 nobody can close it: the BMC lets it expire.
+    if (sendings !== 5) assert.equal(bmc.logins.open(), 0, `after ${sendings}`);
+    assert.ok(clock.now() < 100);
+  }
+});

@@ -1,0 +1,139 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { PAYLOAD } from "../../../src/edge/ipmi/rmcpplus.ts";
+import type { PowerVerdict } from "../../../src/model/power.ts";
+import { type Asking, ask } from "./sim-ask.ts";
+import type { Nature } from "./sim-nature.ts";
+
+test("a healthy BMC tells its power in nine round trips, and its session is closed", async () => {
+  for (const power of ["on", "off"] as const) {
+    const { answer, bmc, sent, took } = await ask({ power });
+    assert.equal(answer.verdict, "ok");
+    assert.equal(answer.power, power);
+    assert.equal(answer.suite, 17);
+    assert.deepEqual(answer.suites, [0, 3, 17]);
+    assert.equal(answer.privilege, "ADMINISTRATOR");
+    assert.deepEqual([answer.manufacturer, answer.device, answer.firmware], [4753, 3842, "9.08"]);
+    assert.equal(answer.attempts, 1);
+    assert.equal(answer.rtt, 2);
+    assert.equal(answer.asked_at, "2026-01-01T00:00:00.000Z");
+    assert.deepEqual(bmc.commands.seen(), ["6/3b", "0/1", "6/1", "6/3c"]);
+    assert.deepEqual([sent, bmc.logins.open(), took], [9, 0, 18]);
+  }
+});
+
+/** What is wrong, the verdict it must bring, and logins begun. */
+const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, PowerVerdict, number])[] = [
+  ["a dead BMC", { dead: true }, {}, "unreachable", 0],
+  ["garbage to everything", { garbage: Buffer.from("what?") }, {}, "protocol-error", 0],
+  ["1.5 only", { ipmi2: false }, {}, "no-ipmi2", 0],
+  ["1.5 only, refusing the 2.0 form", { ipmi2: false, form2: "refuses" }, {}, "no-ipmi2", 0],
+  ["1.5 only, silent at the 2.0 form", { ipmi2: false, form2: "silent" }, {}, "no-ipmi2", 0],
+  ["an unknown user, told", {}, { user: "nobody" }, "wrong-user", 1],
+  ["an unknown user, met by silence", { silentUser: true }, { user: "nobody" }, "wrong-user", 6],
+  ["a wrong password", {}, { password: "nope" }, "wrong-password", 2],
+  ["a Kg that we do not have", { kg: "abcdefghijklmnopqrst" }, {}, "wrong-kg", 1],
+  ["another Kg", { kg: "abcdefghijklmnopqrst" }, { kg: "other" }, "wrong-kg", 1],
+  ["RAKP 4 that says 0f", { rakp4Status: 0x0f }, {}, "wrong-password", 1],
+  ["no free slot", { openStatus: 1 }, {}, "no-slots", 12],
+  ["no free slot, told short", { openStatus: 1, short: true }, {}, "no-slots", 12],
+  ["no slot for the role", { rakp2Status: 0x0b }, {}, "no-slots", 6],
+  ["no suite of ours", { suites: [8] }, {}, "cipher-refused", 2],
+  ["no suite of ours, told short", { suites: [8], short: true }, {}, "cipher-refused", 2],
+  ["the role refused at Open Session", { openStatus: 9 }, {}, "privilege-refused", 4],
+  ["USER only, told at RAKP 2", { level: 2 }, {}, "privilege-refused", 2],
+  ["USER only, told later", { level: 2, levelAt: "command" }, {}, "privilege-refused", 2],
+  ["busy for ever", { busy: { code: 0xc0, times: Infinity } }, {}, "busy", 3],
+  ["a firmware update", { busy: { code: 0xd1, times: Infinity } }, {}, "busy", 3],
+  ["no such command", { busy: { code: 0xc1, times: Infinity } }, {}, "protocol-error", 1],
+  ["an unspecified error", { busy: { code: 0xff, times: Infinity } }, {}, "protocol-error", 1],
+  ["a MAC that is cut short", { macLength: -1 }, {}, "protocol-error", 6],
+  ["a status nobody knows", { rakp2Status: 0x77 }, {}, "protocol-error", 1],
+  ["a session always forgotten", { rakp2Status: 0x02 }, {}, "protocol-error", 6],
+];
+
+for (const [what, nature, asking, verdict, logins] of FAULTS) {
+  test(`${what} is ${verdict}`, async () => {
+    const { answer, bmc, took } = await ask(nature, asking);
+    assert.equal(answer.verdict, verdict, answer.detail);
+    assert.equal(answer.power, null);
+    assert.equal(answer.attempts, logins);
+    assert.equal(bmc.logins.seen(PAYLOAD.openRequest), logins);
+    assert.equal(bmc.logins.open(), verdict === "wrong-kg" ? 1 : 0);
+    assert.ok(took <= 60_000);
+  });
+}
+
+/** What is odd but must not hide the power state: the suite used, and logins begun. */
+const ODD: readonly (readonly [string, Partial<Nature>, Asking, number, number])[] = [
+  ["only suite 3", { suites: [3], listed: [3] }, {}, 3, 1],
+  ["only suite 17, listed", { suites: [17], listed: [17] }, {}, 17, 1],
+  ["only suite 17, not told", { suites: [17], listed: null }, {}, 17, 2],
+  ["17 listed but refused with 11", { suites: [3] }, {}, 3, 2],
+  ["17 refused with 04 in two bytes", { suites: [3], suiteStatus: 4, short: true }, {}, 3, 2],
+  ["17 refused with 0a", { suites: [3], suiteStatus: 0x0a }, {}, 3, 2],
+  ["17 refused with 12", { suites: [3], suiteStatus: 0x12 }, {}, 3, 2],
+  ["3 refused with 01", { suites: [17], listed: null, suiteStatus: 1 }, {}, 17, 2],
+  ["no slot free, twice", { openStatus: 1, openTimes: 2 }, {}, 17, 3],
+  ["a session forgotten once", { openStatus: 2, openTimes: 1 }, {}, 17, 2],
+  ["busy twice", { busy: { code: 0xc0, times: 2 } }, {}, 17, 1],
+  ["timeout three times", { busy: { code: 0xc3, times: 3 } }, {}, 17, 1],
+  ["initialising five times", { busy: { code: 0xd2, times: 5 } }, {}, 17, 2],
+  ["level by Open Session", { openLevel: true }, {}, 17, 2],
+  ["a MAC that is too long", { macLength: 1 }, {}, 17, 1],
+  ["no Device ID", { deviceSilent: true }, {}, 17, 1],
+  ["wrong checksums", { checksumsWrong: true }, {}, 17, 1],
+  ["its Kg", { kg: "abcdefghijklmnopqrst" }, { kg: "abcdefghijklmnopqrst" }, 17, 1],
+  ["a null user", { user: "", password: "" }, { user: "", password: "" }, 17, 1],
+  ["a password of 20 bytes, given longer", { password: "x".repeat(20) }, long(), 17, 1],
+];
+
+for (const [what, nature, asking, suite, logins] of ODD) {
+  test(`a BMC with this still tells its power: ${what}`, async () => {
+    const { answer, bmc } = await ask(nature, asking);
+    assert.equal(answer.verdict, "ok", answer.detail);
+    assert.equal(answer.power, "on");
+    assert.deepEqual([answer.suite, answer.attempts], [suite, logins]);
+    assert.equal(bmc.logins.open(), 0);
+  });
+}
+
+test("after a RAKP 2 of another password nothing is sent in that login", async () => {
+  const { bmc } = await ask({}, { password: "nope" });
+  assert.equal(bmc.logins.seen(PAYLOAD.rakp1), 2);
+  assert.equal(bmc.logins.seen(PAYLOAD.rakp3), 0);
+});
+
+test("ADMINISTRATOR is asked for first, OPERATOR once after it, and then advised", async () => {
+  for (const levelAt of ["RAKP 2", "command"] as const) {
+    const { answer, bmc } = await ask({ level: 3, levelAt });
+    assert.equal(answer.verdict, "ok");
+    assert.deepEqual([answer.power, answer.privilege], ["on", "OPERATOR"]);
+    assert.deepEqual(bmc.logins.roles(), [0x14, 0x13]);
+    const words = answer.advice.map((one) => one.words);
+    assert.deepEqual(words, ["set driver_info.ipmi_priv_level to OPERATOR"]);
+  }
+});
+
+test("a dead BMC is told after eight seconds and four datagrams", async () => {
+  const { sent, took } = await ask({ dead: true });
+  assert.equal(sent, 4);
+  assert.ok(took > 7300 && took < 8950, `${took} ms`);
+});
+
+test("IPMI 1.5 only is asked further when that is forced", async () => {
+  const { answer } = await ask({ ipmi2: false }, { options: { force: true } });
+  assert.equal(answer.verdict, "ok");
+});
+
+test("a repeated message of a login is never sent, so that a touchy BMC is no trouble", async () => {
+  for (let seed = 0; seed < 40; seed++) {
+    const network = { loss: 0.1, duplicates: 0 };
+    const { answer } = await ask({ stale: true }, { seed, network });
+    assert.equal(answer.verdict, "ok", `seed ${seed}: ${answer.detail}`);
+  }
+});
+
+function long(): Asking {
+  return { password: `${"x".repeat(20)}and more` };
+}

@@ -1,0 +1,77 @@
+import { checksum } from "../../../src/edge/ipmi/message.ts";
+import { open, type Packet, seal } from "../../../src/edge/ipmi/rmcpplus.ts";
+import type { SimSession } from "./sim-logins.ts";
+import type { Nature } from "./sim-nature.ts";
+
+export interface SimCommands {
+  readonly capabilities: (message: Buffer) => readonly Buffer[];
+  readonly suites: (message: Buffer) => readonly Buffer[];
+  readonly answer: (session: SimSession, packet: Packet, close: () => void) => readonly Buffer[];
+  /** Commands that came in sessions: `6/3b`. */
+  readonly seen: () => readonly string[];
+}
+
+export function simCommands(nature: Nature): SimCommands {
+  const seen: string[] = [];
+  let busy = 0;
+  let sequence = 0;
+
+  const reply = (message: Buffer, code: number, data: readonly number[] = []): Buffer => {
+    const [, netFn = 0, , , rqSeq = 0, cmd = 0] = message;
+    const head = [0x81, netFn + 4];
+    const rest = [0x20, rqSeq, cmd, code, ...data];
+    const wrong = nature.checksumsWrong && cmd !== 0x38 && cmd !== 0x54 ? 1 : 0;
+    return Buffer.from([
+      ...[...head, checksum(Buffer.from(head)) ^ wrong],
+      ...[...rest, checksum(Buffer.from(rest))],
+    ]);
+  };
+
+  const work = (message: Buffer, close: () => void): Buffer | null => {
+    const name = `${(message[1] ?? 0) >> 2}/${(message[5] ?? 0).toString(16)}`;
+    seen.push(name);
+    switch (name) {
+      case "6/3b":
+        return (message[6] ?? 0) > nature.level
+          ? reply(message, 0x81)
+          : reply(message, 0, [message[6] ?? 0]);
+      case "0/1":
+        if (busy++ < nature.busy.times) return reply(message, nature.busy.code);
+        return reply(message, 0, [nature.power === "on" ? 0x61 : 0x60, 0, 0x40]);
+      case "6/1":
+        if (nature.deviceSilent) return null;
+        return reply(message, 0, [0x20, 1, 9, 0x08, 2, 0x9f, 0x91, 0x12, 0, 2, 0x0f, 0, 0, 0, 0]);
+      case "6/3c":
+        close();
+        return reply(message, 0);
+      default:
+        return reply(message, 0xc1);
+    }
+  };
+
+  return {
+    seen: () => seen,
+    capabilities(message) {
+      if (message[5] !== 0x38) return [];
+      const two = ((message[6] ?? 0) & 0x80) !== 0;
+      if (two && nature.form2 === "silent") return [];
+      if (two && nature.form2 === "refuses") return [reply(message, 0xcc)];
+      const status = (nature.kg === null ? 0 : 0x20) | (nature.nullUsers ? 0x03 : 0x04);
+      const types = 0x15 | (two && nature.ipmi2 ? 0x80 : 0);
+      return [reply(message, 0, [1, types, status, nature.ipmi2 ? 3 : 1, 0, 0, 0, 0])];
+    },
+    suites(message) {
+      if (nature.listed === null || message[5] !== 0x54) return [];
+      const list = nature.listed.flatMap((id) => [0xc0, id, id === 0 ? 0 : 1, 0x41, 0x81]);
+      const from = ((message[8] ?? 0) & 0x3f) * 16;
+      return [reply(message, 0, [1, ...list.slice(from, from + 16)])];
+    },
+    answer(session, packet, close) {
+      const message = open(session.suite, session.keys, packet);
+      const response = message === null ? null : work(message, close);
+      if (response === null) return [];
+      const to = { suite: session.suite, keys: session.keys, session: session.console };
+      return [seal(to, ++sequence, response, Buffer.alloc(16, sequence))];
+    },
+  };
+}

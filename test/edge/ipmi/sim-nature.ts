@@ -1,0 +1,74 @@
+/**
+ * A BMC that is played, with what can be wrong with it. Its hashes are the client's own: the vectors
+ * hold those; what is looked at here is who says what when.
+ */
+export interface Nature {
+  readonly power: "on" | "off";
+  readonly user: string;
+  readonly password: string;
+  readonly kg: string | null;
+  /** Suites it opens sessions with, and those it lists; null: it does not answer that question. */
+  readonly suites: readonly number[];
+  readonly listed: readonly number[] | null;
+  /** Highest level of the user: 4 ADMINISTRATOR, 3 OPERATOR. */
+  readonly level: number;
+  /** Where the level is refused. */
+  readonly levelAt: "RAKP 2" | "command";
+  readonly ipmi2: boolean;
+  /** Answers the 2.0 form of Get Channel Authentication Capabilities with CC, or not at all. */
+  readonly form2: "answers" | "refuses" | "silent";
+  readonly nullUsers: boolean;
+  /** Status of refusals at Open Session: of a suite, and of every login. */
+  readonly suiteStatus: number;
+  readonly openStatus: number | null;
+  /** How often `openStatus` is said; Infinity for ever. */
+  readonly openTimes: number;
+  readonly rakp2Status: number | null;
+  readonly rakp4Status: number | null;
+  /** Refusals are cut to two bytes. */
+  readonly short: boolean;
+  /** Says nothing to a name it does not know. */
+  readonly silentUser: boolean;
+  /** Answers a repeated RAKP message, and one it lost track of, with status 02. Quirk Q1. */
+  readonly stale: boolean;
+  /** Makes its hashes with the level of Open Session. Quirk Q3. */
+  readonly openLevel: boolean;
+  /** Bytes more, or fewer, than the MAC of RAKP 2 has. Quirk Q7. */
+  readonly macLength: number;
+  /** Code and how often: for Get Chassis Status. */
+  readonly busy: { readonly code: number; readonly times: number };
+  readonly deviceSilent: boolean;
+  readonly checksumsWrong: boolean;
+  /** Says this to everything. */
+  readonly garbage: Buffer | null;
+  readonly dead: boolean;
+}
+
+export const HEALTHY: Nature = {
+  power: "on",
+  user: "admin",
+  password: "s3cret-Passw0rd",
+  kg: null,
+  suites: [3, 17],
+  listed: [0, 3, 17],
+  level: 4,
+  levelAt: "RAKP 2",
+  ipmi2: true,
+  form2: "answers",
+  nullUsers: false,
+  suiteStatus: 0x11,
+  openStatus: null,
+  openTimes: Infinity,
+  rakp2Status: null,
+  rakp4Status: null,
+  short: false,
+  silentUser: false,
+  stale: false,
+  openLevel: false,
+  macLength: 0,
+  busy: { code: 0xc0, times: 0 },
+  deviceSilent: false,
+  checksumsWrong: false,
+  garbage: null,
+  dead: false,
+};

@@ -39,6 +39,19 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
   return true;
 }
 
+/** Options that may be repeated. */
+const LISTS: ReadonlySet<string> = new Set(["node", "nova-conf", "column", "sort-column"]);
+
+/** Of two values for an option that takes one, neither is the one that is meant. */
+function checkRepeated(given: { readonly [option: string]: unknown }): true {
+  for (const [option, value] of Object.entries(given)) {
+    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (Array.isArray(value) && name.length > 1 && !LISTS.has(name))
+      throw new MigrationError("N2I-E100", `--${name} is given more than once`);
+  }
+  return true;
+}
+
 async function main(): Promise<void> {
   process.umask(0o077);
   endOnBrokenPipe(process.stdout, (status) => process.exit(status));
@@ -53,7 +66,7 @@ async function main(): Promise<void> {
       "dot-notation": false,
       "parse-numbers": false,
       "parse-positional-numbers": false,
-      "duplicate-arguments-array": false,
+      "duplicate-arguments-array": true,
       "greedy-arrays": false,
     })
     .command(extractCommand)
@@ -97,6 +110,7 @@ async function main(): Promise<void> {
     .demandCommand(1, "a command is missing")
     .recommendCommands()
     .strict()
+    .check(checkRepeated)
     .version(VERSION)
     .alias("help", "h")
     .fail((message, error) => usage(message, error))

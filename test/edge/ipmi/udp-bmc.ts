@@ -1,0 +1,53 @@
+import { createSocket } from "node:dgram";
+import { once } from "node:events";
+import type { TestContext } from "node:test";
+import type { PowerQuestion } from "../../../src/model/power.ts";
+import { type SimBmc, simBmc } from "./sim-bmc.ts";
+import { HEALTHY, type Nature } from "./sim-nature.ts";
+
+export interface UdpBmc {
+  readonly bmc: SimBmc;
+  readonly question: PowerQuestion;
+}
+
+/** A BMC that is played, on a real socket until the test ends. */
+export async function udpBmc(
+  t: TestContext,
+  nature: Partial<Nature> = {},
+  options: {
+    readonly address?: string;
+    /** Answers from another socket than it was asked on, as somebody else would. */
+    readonly answerFrom?: string;
+    readonly delay?: number;
+  } = {},
+): Promise<UdpBmc> {
+  const { address = "127.0.0.1", answerFrom, delay = 0 } = options;
+  const bmc = simBmc({ ...HEALTHY, ...nature });
+  const type = address.includes(":") ? "udp6" : "udp4";
+  const socket = createSocket(type).bind(0, address);
+  await once(socket, "listening");
+  const other = answerFrom === undefined ? socket : createSocket(type).bind(0, answerFrom);
+  if (other !== socket) await once(other, "listening");
+  let closed = false;
+  socket.on("message", (datagram, from) => {
+    const answers = bmc.receive(datagram);
+    setTimeout(() => {
+      for (const answer of closed ? [] : answers) other.send(answer, from.port, from.address);
+    }, delay);
+  });
+  t.after(() => {
+    closed = true;
+    for (const one of new Set([socket, other])) one.close();
+  });
+  const { user, password } = { ...HEALTHY, ...nature };
+  return {
+    bmc,
+    question: {
+      bm_node_ids: [1],
+      address,
+      port: socket.address().port,
+      user,
+      password: () => password,
+    },
+  };
+}

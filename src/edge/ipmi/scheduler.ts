@@ -1,0 +1,178 @@
+import { setMaxListeners } from "node:events";
+import type { PowerProbe, PowerQuestion, PowerReading, PowerVerdict } from "../../model/power.ts";
+import type { Clock } from "./line.ts";
+import { type Bucket, createBucket, createGaps, type Gaps, seeded } from "./pace.ts";
+import { bmcOf, createQueue, type Queue } from "./queue.ts";
+
+export interface Schedule {
+  /** BMCs asked at the same time; at most 512, as more overflow the neighbour table. */
+  readonly inFlight: number;
+  readonly startsPerSecond: number;
+  /** Milliseconds between two sessions with one BMC. */
+  readonly gap: number;
+  /** Milliseconds for one BMC. */
+  readonly deadline: number;
+  /** Of the order. */
+  readonly seed: number;
+  /** Questions held in memory, among which the order is shuffled. */
+  readonly window: number;
+}
+
+/** @source facts/ipmi.md 4.3 */
+export const SCHEDULE: Schedule = {
+  inFlight: 256,
+  startsPerSecond: 400,
+  gap: 5000,
+  deadline: 60_000,
+  seed: 1,
+  window: 65_536,
+};
+
+/** Failures that a second look in a quieter network can better; a refusal is never among them. */
+const AGAIN: readonly PowerVerdict[] = [
+  "unreachable",
+  "no-slots",
+  "busy",
+  "protocol-error",
+  "no-session",
+];
+
+interface Asked {
+  readonly question: PowerQuestion;
+  readonly reading: PowerReading;
+}
+
+/**
+ * Asks every BMC, in a shuffled order, and once more those that failed, when all others are done.
+ * Readings come as they are made; when the signal is aborted it ends with what is known by then,
+ * and sessions are closed.
+ *
+ * @param options.failed is told of each failure that will be looked at again
+ * @throws what the probe throws, when it is not by the signal
+ */
+export async function* askAll(
+  questions: AsyncIterable<PowerQuestion>,
+  probe: PowerProbe,
+  options: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    readonly schedule?: Partial<Schedule>;
+    readonly failed?: (reading: PowerReading) => void;
+  },
+): AsyncGenerator<PowerReading, void> {
+  const { clock, signal } = options;
+  const schedule = { ...SCHEDULE, ...options.schedule };
+  if (!(schedule.inFlight >= 1 && schedule.inFlight <= 512))
+    throw new RangeError("inFlight is from 1 to 512");
+  const random = seeded(schedule.seed);
+  const pace = {
+    bucket: createBucket(clock, schedule.startsPerSecond),
+    gaps: createGaps(clock, schedule.gap),
+  };
+  const run = (source: AsyncIterable<PowerQuestion>): AsyncGenerator<Asked, void> =>
+    pass(createQueue(source, schedule.window, random), probe, { clock, signal, schedule, ...pace });
+
+  const failures = new Map<string, Asked>();
+  for await (const asked of run(questions)) {
+    if (!AGAIN.includes(asked.reading.verdict)) yield asked.reading;
+    else {
+      failures.set(nameOf(asked.question), asked);
+      options.failed?.(asked.reading);
+    }
+  }
+  if (!signal.aborted) {
+    for await (const { question, reading } of run(each(failures))) {
+      const first = failures.get(nameOf(question));
+      failures.delete(nameOf(question));
+      const attempts = reading.attempts + (first?.reading.attempts ?? 0);
+      yield { ...reading, pass: 2, attempts };
+    }
+  }
+  for (const { reading } of failures.values()) yield reading;
+}
+
+/** Machines that share BMC and credentials are one question, so the first id names it. */
+function nameOf({ bm_node_ids }: PowerQuestion): string {
+  return bm_node_ids.join(" ");
+}
+
+async function* each(failures: ReadonlyMap<string, Asked>): AsyncGenerator<PowerQuestion, void> {
+  for (const { question } of [...failures.values()]) yield question;
+}
+
+/** Every question of the queue once. */
+async function* pass(
+  queue: Queue,
+  probe: PowerProbe,
+  context: {
+    readonly clock: Clock;
+    readonly signal: AbortSignal;
+    readonly schedule: Schedule;
+    readonly bucket: Bucket;
+    readonly gaps: Gaps;
+  },
+): AsyncGenerator<Asked, void> {
+  const { clock, schedule, bucket, gaps } = context;
+  const stop = new AbortController();
+  const signal = AbortSignal.any([context.signal, stop.signal]);
+  // Each BMC in flight listens to it.
+  setMaxListeners(0, signal);
+  const running = new Set<Promise<void>>();
+  const answers: Asked[] = [];
+  const bugs: unknown[] = [];
+  let wake = (): void => undefined;
+
+  const start = (question: PowerQuestion): void => {
+    gaps.begin(bmcOf(question));
+    const asking = probe(question, { deadline: schedule.deadline, signal })
+      .then(
+        (reading) => void answers.push({ question, reading }),
+        (error: unknown) => {
+          if (!signal.aborted) bugs.push(error);
+        },
+      )
+      .then(() => {
+        gaps.end(bmcOf(question));
+        running.delete(asking);
+        wake();
+      });
+    running.add(asking);
+  };
+
+  /** Until something ended, or time may have made something free. */
+  const woken = (delay: number): Promise<void> =>
+    new Promise((resolve) => {
+      const cancel = delay === Infinity ? () => undefined : clock.after(delay, () => wake());
+      wake = () => {
+        cancel();
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      signal.addEventListener("abort", wake, { once: true });
+    });
+
+  try {
+    while (bugs.length === 0) {
+      if (!signal.aborted) await queue.fill();
+      let delay = Infinity;
+      while (!signal.aborted && running.size < schedule.inFlight) {
+        delay = bucket.delay();
+        if (delay > 0) break;
+        const question = queue.take(gaps.delay);
+        delay = queue.heldFor(gaps.delay);
+        if (question === undefined) break;
+        bucket.take();
+        start(question);
+      }
+      if (running.size >= schedule.inFlight) delay = Infinity;
+      if (answers.length > 0) yield* answers.splice(0);
+      else if (running.size === 0 && (signal.aborted || queue.isEmpty())) return;
+      else await woken(delay);
+    }
+    yield* answers;
+    throw bugs[0];
+  } finally {
+    stop.abort();
+    await Promise.all(running);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Verdict } from "./verdicts.ts";
+
+/** How a run of ipmitool ended. */
+export interface Run {
+  /** Null when it was killed. */
+  readonly status: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+  /** Milliseconds. */
+  readonly took: number;
+}
+
+/** Its texts, the telling ones first. @source ipmitool 1.8.19 src/plugins/lanplus; facts/ipmi.md 5.1 */
+const TEXTS: readonly (readonly [RegExp, Verdict["verdict"]])[] = [
+  [/insufficient resources for session/i, "no-slots"],
+  [/no matching cipher suite|Unsupported cipher suite ID|invalid \w+ algorithm/i, "cipher-refused"],
+  [/unauthorized name|invalid name length|Username is too long/i, "wrong-user"],
+  [/RAKP 2 HMAC is invalid|invalid integrity check value/i, "wrong-password"],
+  [
+    /invalid role|unauthorized role|Set Session Privilege Level to \w+ failed/i,
+    "privilege-refused",
+  ],
+  [/Node busy|Out of space|BMC initialization in progress|failed: Timeout/i, "busy"],
+  [/Address lookup for .* failed|Could not open socket/i, "unreachable"],
+  [/Get Chassis Power Status failed|Unable to get Chassis Power Status/i, "protocol-error"],
+];
+
+/** With -N 5 and -R 1 a BMC that never answers takes ten seconds. Milliseconds. */
+const SILENCE = 9500;
+
+/** `on`, `off`, or why not. Its words are exact: the conductor takes no others. */
+export function readRun(run: Run): { readonly power: "on" | "off" } | Verdict {
+  if (run.stdout === "Chassis Power is on\n") return { power: "on" };
+  if (run.stdout === "Chassis Power is off\n") return { power: "off" };
+  if (run.status === null) return { verdict: "unreachable", detail: "ipmitool took too long" };
+  for (const [pattern, verdict] of TEXTS) {
+    const [words] = pattern.exec(run.stderr) ?? [];
+    if (words !== undefined) return { verdict, detail: `ipmitool says: ${words}` };
+  }
+  if (!/Unable to establish/.test(run.stderr))
+    return { verdict: "protocol-error", detail: `ipmitool ends with ${run.status}, unexplained` };
+  return run.took >= SILENCE
+    ? { verdict: "unreachable", detail: "ipmitool got no answer" }
+    : { verdict: "no-session", detail: "ipmitool opens no session and does not say why" };
+}
+
+/** Failures the conductor tries again within its time, of those that may pass. */
+export function mayPass({ verdict }: Verdict): boolean {
+  return verdict === "no-slots" || verdict === "busy";
+}

@@ -1,0 +1,117 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { setTimeout as sleep } from "node:timers/promises";
+import { MigrationError } from "../../model/error.ts";
+import type { PowerProbe, PowerQuestion, PowerReading } from "../../model/power.ts";
+import { credentials, LONGEST_USER, wipe } from "./credentials.ts";
+import {
+  IPMITOOL_DEFAULTS,
+  type IpmitoolOptions,
+  ipmitoolArguments,
+} from "./ipmitool-arguments.ts";
+import { mayPass, type Run, readRun } from "./ipmitool-verdict.ts";
+import { SYSTEM_CLOCK } from "./native.ts";
+import { withPasswordFile } from "./password-file.ts";
+import { unasked } from "./reading.ts";
+import type { Verdict } from "./verdicts.ts";
+
+/** Milliseconds the conductor leaves between two commands to one BMC. */
+const GAP = 5000;
+/** Characters kept of what it prints. */
+const MOST = 8192;
+
+/** Asks BMCs as the conductor does, by ipmitool: a second opinion. */
+export function ipmitoolProbe(options: IpmitoolOptions = IPMITOOL_DEFAULTS): PowerProbe {
+  return async (question, { deadline, signal }) => {
+    const begun = { date: SYSTEM_CLOCK.date(), client: "ipmitool" as const };
+    const cannot = unusable(question, options);
+    if (cannot !== null) {
+      return unasked(question, begun, { verdict: "incomplete", detail: cannot });
+    }
+    const start = SYSTEM_CLOCK.now();
+    const elapsed = (): number => SYSTEM_CLOCK.now() - start;
+    for (let attempts = 1; ; attempts++) {
+      const run = await withPasswordFile(question.password(), (file) =>
+        runOnce(question, options, file, deadline - elapsed(), signal),
+      );
+      const result = readRun(run);
+      if ("power" in result || !mayPass(result) || elapsed() + GAP >= deadline) {
+        const reading = unasked(question, begun, asVerdict(result));
+        return { ...reading, ...known(question, result, options), attempts, elapsed: elapsed() };
+      }
+      await sleep(GAP, undefined, { signal });
+    }
+  };
+}
+
+type Result = ReturnType<typeof readRun>;
+
+function asVerdict(result: Result): Verdict {
+  return "power" in result ? { verdict: "ok", detail: `power is ${result.power}` } : result;
+}
+
+function known(
+  question: PowerQuestion,
+  result: Result,
+  { level, suite }: IpmitoolOptions,
+): Partial<PowerReading> {
+  const read = credentials(question.user, question.password(), null);
+  if (read !== null) wipe(read);
+  const warnings = read?.cut === true ? (["N2I-D626"] as const) : [];
+  if (!("power" in result)) return { warnings };
+  return { power: result.power, privilege: level, suite, warnings };
+}
+
+/** Why ipmitool cannot be asked this; null when it can. */
+function unusable({ address, user, kg }: PowerQuestion, options: IpmitoolOptions): string | null {
+  if (address === "" || address.includes("\0")) return "the address of the BMC cannot be used";
+  if (Buffer.byteLength(user) > LONGEST_USER || user.includes("\0"))
+    return `the user name is longer than ${LONGEST_USER} bytes or holds a NUL`;
+  const printable = kg === undefined || kg().every((byte) => byte > 0x20 && byte < 0x7f);
+  if (!printable) return "ipmitool takes only a Kg of plain characters without showing it";
+  return kg !== undefined && options.release === "juno" ? "Juno's ironic knows no Kg" : null;
+}
+
+async function runOnce(
+  question: PowerQuestion,
+  options: IpmitoolOptions,
+  file: string,
+  timeout: number,
+  signal: AbortSignal,
+): Promise<Run> {
+  signal.throwIfAborted();
+  const started = SYSTEM_CLOCK.now();
+  const kg = question.kg === undefined ? null : Buffer.from(question.kg()).toString("latin1");
+  const child = spawn(options.program, ipmitoolArguments(question, file, options), {
+    // Nothing else of our environment: there may be secrets in it.
+    env: {
+      PATH: process.env.PATH ?? "/usr/sbin:/usr/bin:/sbin:/bin",
+      LC_ALL: "C",
+      ...(kg !== null && { IPMI_KGKEY: kg }),
+    },
+    stdio: ["ignore", "pipe", "pipe"],
+    timeout: Math.max(1, Math.ceil(timeout)),
+    killSignal: "SIGKILL",
+  });
+  const stop = (): void => void child.kill("SIGKILL");
+  signal.addEventListener("abort", stop, { once: true });
+  const texts = { stdout: "", stderr: "" };
+  for (const name of ["stdout", "stderr"] as const)
+    child[name].setEncoding("utf8").on("data", (text: string) => {
+      texts[name] = (texts[name] + text).slice(0, MOST);
+    });
+  try {
+    const [status] = await once(child, "close");
+    signal.throwIfAborted();
+    const took = SYSTEM_CLOCK.now() - started;
+    return { ...texts, status: typeof status === "number" ? status : null, took };
+  } catch (cause) {
+    signal.throwIfAborted();
+    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
+    throw new MigrationError("N2I-E400", `ipmitool cannot be run (${code})`, {
+      fix: "Install the package ipmitool, or ask with --ipmi-client native.",
+    });
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
+}

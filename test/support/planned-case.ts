@@ -2,7 +2,7 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { loadMappings, type Mappings } from "../../src/cli/wire/documents.ts";
-import { extract } from "../../src/cli/wire/extract.ts";
+import { type Extracted, extract } from "../../src/cli/wire/extract.ts";
 import { makePlan, type Planned } from "../../src/cli/wire/plan.ts";
 import { openPlan, openSnapshot } from "../../src/cli/wire/run.ts";
 import { NO_SITE } from "../../src/core/mapping/site.ts";
@@ -21,8 +21,12 @@ export const mappings: Mappings = loadMappings();
 
 const ROLE = { option: "--db", section: "database", key: "connection" };
 
-export async function open(spec: string, readOnly: boolean): Promise<Database> {
-  return openDatabase(await readDatabaseAddress(spec, ROLE, {}), { readOnly });
+export async function open(
+  spec: string,
+  readOnly: boolean,
+  environment: Readonly<Record<string, string>> = {},
+): Promise<Database> {
+  return openDatabase(await readDatabaseAddress(spec, ROLE, environment), { readOnly });
 }
 
 /** Words after an option, of which there may be several. */
@@ -49,18 +53,28 @@ export async function withCase<T>(given: Case, work: (at: Workplace) => Promise<
   try {
     const written = await writeCase(given, folder);
     const run = { path: join(folder, "run") };
-    mkdirSync(run.path, { mode: 0o700 });
-    const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
     const bm = await opened(after(written.extract, "--nova-bm-db")[0] ?? "", true);
     const [nova] = after(written.extract, "--nova-db");
     const novaDb = nova === undefined ? null : await opened(nova, true);
-    await extract(run, bm, novaDb, hosts, seal, "2014-12-01T00:00:00.000Z", () => {});
+    await extracted(run, written, bm, novaDb);
     const ironic = await opened(written.ironic[1] ?? "", false);
     return await work({ run, written, ironic });
   } finally {
     for (const database of closing) await database.close();
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+/** Extracts into a new run folder, with the nova.conf files the case wrote. */
+export async function extracted(
+  run: Workplace["run"],
+  written: Pick<WrittenCase, "extract">,
+  bm: Database,
+  nova: Database | null,
+): Promise<Extracted> {
+  mkdirSync(run.path, { mode: 0o700 });
+  const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
+  return extract(run, bm, nova, hosts, seal, "2014-12-01T00:00:00.000Z", () => {});
 }
 
 /** The row road of an open Ironic database. */
@@ -88,6 +102,6 @@ export async function planned({ run, written, ironic }: Workplace): Promise<Plan
   );
 }
 
-export function planOf({ run }: Workplace) {
+export function planOf({ run }: Pick<Workplace, "run">) {
   return openPlan(join(run.path, "plan.jsonl"));
 }

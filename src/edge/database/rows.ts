@@ -1,3 +1,4 @@
+import { isUtf8 } from "node:buffer";
 import type { Database } from "./open.ts";
 
 /** A row as a driver gives it. */
@@ -17,7 +18,10 @@ export async function select(
   return answer as RawRow[];
 }
 
-/** Integers beyond 2^53 stay exact as decimal strings; everything else as JSON holds it. */
+/**
+ * Integers beyond 2^53 stay exact as decimal strings, bytes become text, and what a driver makes an
+ * object of (JSON and array columns of forks) JSON: nothing that is not NULL reads as NULL.
+ */
 export function plain(value: unknown): string | number | boolean | null {
   switch (typeof value) {
     case "string":
@@ -29,8 +33,18 @@ export function plain(value: unknown): string | number | boolean | null {
       return Number.isSafeInteger(number) ? number : value.toString();
     }
     default:
-      return Buffer.isBuffer(value) ? value.toString("latin1") : null;
+      if (value === null || value === undefined) return null;
+      if (value instanceof ArrayBuffer || ArrayBuffer.isView(value)) return decoded(value);
+      return JSON.stringify(value);
   }
+}
+
+function decoded(value: ArrayBuffer | ArrayBufferView): string {
+  const bytes =
+    value instanceof ArrayBuffer
+      ? Buffer.from(value)
+      : Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  return bytes.toString(isUtf8(bytes) ? "utf8" : "latin1");
 }
 
 export function integer(value: unknown): number | null {

@@ -78,9 +78,20 @@ function placeOfNode(raw: RawRow): string {
   return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
 }
 
-function quote({ engine }: Database, columns: readonly string[], prefix = ""): string {
+/**
+ * Columns as a statement names them. SQLite's text is read as bytes: its driver cuts a text at a NUL
+ * and dies of one that is not UTF-8. The ids stay as they are, for the index that orders by them.
+ */
+function quote({ engine }: Database, columns: readonly string[]): string {
   const mark = engine === "mysql" ? "`" : '"';
-  return columns.map((name) => prefix + mark + name.replaceAll(mark, mark + mark) + mark).join(",");
+  return columns
+    .map((name) => [name, mark + name.replaceAll(mark, mark + mark) + mark] as const)
+    .map(([name, quoted]) =>
+      engine === "sqlite" && name !== "id" && name !== "bm_node_id"
+        ? `CASE typeof(${quoted}) WHEN 'text' THEN CAST(${quoted} AS BLOB) ELSE ${quoted} END AS ${quoted}`
+        : quoted,
+    )
+    .join(",");
 }
 
 function nodesAfter({ database, trx, schema }: Reading, after: number | null) {

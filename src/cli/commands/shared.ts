@@ -3,6 +3,7 @@ import { createProgress } from "../print/progress.ts";
 import { measure, sentence } from "../print/rate.ts";
 import { runStages } from "../print/stages.ts";
 import { terminalOf } from "../print/terminal.ts";
+import { visibleLines } from "../print/visible.ts";
 
 /** Options every command with a run has. */
 export const runOption = {
@@ -107,9 +108,10 @@ export function say(voice: Voice, text: string): void {
   if (!voice.quiet && !voice.json) process.stderr.write(`${text}\n`);
 }
 
-/** Result text for people or `less`. */
+/** Result text for people or `less`; what came out of a database cannot repaint their screen. */
 export function print(text: string): void {
-  process.stdout.write(text.endsWith("\n") ? text : `${text}\n`);
+  const seen = visibleLines(text).join("\n");
+  process.stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
 }
 
 /** A path as a shell would need it, for the next command to copy. */

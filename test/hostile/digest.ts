@@ -1,12 +1,13 @@
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
+import type { Knex } from "knex";
 import type { TestDatabase } from "../lab/index.ts";
 import type { Deployment } from "./deployment.ts";
 
-/** What the server itself says its tables hold; the file's bytes on SQLite. Not the tool's own digest. */
-export async function digest({ engine, db, name }: TestDatabase): Promise<string> {
-  if (engine === "sqlite") return sha256(readFileSync(name));
+/** What the server itself says its tables hold; every row on SQLite. Not the tool's own digest. */
+export async function digest({ engine, db }: TestDatabase): Promise<string> {
+  if (engine === "sqlite") return rowsOf(db);
   const tables = await tablesOf({ engine, db });
   const sums: string[] = [];
   for (const table of tables) {
@@ -23,6 +24,25 @@ export async function digest({ engine, db, name }: TestDatabase): Promise<string
     }
   }
   return sums.join("\n");
+}
+
+/** In hex, as the driver dies of a text that is not UTF-8. */
+async function rowsOf(db: Knex): Promise<string> {
+  const tables: { name: string }[] = await db("sqlite_master")
+    .where({ type: "table" })
+    .orderBy("name");
+  const all: unknown[] = [];
+  for (const { name } of tables) {
+    const columns = Object.keys(await db(name).columnInfo());
+    const asHex = columns.map((column) => `typeof("${column}") || hex("${column}")`).join(",");
+    all.push(name, await db.raw(`SELECT ${asHex} FROM "${name}" ORDER BY rowid`));
+  }
+  return sha256(Buffer.from(JSON.stringify(all)));
+}
+
+/** The very files of a deployment on SQLite, and what lies beside them; nothing on servers. */
+export function filesOf({ engine, bm, nova, ironic }: Deployment): readonly string[] {
+  return engine === "sqlite" ? [bm, nova, ironic].flatMap(({ name }) => treeOf(dirname(name))) : [];
 }
 
 async function tablesOf({

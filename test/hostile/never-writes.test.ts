@@ -4,7 +4,7 @@ import type { Engine } from "../../src/demo/create-tables.ts";
 import { refused, runs } from "./cli.ts";
 import { countersOf } from "./counters.ts";
 import { type Deployment, deploy } from "./deployment.ts";
-import { digests } from "./digest.ts";
+import { digests, filesOf } from "./digest.ts";
 import { SMALL } from "./fleet.ts";
 
 const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
@@ -28,11 +28,12 @@ for (const engine of ENGINES) {
     if (made === null) return;
     const { at, reader, writer } = made;
     const counters = await countersOf(made);
-    const [before, counted] = [await digests(made), await counters()];
+    const [before, counted, files] = [await digests(made), await counters(), filesOf(made)];
     for (const words of readers(made)) await runs(0, words);
     await runs(2, ["verify", ...at, ...reader]); // nothing is loaded yet: every row is missing
     assert.deepEqual(await digests(made), before);
     assert.deepEqual(await counters(), counted);
+    assert.deepEqual(filesOf(made), files);
 
     await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
     const [loaded, written] = [await digests(made), await counters()];

@@ -1,0 +1,197 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { runs } from "./cli.ts";
+import { type Deployment, deploy } from "./deployment.ts";
+import { digests } from "./digest.ts";
+import { SITE, tenant } from "./fleet.ts";
+
+/** Column names of `show plan` that a machine's line is told by. */
+interface Line {
+  readonly "BM ID": number;
+  readonly Verdict: string;
+  readonly Findings: string;
+  readonly Ports: number;
+}
+
+const CONTROL = "\u001b[2J\u202e\r\n\t";
+
+/** Rows nobody should have, each with one thing wrong; the healthy ones are 1 and 2. */
+const HOSTILE: Case = {
+  shows: "rows nobody should have",
+  nova_bm: {
+    nodes: [
+      tenant(1),
+      { id: 2 },
+      { id: 3 },
+      { id: 4 },
+      { id: 5 },
+      { id: 6, uuid: null },
+      { id: 7, uuid: "not-a-uuid" },
+      { id: 8, uuid: "" },
+      { id: 9, pm_address: CONTROL, pm_user: CONTROL },
+      { id: 10, pm_password: "pass🔑word" },
+      { id: 11, cpus: null, memory_mb: 0, local_gb: -1 },
+      { id: 12, task_state: "x".repeat(255) },
+      { id: 13 },
+      tenant(14, { instance_uuid: caseUuid("instance", 1) }),
+    ],
+    interfaces: [
+      ...[1, 2, 6, 7, 8, 9, 10, 11, 12, 13, 14].map((id) => ({
+        bm_node_id: id,
+        address: caseMac(id, 0),
+      })),
+      { bm_node_id: 3, address: "5".repeat(255) },
+      { bm_node_id: 4, address: caseMac(13, 0).toUpperCase() },
+      { bm_node_id: 5, address: CONTROL },
+      { bm_node_id: 900, address: caseMac(900, 0) },
+      { bm_node_id: null, address: null },
+      { bm_node_id: 2, address: "" },
+    ],
+  },
+  nova: { instances: [{ uuid: caseUuid("instance", 1) }] },
+  site: SITE,
+};
+
+/** MariaDB's own key knows no case: there the same MAC is written with dashes. */
+function hostileOn(engine: Engine): Case {
+  const { nodes, interfaces = [] } = HOSTILE.nova_bm;
+  if (engine !== "mysql") return HOSTILE;
+  const dashes = caseMac(13, 0).replaceAll(":", "-");
+  const spelt = interfaces.map((row) => (row.bm_node_id === 4 ? { ...row, address: dashes } : row));
+  return { ...HOSTILE, nova_bm: { nodes, interfaces: spelt } };
+}
+
+async function lines(made: Deployment): Promise<ReadonlyMap<number, Line>> {
+  const { out } = await runs(0, ["show", `${made.run}/plan.jsonl`, "-f", "json"]);
+  // The tool's own JSON; the columns are those of `show plan`.
+  const rows = JSON.parse(out) as Line[];
+  return new Map(rows.map((row) => [row["BM ID"], row]));
+}
+
+/** Control characters other than the line break, and marks that reverse the reading direction. */
+function unseen(text: string): readonly string[] {
+  return [...text].filter((letter) => letter !== "\n" && /\p{Cc}|\p{Bidi_Control}/u.test(letter));
+}
+
+/** What is wrong and must be told: bm_nodes.id, verdict, a finding. */
+const EXPECTED: readonly (readonly [number, string, RegExp])[] = [
+  [1, "create", /N2I-D113/],
+  [2, "blocked", /N2I-D010/],
+  [3, "blocked", /N2I-D010/],
+  [4, "blocked", /N2I-D011/],
+  [5, "blocked", /N2I-D010/],
+  [6, "blocked", /N2I-D001/],
+  [7, "blocked", /N2I-D002/],
+  [8, "blocked", /N2I-D001/],
+  [9, "create", /^$/],
+  [10, "create", /N2I-D306/],
+  [11, "create", /N2I-D006/],
+  [12, "blocked", /N2I-D101/],
+  [13, "blocked", /N2I-D011/],
+  [14, "create", /N2I-D103/],
+];
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine[])
+  test(`on ${engine}, rows nobody should have are told one by one, and the others are loaded and taken back`, async (t) => {
+    const made = await deploy(engine, t, hostileOn(engine));
+    if (made === null) return;
+    const { at, source, reader, writer, plan } = made;
+    const before = await digests(made);
+    const extracted = await runs(0, ["extract", ...at, ...source, "-q"]);
+    assert.match(extracted.out, /14 machines .*\(and 2 without a node\)/);
+    const planned = await runs(0, ["plan", ...at, ...reader, ...plan, "--diff", "--all", "-q"]);
+    assert.deepEqual(unseen(planned.out), [], "nothing repaints the screen");
+    const told = await lines(made);
+    assert.equal(told.size, 14);
+    for (const [id, verdict, finding] of EXPECTED) {
+      const line = told.get(id);
+      assert.equal(line?.Verdict, verdict, `${id}: ${JSON.stringify(line)}`);
+      assert.match(line?.Findings ?? "", finding, `${id}`);
+    }
+    const applied = await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
+    for (const [id, verdict] of EXPECTED)
+      if (verdict === "blocked") assert.match(applied.out, new RegExp(`bm_nodes.id=${id}\\b`));
+    await runs(0, ["verify", ...at, ...reader, "-q"]);
+    await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
+    assert.deepEqual(await digests(made), before);
+  });
+
+for (const engine of ["sqlite", "mysql"] as const)
+  test(`on ${engine}, NUL bytes, 65,535 bytes and a MAC of 300 characters are told or carried whole`, async (t) => {
+    const made = await deploy(engine, t, {
+      ...HOSTILE,
+      nova_bm: { nodes: [{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }] },
+    });
+    if (made === null) return;
+    const { at, source, reader, writer, plan, bm } = made;
+    if (engine === "mysql") {
+      await bm.db.raw("ALTER TABLE bm_nodes MODIFY pm_address TEXT, MODIFY pm_password TEXT");
+      await bm.db.raw("ALTER TABLE bm_interfaces MODIFY address TEXT");
+    }
+    if (engine === "sqlite")
+      await bm.db.raw("UPDATE bm_nodes SET pm_user = CAST(x'61ff62' AS text) WHERE id = 1");
+    const nodes = bm.db("bm_nodes");
+    await nodes.clone().where({ id: 1 }).update({ pm_password: "a\0b" });
+    await nodes
+      .clone()
+      .where({ id: 2 })
+      .update({ pm_address: "1".repeat(65_535) });
+    await nodes
+      .clone()
+      .where({ id: 3 })
+      .update({ pm_password: "x".repeat(65_535) });
+    await bm
+      .db("bm_interfaces")
+      .where({ bm_node_id: 4 })
+      .update({ address: "5".repeat(300) });
+    const before = await digests(made);
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    const { out } = await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    assert.ok(Math.max(...out.split("\n").map((line) => line.length)) < 1000, "no line runs wild");
+    const told = await lines(made);
+    assert.match(told.get(1)?.Findings ?? "", /N2I-D009/, engine);
+    assert.equal(told.get(4)?.Verdict, "blocked", engine);
+    await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
+    await runs(0, ["verify", ...at, ...reader, "-q"]);
+    await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
+    assert.deepEqual(await digests(made), before);
+  });
+
+for (const charset of ["utf8mb3", "latin1"])
+  test(`an Ironic of ${charset} takes four-byte characters in secrets and names as they are, or the machine is told`, async (t) => {
+    const given: Case = {
+      ...HOSTILE,
+      nova_bm: { nodes: [{ id: 1, pm_password: "k€y🔑", pm_user: "rööt🔑" }, { id: 2 }] },
+    };
+    const made = await deploy("mysql", t, given, { ironic: charset });
+    if (made === null) return;
+    const { at, source, reader, writer, plan, ironic } = made;
+    const before = await digests(made);
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    await runs(0, ["verify", ...at, ...reader, "-q"]);
+    const row: { driver_info: string } | undefined = await ironic
+      .db("nodes")
+      .where({ uuid: caseUuid("node", 1) })
+      .first();
+    const info: unknown = JSON.parse(row?.driver_info ?? "null");
+    assert.ok(typeof info === "object" && info !== null && "ipmi_password" in info);
+    assert.equal(info.ipmi_password, "k€y🔑");
+    await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
+    assert.deepEqual(await digests(made), before);
+  });
+
+test("nova_bm in latin1 tables that hold UTF-8 bytes is read, and the doubtful credential is told", async (t) => {
+  const given: Case = {
+    ...HOSTILE,
+    nova_bm: { nodes: [{ id: 1, pm_password: "pÃ¤ss" }, { id: 2 }] },
+  };
+  const made = await deploy("mysql", t, given, { bm: "latin1" });
+  if (made === null) return;
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  assert.match((await lines(made)).get(1)?.Findings ?? "", /N2I-D306/);
+});

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import { exitTable } from "../src/cli/print/exit-table.ts";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
 import { writeCase } from "../src/demo/write-case.ts";
+import { withBmcs } from "./lab/bmc/with-farm.ts";
 
 const README = readFileSync(join(packageRoot(), "README.md"), "utf8");
 const MAIN = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
@@ -16,6 +17,7 @@ const MAIN = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
 /** Three healthy machines, one of them with the uuid README speaks of. */
 const CASE: Case = {
   shows: "what README's commands work on",
+  power: true,
   nova_bm: {
     nodes: [
       {
@@ -67,10 +69,37 @@ test("README opens with what the tool is for, two commands, the picture and the 
   );
 });
 
-test("README's commands do what it says, in its order", async () => {
+/** The BMCs answer from this process, so a command runs beside it. */
+function run(
+  cwd: string,
+  words: readonly string[],
+): Promise<{ readonly status: number | null; readonly text: string }> {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let text = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (more: string) => {
+      text += more;
+    });
+  return new Promise((resolve) => child.on("close", (status) => resolve({ status, text })));
+}
+
+test("README's commands do what it says, in its order", async (t) => {
+  const ids = CASE.nova_bm.nodes.map(({ id }) => Number(id));
+  const farm = await withBmcs(
+    t,
+    ids.map((id) => ({ users: [{ name: "admin", password: `bmc-secret-${id}` }], power: true })),
+  );
+  if (farm === null) return;
+  const nodes = CASE.nova_bm.nodes.map((node, at) => ({
+    ...node,
+    pm_address: farm.addresses[at] ?? "",
+  }));
   const folder = mkdtempSync(join(tmpdir(), "n2i-readme-"));
   try {
-    await writeCase(CASE, folder);
+    await writeCase({ ...CASE, nova_bm: { nodes } }, folder);
     const etc = join(folder, "etc");
     mkdirSync(etc);
     const db = (name: string): string => `sqlite:////${join(folder, name).slice(1)}`;
@@ -91,16 +120,15 @@ test("README's commands do what it says, in its order", async () => {
     const shown = commands();
     assert.deepEqual(
       [...new Set(shown.map(([verb]) => verb))],
-      ["extract", "plan", "show", "apply", "verify", "status", "rollback"],
+      ["extract", "power", "plan", "show", "apply", "verify", "status", "rollback"],
     );
     for (const words of shown) {
       const writes = ["apply", "rollback"].includes(words[0] ?? "") && !words.includes("--plan");
-      const all = [MAIN, ...words.map(local), ...(writes ? ["--yes"] : [])];
-      const { status, stdout, stderr } = spawnSync(process.execPath, all, {
-        cwd: folder,
-        encoding: "utf8",
-      });
-      assert.equal(status, 0, `${words.join(" ")}\n${stdout}\n${stderr}`);
+      const { status, text } = await run(folder, [
+        ...words.map(local),
+        ...(writes ? ["--yes"] : []),
+      ]);
+      assert.equal(status, 0, `${words.join(" ")}\n${text}`);
     }
   } finally {
     rmSync(folder, { recursive: true, force: true });

@@ -7,6 +7,7 @@ import { demoCommand } from "./commands/demo.ts";
 import { explainCommand } from "./commands/explain.ts";
 import { extractCommand } from "./commands/extract.ts";
 import { planCommand } from "./commands/plan.ts";
+import { powerCommand } from "./commands/power.ts";
 import { rollbackCommand } from "./commands/rollback.ts";
 import { showCommand } from "./commands/show.ts";
 import { statusCommand } from "./commands/status.ts";
@@ -31,7 +32,14 @@ function usage(message: string | null, error: Error | undefined): never {
 
 /** yargs makes NaN of what is no number, and goes on. */
 function checkNumbers(args: { readonly [name: string]: unknown }): true {
-  for (const name of ["progress-interval", "max-width"]) {
+  for (const name of [
+    "progress-interval",
+    "max-width",
+    "in-flight",
+    "rate",
+    "deadline",
+    "max-unreachable",
+  ]) {
     const value = args[name];
     if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
       throw new MigrationError("N2I-E100", `--${name} wants a number`);
@@ -70,6 +78,7 @@ async function main(): Promise<void> {
       "greedy-arrays": false,
     })
     .command(extractCommand)
+    .command(powerCommand)
     .command(planCommand)
     .command(showCommand)
     .command(applyCommand)

@@ -39,6 +39,8 @@ export interface Case {
     readonly ports?: readonly CaseRow[];
   };
   readonly site?: Json;
+  /** The machines have BMCs that are asked; without it the site document accepts that nobody asks. */
+  readonly power?: true;
   readonly allow_pairing?: boolean;
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import knexFactory, { type Knex } from "knex";
+import { isObject, type Json } from "../model/json.ts";
 import type { Case } from "./case.ts";
 import { loadIronic, loadNova, loadNovaBm, novaConfs } from "./load-case.ts";
 
@@ -29,6 +30,16 @@ export function sqliteFile(path: string): Knex {
   });
 }
 
+const NOBODY_ASKED = { finding: "N2I-D604", reason: "a sample has no BMCs" };
+
+/** The case's site document, with the word of the operator that no BMC has to be asked. */
+export function siteOf({ site, power }: Case): Json | undefined {
+  if (power === true) return site;
+  const given = isObject(site) ? site : { format: "nova2ironic/site@1" };
+  const machines = Array.isArray(given.machines) ? (given.machines as readonly Json[]) : [];
+  return { ...given, machines: [...machines, { match: {}, accept: [NOBODY_ASKED] }] };
+}
+
 /** Writes a case as SQLite files, nova.conf files and a site document into a folder. */
 export async function writeCase(given: Case, folder: string): Promise<WrittenCase> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
@@ -52,13 +63,14 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
     return ["--nova-conf", host === "*" ? path : `${host}=${path}`];
   });
   const site = join(folder, "site.json");
-  if (given.site !== undefined) writeFileSync(site, JSON.stringify(given.site, null, 2));
+  const decisions = siteOf(given);
+  if (decisions !== undefined) writeFileSync(site, JSON.stringify(decisions, null, 2));
   return {
     folder,
     extract: ["--nova-bm-db", bm, ...(nova === null ? [] : ["--nova-db", nova]), ...confs],
     ironic: ["--ironic-db", ironic],
     plan: [
-      ...(given.site === undefined ? [] : ["--site", site]),
+      ...(decisions === undefined ? [] : ["--site", site]),
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
     ],
   };

@@ -2,7 +2,7 @@ import type { Finding } from "./finding.ts";
 import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
 
-export type ArtefactKind = "snapshot" | "plan" | "journal";
+export type ArtefactKind = "snapshot" | "power" | "plan" | "journal";
 
 /** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
 export interface ServerIdentity {
@@ -55,6 +55,20 @@ export interface SnapshotCounts {
   readonly instances: number;
 }
 
+export interface PowerHeader {
+  readonly format: "nova2ironic/power@1";
+  readonly tool: string;
+  readonly made_from: { readonly snapshot: string };
+}
+
+export interface PowerCounts {
+  readonly machines: number;
+  readonly bmcs: number;
+  readonly verdicts: { readonly [verdict: string]: number };
+  /** ISO 8601, UTC: when the oldest reading was asked; null when nothing was. */
+  readonly oldest: string | null;
+}
+
 export interface PlanHeader {
   readonly format: "nova2ironic/plan@1";
   readonly tool: string;
@@ -65,6 +79,8 @@ export interface PlanHeader {
     readonly mapping: string;
     /** sha256 of the site document; null when there is none. */
     readonly site: string | null;
+    /** The readings taken into account; null when there were none. */
+    readonly power: { readonly sha256: string; readonly oldest: string | null } | null;
   };
   readonly source: SourceIdentity;
   readonly target: TargetIdentity;

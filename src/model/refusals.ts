@@ -175,6 +175,12 @@ export const REFUSALS = {
     why: "Its uuid or bm_nodes.id does not occur in the plan.",
     fix: "List the machines with: nova2ironic show RUN/plan.jsonl",
   },
+  "N2I-E307": {
+    exit: refused.status,
+    title: "the power readings are too old, or not the plan's",
+    why: "A machine switched since then would be recorded wrongly, and the conductor acts on records.",
+    fix: "Run power again, then plan, then apply.",
+  },
   "N2I-E400": {
     exit: failed.status,
     title: "this host cannot ask BMCs",

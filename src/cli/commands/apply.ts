@@ -1,5 +1,6 @@
 import type { CommandModule } from "yargs";
 import { apply } from "../../core/apply/apply.ts";
+import { lookCloser } from "../../core/apply/closer.ts";
 import { renderCounts } from "../../core/render/summary.ts";
 import { sameSecret } from "../../edge/ironic-db/target.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
@@ -9,6 +10,8 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { openProbe } from "../wire/probe.ts";
+import { checkReadings, recheckWith } from "../wire/recheck.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import {
   exitWith,
@@ -28,6 +31,8 @@ interface Args extends Voice, FormatOptions {
   readonly run: string;
   readonly ironicDb: string;
   readonly skipBlocked: boolean;
+  readonly powerMaxAge: number;
+  readonly recheckPower: boolean;
   readonly yes: boolean;
   readonly keyFile?: string;
 }
@@ -56,6 +61,18 @@ export const applyCommand: CommandModule<object, Args> = {
           default: false,
           describe: "Leave blocked machines out (exit 3)",
         },
+        "power-max-age": {
+          type: "number",
+          default: 15,
+          requiresArg: true,
+          describe: "Minutes since the oldest power reading of the plan",
+        },
+        "recheck-power": {
+          type: "boolean",
+          default: false,
+          describe:
+            "Ask each machine once more right before its batch; leave out those that changed",
+        },
         ...yesOption,
         ...keyOption,
         ...formatOptions,
@@ -70,6 +87,7 @@ export const applyCommand: CommandModule<object, Args> = {
       const mappings = loadMappings();
       const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
       try {
+        const readings = await checkReadings(run, header, args.powerMaxAge, Date.now());
         say(args, renderCounts(footer.footer));
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${database.shown}?`, args.yes);
@@ -81,16 +99,31 @@ export const applyCommand: CommandModule<object, Args> = {
           seal,
           { check: true },
           async (acting, verifier) => {
+            const same = sameSecret(seal);
+            const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
+            const guard = async (): Promise<void> => {
+              await acting.guard();
+              await look();
+            };
+            const stop = new AbortController();
+            const probe = args.recheckPower ? openProbe("native") : null;
+            const recheck =
+              probe === null
+                ? {}
+                : { recheck: recheckWith(run, readings, probe.ask, seal, stop.signal) };
             const applied = await inStage(
               "apply",
               footer.footer.machines,
               args,
-              (progress) => apply(plan.lines(), footer.sha256, { ...acting, progress }),
+              (progress) =>
+                apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
               ({ created, found }) => `${created} rows created, ${found} there already`,
-            );
+            ).finally(() => probe?.close());
             print(
               `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
             );
+            for (const { machine, why } of applied.left)
+              print(`Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
             if (applied.stopped) {
               say(
                 args,
@@ -98,7 +131,14 @@ export const applyCommand: CommandModule<object, Args> = {
               );
               return null;
             }
-            return verifyPlan(plan, verifier, sameSecret(seal), args, args);
+            return verifyPlan(plan, verifier, same, args, args).catch((cause: unknown) => {
+              // Without this, status 1 would say that nothing was changed.
+              if (applied.created === 0 || !(cause instanceof MigrationError)) throw cause;
+              const what = "everything is loaded, but verify did not end";
+              throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, {
+                cause,
+              });
+            });
           },
         );
         if (left === null) return;

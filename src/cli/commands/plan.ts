@@ -17,6 +17,7 @@ import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { makePlan } from "../wire/plan.ts";
+import { POWER, readingsOf, viewOf } from "../wire/power.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import {
   exitWith,
@@ -38,6 +39,8 @@ interface Args extends Voice {
   readonly allowPairing: boolean;
   readonly diff?: string;
   readonly all: boolean;
+  readonly maxUnreachable: number;
+  readonly recordPower: boolean;
   readonly detailedExitcode: boolean;
   readonly keyFile?: string;
 }
@@ -64,6 +67,17 @@ export const planCommand: CommandModule<object, Args> = {
           describe: "Show every field with its origin, of one machine or all",
         },
         all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
+        "max-unreachable": {
+          type: "number",
+          default: 0,
+          requiresArg: true,
+          describe: "Load machines whose BMC does not answer, if they are no more than this",
+        },
+        "record-power": {
+          type: "boolean",
+          default: false,
+          describe: "Write the power measured into power_state, which is NULL otherwise",
+        },
         "detailed-exitcode": {
           type: "boolean",
           default: false,
@@ -90,6 +104,11 @@ export const planCommand: CommandModule<object, Args> = {
         const { entries } = await readJournal(`${run.path}/journal.jsonl`);
         await replaceable(run, PLAN, new Set(plansOf(entries)));
         const lines = createLines();
+        const asked = await readingsOf(`${run.path}/${POWER}`, snapshot.footer.sha256);
+        const power = {
+          view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
+          made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
+        };
         const planned = await inStage(
           "plan",
           snapshot.footer.footer.machines,
@@ -104,7 +123,7 @@ export const planCommand: CommandModule<object, Args> = {
               site,
               sameSecret(seal),
               args.allowPairing,
-              null,
+              power,
               lines.add,
               at,
             ),

@@ -79,7 +79,7 @@ export async function inStage<T>(
   title: string,
   total: number | undefined,
   voice: Voice,
-  work: (at: (machines: number) => void) => Promise<T>,
+  work: (at: (machines: number, more?: string) => void) => Promise<T>,
   summary: (result: T) => string,
 ): Promise<T> {
   if (voice.quiet || voice.json || !terminalOf(process.stderr, process.env).live) {
@@ -91,9 +91,10 @@ export async function inStage<T>(
   const results: T[] = [];
   const began = Date.now();
   const run = async (report: (text: string) => void): Promise<void> => {
-    const result = await work((machines) =>
-      report(sentence(measure(machines, total, Date.now() - began))),
-    );
+    const result = await work((machines, more) => {
+      const told = sentence(measure(machines, total, Date.now() - began));
+      report(more === undefined ? told : `${told}; ${more}`);
+    });
     report(summary(result));
     results.push(result);
   };

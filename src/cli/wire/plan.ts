@@ -21,6 +21,12 @@ export interface Planned {
   readonly sha256: string;
 }
 
+/** The readings a plan is made with, and how they are named in its header. */
+export interface PlannedPower {
+  readonly view: PowerView;
+  readonly made_from: PlanHeader["made_from"]["power"];
+}
+
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
 /**
@@ -38,7 +44,7 @@ export async function makePlan(
   site: { readonly site: Site; readonly sha256: string | null },
   same: SameSecret,
   allowPairing: boolean,
-  power: PowerView | null,
+  power: PlannedPower | null,
   each: (machine: PlannedMachine) => void,
   progress: (machines: number) => void,
 ): Promise<Planned> {
@@ -51,12 +57,23 @@ export async function makePlan(
     allowPairing,
   );
   const { mapping, validate } = mappings.forRelease(release, site.site);
-  const transform = createTransform(mapping, source.hosts, source.columns, validate, power);
+  const transform = createTransform(
+    mapping,
+    source.hosts,
+    source.columns,
+    validate,
+    power?.view ?? null,
+  );
   const before = await target.counts();
   const header: PlanHeader = {
     format: "nova2ironic/plan@1",
     tool: VERSION,
-    made_from: { snapshot: footer.sha256, mapping: mappings.sha256, site: site.sha256 },
+    made_from: {
+      snapshot: footer.sha256,
+      mapping: mappings.sha256,
+      site: site.sha256,
+      power: power?.made_from ?? null,
+    },
     source: from,
     target: target.identity,
     pairing,

@@ -20,6 +20,8 @@ export interface Acting {
   readonly stopping: () => boolean;
   /** Told after each batch: machines behind us. */
   readonly progress: (machines: number) => void;
+  /** Asks machines once more right before they are loaded: bm_nodes.id -> why it is left out. */
+  readonly recheck?: (machines: readonly PlannedMachine[]) => Promise<ReadonlyMap<number, string>>;
   /** Runs inside the first transaction; what it throws stops everything before the first write. */
   readonly guard: () => Promise<void>;
 }
@@ -31,9 +33,13 @@ export interface Applied {
   readonly found: number;
   /** Rows of ours that somebody changed since they were loaded; left alone. */
   readonly drifted: number;
+  /** Machines that answered otherwise when they were asked once more. */
+  readonly left: readonly { readonly machine: PlannedMachine; readonly why: string }[];
   /** Stopped on request before the end. */
   readonly stopped: boolean;
 }
+
+const NOBODY: ReadonlyMap<number, string> = new Map();
 
 /** Machines of a plan in one transaction. */
 export const BATCH = 500;
@@ -88,9 +94,16 @@ export async function apply(
   const { target, lock, journal } = acting;
   const guard = once(acting.guard);
   let [created, found, drifted, machines] = [0, 0, 0, 0];
+  const left: { readonly machine: PlannedMachine; readonly why: string }[] = [];
   for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
-    if (acting.stopping()) return { created, found, drifted, stopped: true };
-    const steps = batch.flatMap(stepsOf);
+    if (acting.stopping()) return { created, found, drifted, left, stopped: true };
+    const loading = batch.filter((machine) => stepsOf(machine).length > 0);
+    const otherwise = (await acting.recheck?.(loading)) ?? NOBODY;
+    for (const machine of loading) {
+      const why = otherwise.get(machine.bm_node_id);
+      if (why !== undefined) left.push({ machine, why });
+    }
+    const steps = loading.filter(({ bm_node_id }) => !otherwise.has(bm_node_id)).flatMap(stepsOf);
     if (steps.length > 0) {
       try {
         await lock.check();
@@ -126,7 +139,7 @@ export async function apply(
     machines += batch.length;
     acting.progress(machines);
   }
-  return { created, found, drifted, stopped: false };
+  return { created, found, drifted, left, stopped: false };
 }
 
 /** Rows a run before created and did not live to record: those it finds there now. */

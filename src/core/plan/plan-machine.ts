@@ -34,7 +34,7 @@ export function indexCurrent({ nodes, ports }: Current): Index {
 }
 
 /** Everything a batch of machines would claim in Ironic. */
-export function wantedOf(batch: readonly Transformed[]): Wanted {
+export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Wanted {
   const desired = batch.flatMap((machine) => machine.desired);
   const texts = (resource: string, column: string): readonly string[] =>
     desired
@@ -59,7 +59,8 @@ function isOurs(found: Row, planned: Row): boolean {
 
 type Judged = { readonly record: PlannedRecord; readonly findings: readonly Finding[] };
 
-function judge(desired: Desired, index: Index, same: SameSecret): Judged {
+/** What becomes of one row, given what stands in Ironic. */
+export function judge(desired: Desired, index: Index, same: SameSecret): Judged {
   const { row, resource, id } = desired;
   const there = (resource === "node" ? index.node : index.port).get(String(row.uuid));
   const conflict = (code: "N2I-D500" | "N2I-D501" | "N2I-D502" | "N2I-D503", what: string) => ({

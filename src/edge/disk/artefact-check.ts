@@ -36,7 +36,10 @@ export async function openFile(path: string, kind: FileKind | null): Promise<Fil
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
-    const stage = kind === null ? "extract or plan" : { snapshot: "extract", plan: "plan" }[kind];
+    const stage =
+      kind === null
+        ? "extract or plan"
+        : { snapshot: "extract", power: "power", plan: "plan" }[kind];
     const fix = `Run the stage that makes it: nova2ironic ${stage}`;
     throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
   }

@@ -37,7 +37,12 @@ export function ipmitoolProbe(options: IpmitoolOptions = IPMITOOL_DEFAULTS): Pow
       const result = readRun(run);
       if ("power" in result || !mayPass(result) || elapsed() + GAP >= deadline) {
         const reading = unasked(question, begun, asVerdict(result));
-        return { ...reading, ...known(question, result, options), attempts, elapsed: elapsed() };
+        return {
+          ...reading,
+          ...known(question, result, options),
+          attempts,
+          elapsed: Math.round(elapsed()),
+        };
       }
       await sleep(GAP, undefined, { signal });
     }

@@ -19,7 +19,7 @@ export type Outcome =
       readonly kind: "answered";
       readonly chassis: Chassis;
       readonly device: Device | null;
-      /** Whether a message had wrong checksums in a rightly signed packet. */
+      /** Whether a message had wrong checksums. */
       readonly checksumsWrong: boolean;
     }
   | { readonly kind: "silent"; readonly stage: Stage }

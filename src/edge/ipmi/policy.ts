@@ -9,6 +9,8 @@ export interface History {
   /** Suites refused at this level, with the status; each is asked for once. */
   readonly refused: ReadonlyMap<number, number>;
   readonly busy: number;
+  /** Whether the BMC said that it has no room for a session. */
+  readonly full: boolean;
   /** Logins that ended in silence after the user's name was sent. */
   readonly namesUnanswered: number;
   /** Whether any RAKP 2 came back, so that silence is not about the name. */
@@ -29,6 +31,7 @@ export const NOTHING_YET: History = {
   tries: 0,
   refused: new Map(),
   busy: 0,
+  full: false,
   namesUnanswered: 0,
   nameAnswered: false,
 };
@@ -50,6 +53,8 @@ const ROLE: readonly number[] = [0x09, 0x0a];
 const ALGORITHM: readonly number[] = [0x04, 0x05, 0x10, 0x11];
 /** Boards say all of these at Open Session when they mean the suite. Quirks Q9 and Q10. */
 const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
+
+const NO_ROOM: Verdict = verdictOf({ kind: "status", stage: "Open Session", status: 0x01 });
 
 /**
  * What to do after a login that brought no power state: log in again, otherwise or later, or end.
@@ -104,7 +109,11 @@ export function decide(
         const other = suites.find(({ id }) => !refused.has(id));
         if (other !== undefined) return again({ suite: other }, 0, { ...history, refused });
         const full = suites.find(({ id }) => refused.get(id) === 0x01);
-        if (full !== undefined) return noRoom(counted(GAP, { suite: full }, forgetRoom(refused)));
+        if (full !== undefined) {
+          const later = counted(GAP, { suite: full }, forgetRoom(refused));
+          // The last answer may have been another suite's refusal.
+          return later.do === "again" ? later : { do: "end", verdict: NO_ROOM };
+        }
         if ([...refused.values()].some((one) => ROLE.includes(one))) return lower();
         return end;
       }
@@ -123,8 +132,10 @@ export function decide(
 /** The verdict when there is no try or no time left, after `outcome` and what came before it. */
 export function giveUp(outcome: Exclude<Outcome, { kind: "answered" }>, before: History): Verdict {
   const { nameAnswered, namesUnanswered } = before;
-  if (outcome.kind !== "silent" || nameAnswered || namesUnanswered < SILENT_NAMES)
-    return verdictOf(outcome);
+  if (outcome.kind !== "silent") return verdictOf(outcome);
+  // A loss at the end does not make it another fault than it was all the time.
+  if (before.full) return NO_ROOM;
+  if (nameAnswered || namesUnanswered < SILENT_NAMES) return verdictOf(outcome);
   const detail = "goes silent whenever it is told the user's name: it does not know it";
   return { verdict: "wrong-user", detail };
 }
@@ -137,6 +148,10 @@ function noted(outcome: Outcome, before: History): History {
   const atName = "stage" in outcome && outcome.stage === "RAKP 2";
   return {
     ...before,
+    full:
+      outcome.kind === "status" && NO_SLOT.includes(outcome.status)
+        ? true
+        : before.full && !("stage" in outcome && outcome.stage !== "Open Session"),
     busy: before.busy + (outcome.kind === "busy" ? 1 : 0),
     namesUnanswered: before.namesUnanswered + (atName && outcome.kind === "silent" ? 1 : 0),
     nameAnswered:
@@ -144,11 +159,4 @@ function noted(outcome: Outcome, before: History): History {
       (atName && outcome.kind === "status") ||
       ("stage" in outcome && (outcome.stage === "RAKP 4" || outcome.stage === "session")),
   };
-}
-
-/** The last answer may have been another suite's refusal; what counts is that one had no room. */
-function noRoom(decision: Decision): Decision {
-  if (decision.do === "again") return decision;
-  const status = { kind: "status", stage: "Open Session", status: 0x01 } as const;
-  return { do: "end", verdict: verdictOf(status) };
 }

@@ -63,6 +63,7 @@ export async function askPower(
   const talk = startTalk(line, clock, chance, limits);
   const end = await ask(talk, line, credentials, options);
   const { opened, capabilities, suites } = end;
+  const rtt = talk.rtt();
   const known: Known = {
     verdict: end.verdict.verdict,
     suite: opened?.suite ?? null,
@@ -87,12 +88,16 @@ export async function askPower(
     manufacturer: opened?.device?.manufacturer ?? null,
     firmware: opened?.device?.firmware ?? null,
     attempts: end.attempts,
-    rtt: talk.rtt(),
-    elapsed: talk.elapsed(),
+    rtt: rtt === null ? null : tenths(rtt),
+    elapsed: tenths(talk.elapsed()),
     asked_at,
     warnings: warningsFor(known),
     advice: adviceFor(known, options.conductor),
   };
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
 }
 
 async function ask(

@@ -1,0 +1,200 @@
+import type { CommandModule } from "yargs";
+import { NO_SITE } from "../../core/mapping/site.ts";
+import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { Json } from "../../model/json.ts";
+import type { PowerReading } from "../../model/power.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { onInterrupt } from "../wire/interrupt.ts";
+import { askFleet } from "../wire/power.ts";
+import { CLIENTS, type Client, openProbe } from "../wire/probe.ts";
+import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../wire/run.ts";
+import { exitWith, inStage, keyOption, runOption, say, shellWord, type Voice } from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+  readonly ipmiClient: Client;
+  readonly only?: "failed";
+  readonly node?: readonly string[];
+  readonly site?: string;
+  readonly inFlight: number;
+  readonly rate: number;
+  readonly deadline: number;
+  readonly list: boolean;
+  readonly keyFile?: string;
+}
+
+const COLUMNS = [
+  "BM ID",
+  "Address",
+  "Verdict",
+  "Power",
+  "Suite",
+  "Privilege",
+  "Attempts",
+  "Details",
+  "Advice",
+  "Findings",
+];
+
+export const powerCommand: CommandModule<object, Args> = {
+  command: "power",
+  describe: "Ask every machine's BMC for its power state, as a conductor would; switches nothing",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        "ipmi-client": {
+          choices: CLIENTS,
+          default: "native" as Client,
+          describe: "Who asks: our own client, ipmitool as the conductor runs it, or both",
+        },
+        only: { choices: ["failed"] as const, describe: "Ask again only those that failed" },
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Ask this machine again: uuid or bm_nodes.id",
+        },
+        site: {
+          type: "string",
+          requiresArg: true,
+          describe: "Your decisions: who is left out, and power_manager",
+        },
+        "in-flight": {
+          type: "number",
+          default: SCHEDULE.inFlight,
+          describe: "BMCs asked at the same time, at most 512",
+        },
+        rate: {
+          type: "number",
+          default: SCHEDULE.startsPerSecond,
+          describe: "Sessions begun a second",
+        },
+        deadline: {
+          type: "number",
+          default: SCHEDULE.deadline / 1000,
+          describe: "Seconds for one BMC",
+        },
+        list: {
+          type: "boolean",
+          default: false,
+          describe: "List every machine, not only those in trouble",
+        },
+        ...keyOption,
+        ...formatOptions,
+      })
+      .example("$0 power --run m1", "")
+      .example("$0 power --run m1 --only failed -f csv", "") as never,
+  async handler(args) {
+    if (!(args.inFlight >= 1 && args.inFlight <= 512 && args.rate > 0 && args.deadline > 0))
+      throw new MigrationError(
+        "N2I-E100",
+        "--in-flight is from 1 to 512, --rate and --deadline more than 0",
+      );
+    await inRun(args.run, "power", { create: false }, async (run) => {
+      const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+      const seal = await sealOf(run, args.keyFile, snapshot.header.key);
+      const site = args.site === undefined ? NO_SITE : loadMappings().site(args.site).site;
+      const probe = openProbe(args.ipmiClient);
+      const interrupt = onInterrupt();
+      const stop = new AbortController();
+      const watch = setInterval(() => interrupt.stopping() && stop.abort(), 100);
+      const verdicts = new Map<string, number>();
+      try {
+        const done = await inStage(
+          "power",
+          snapshot.footer.footer.machines - snapshot.footer.footer.deleted,
+          args,
+          (at) => {
+            let machines = 0;
+            return askFleet(
+              run,
+              snapshot,
+              { only: args.only ?? null, nodes: args.node ?? [] },
+              {
+                probe: probe.ask,
+                schedule: {
+                  inFlight: args.inFlight,
+                  startsPerSecond: args.rate,
+                  deadline: args.deadline * 1000,
+                },
+                signal: stop.signal,
+                seal,
+                site,
+                each: ({ verdict, bm_node_ids }) => {
+                  machines += bm_node_ids.length;
+                  verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
+                  at(machines, words(verdicts));
+                },
+              },
+            );
+          },
+          (result) =>
+            result === null ? "stopped" : words(new Map(Object.entries(result.counts.verdicts))),
+        );
+        if (done === null)
+          return say(
+            args,
+            `Stopped on request. Next: nova2ironic power --run ${shellWord(args.run)}`,
+          );
+        const readings = [...new Set(done.readings.values())];
+        const troubled = readings.filter(
+          ({ verdict, advice, warnings }) =>
+            verdict !== "ok" || advice.length + warnings.length > 0,
+        );
+        await printRows(process.stdout, COLUMNS, (args.list ? readings : troubled).map(row), args);
+        say(
+          args,
+          `Power: ${words(new Map(Object.entries(done.counts.verdicts)))}; ${done.counts.machines} machines.`,
+        );
+        say(
+          args,
+          `Saved ${run.path}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).\nNext: nova2ironic plan --run ${shellWord(args.run)} --ironic-db DB`,
+        );
+        if (Object.keys(done.counts.verdicts).some((verdict) => verdict !== "ok"))
+          exitWith(EXIT_STATUS.partial.status);
+      } finally {
+        clearInterval(watch);
+        interrupt.end();
+        await probe.close();
+      }
+    });
+  },
+};
+
+/** `12 ok, 1 unreachable`, the most frequent first. */
+function words(verdicts: ReadonlyMap<string, number>): string {
+  const sorted = [...verdicts].toSorted(([, left], [, right]) => right - left);
+  return sorted.map(([verdict, count]) => `${count} ${verdict}`).join(", ") || "nothing to ask";
+}
+
+function row(reading: PowerReading): readonly Json[] {
+  const {
+    bm_node_ids,
+    address,
+    verdict,
+    power,
+    suite,
+    privilege,
+    attempts,
+    detail,
+    advice,
+    warnings,
+  } = reading;
+  return [
+    bm_node_ids.join(" "),
+    address,
+    verdict,
+    power,
+    suite,
+    privilege,
+    attempts,
+    detail,
+    advice.map((each) => each.words).join("; "),
+    warnings.join(" "),
+  ];
+}

@@ -1,0 +1,19 @@
+import type { Schedule } from "../../edge/ipmi/scheduler.ts";
+import type { Site } from "../../model/mapping.ts";
+import type { PowerProbe, PowerReading } from "../../model/power.ts";
+import type { Seal } from "../../model/secret.ts";
+
+/** Which machines are asked: all that have no reading yet, the ones that failed, or those named. */
+export interface Selection {
+  readonly only: "failed" | null;
+  readonly nodes: readonly string[];
+}
+
+export interface Asking {
+  readonly probe: PowerProbe;
+  readonly schedule: Partial<Schedule>;
+  readonly signal: AbortSignal;
+  readonly seal: Seal;
+  readonly site: Site;
+  readonly each: (reading: PowerReading) => void;
+}

@@ -1,0 +1,200 @@
+import type { PowerView } from "../../core/power/gate.ts";
+import { asWritten, openArtefact } from "../../edge/disk/artefact-reader.ts";
+import { createArtefact } from "../../edge/disk/artefact-writer.ts";
+import { openPartial } from "../../edge/disk/partial.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { SYSTEM_CLOCK } from "../../edge/ipmi/native.ts";
+import { unasked } from "../../edge/ipmi/reading.ts";
+import { askAll } from "../../edge/ipmi/scheduler.ts";
+import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { PowerReading } from "../../model/power.ts";
+import type { Asking, Selection } from "./asking.ts";
+import { askGuests } from "./guests.ts";
+import { type Aside, questionsOf } from "./questions.ts";
+import type { openSnapshot } from "./run.ts";
+import { VERSION } from "./version.ts";
+
+export const POWER = "power.jsonl";
+
+export function openPower(path: string) {
+  return openArtefact(path, "power", {
+    header: asWritten<PowerHeader>,
+    line: asWritten<PowerReading>,
+    counts: asWritten<PowerCounts>,
+  });
+}
+
+export type Readings = Map<number, PowerReading>;
+
+/** Every reading of a run by machine, when they were made from this snapshot. */
+export async function readingsOf(
+  path: string,
+  snapshot: string,
+): Promise<{
+  readonly readings: Readings;
+  readonly sha256: string;
+  readonly counts: PowerCounts;
+} | null> {
+  const power = await openPower(path).catch((error: unknown) => {
+    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+    throw error;
+  });
+  if (power === null || power.header.made_from.snapshot !== snapshot) return null;
+  const readings: Readings = new Map();
+  for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
+  return { readings, sha256: power.footer.sha256, counts: power.footer.footer };
+}
+
+function put(readings: Readings, reading: PowerReading): void {
+  for (const id of reading.bm_node_ids) readings.set(id, reading);
+}
+
+/**
+ * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a
+ * stopped run goes on where it was; power.jsonl appears when every machine has a reading.
+ *
+ * @returns null when it was stopped before the end
+ */
+export async function askFleet(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  selection: Selection,
+  asking: Asking,
+): Promise<{
+  readonly readings: Readings;
+  readonly counts: PowerCounts;
+  readonly sha256: string;
+} | null> {
+  const { sha256 } = snapshot.footer;
+  const before = await readingsOf(`${run.path}/${POWER}`, sha256);
+  const again = selection.only !== null || selection.nodes.length > 0;
+  const readings: Readings = again && before !== null ? before.readings : new Map();
+  const named = await idsOf(snapshot, selection.nodes);
+  const failed = new Set(
+    [...readings].filter(([, { verdict }]) => verdict !== "ok").map(([id]) => id),
+  );
+  // A selection of another kind asks other questions: its partial answers are not this one's.
+  const partial = await openPartial(run, POWER, `${sha256} ${JSON.stringify(selection)}`);
+  try {
+    const done = new Set<number>();
+    for (const line of partial.kept) {
+      const reading = asWritten<PowerReading>(line);
+      put(readings, reading);
+      for (const id of reading.bm_node_ids) done.add(id);
+    }
+    const wanted = (id: number): boolean =>
+      !done.has(id) &&
+      (selection.only === null || failed.has(id)) &&
+      (named === null || named.has(id));
+    const keep = async (reading: PowerReading): Promise<void> => {
+      put(readings, reading);
+      asking.each(reading);
+      await partial.add(reading);
+    };
+    const aside: Aside = { guests: new Map(), unasked: [] };
+    const questions = questionsOf(
+      snapshot.lines(),
+      snapshot.header.hosts,
+      asking.site,
+      asking.seal,
+      wanted,
+      aside,
+    );
+    const answers = askAll(questions, asking.probe, {
+      clock: SYSTEM_CLOCK,
+      signal: asking.signal,
+      schedule: asking.schedule,
+    });
+    for await (const reading of answers) await keep(reading);
+    if (!asking.signal.aborted)
+      for await (const reading of askGuests(aside.guests, asking)) await keep(reading);
+    await partial.sync();
+    if (asking.signal.aborted) return null;
+    for (const { id, address, verdict, detail } of aside.unasked)
+      await keep(
+        unasked(
+          { bm_node_ids: [id], address },
+          { date: new Date(), client: null },
+          { verdict, detail },
+        ),
+      );
+    const written = await writeReadings(run, sha256, readings);
+    await partial.remove();
+    return { readings, ...written };
+  } finally {
+    await partial.close();
+  }
+}
+
+/** bm_nodes.ids of machines named by uuid or id; null when none is named. */
+async function idsOf(
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  nodes: readonly string[],
+): Promise<ReadonlySet<number> | null> {
+  if (nodes.length === 0) return null;
+  const wanted = new Set(nodes.map((text) => text.toLowerCase()));
+  const found = new Set<number>();
+  for await (const batch of snapshot.lines())
+    for (const line of batch) {
+      if ("orphan" in line) continue;
+      for (const name of [String(line.node.id), line.node.uuid?.toLowerCase() ?? ""])
+        if (wanted.delete(name)) found.add(line.node.id);
+    }
+  if (wanted.size > 0)
+    throw new MigrationError(
+      "N2I-E306",
+      `${[...wanted].map((name) => JSON.stringify(name)).join(", ")} is not in the snapshot`,
+    );
+  return found;
+}
+
+/** One line a reading, in order of the first machine it is of. */
+async function writeReadings(
+  run: RunFolder,
+  snapshot: string,
+  readings: Readings,
+): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
+  const header: PowerHeader = {
+    format: "nova2ironic/power@1",
+    tool: VERSION,
+    made_from: { snapshot },
+  };
+  const lines = [...new Set(readings.values())].toSorted(
+    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+  );
+  const verdicts: Record<string, number> = {};
+  for (const { verdict, bm_node_ids } of lines)
+    verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
+  const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
+  const counts = {
+    machines: readings.size,
+    bmcs: lines.length,
+    verdicts,
+    oldest: asked.sort()[0] ?? null,
+  };
+  const writer = await createArtefact(run, POWER, header);
+  try {
+    for (const line of lines) await writer.write(line);
+    const { sha256 } = await writer.finish(counts);
+    return { counts, sha256 };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
+}
+
+/**
+ * What plan takes into account: the readings, and how many silent BMCs the operator allows.
+ *
+ * @param most machines whose BMC may be silent; when more are, none is allowed
+ */
+export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
+  const silent = [...(readings?.values() ?? [])].filter(({ verdict }) => verdict === "unreachable");
+  const allowed = silent.length > 0 && silent.length <= most;
+  return {
+    readings: readings ?? new Map(),
+    unreachable: allowed ? `--max-unreachable ${most}` : null,
+    record,
+  };
+}

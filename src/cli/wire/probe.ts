@@ -1,0 +1,41 @@
+import { ipmitoolProbe } from "../../edge/ipmi/ipmitool.ts";
+import { IPMITOOL_DEFAULTS } from "../../edge/ipmi/ipmitool-arguments.ts";
+import { openMux } from "../../edge/ipmi/mux.ts";
+import { nativeProbe, SYSTEM_CHANCE } from "../../edge/ipmi/native.ts";
+import type { PowerProbe, PowerReading } from "../../model/power.ts";
+
+export const CLIENTS = ["native", "ipmitool", "both"] as const;
+export type Client = (typeof CLIENTS)[number];
+
+export interface Probe {
+  readonly ask: PowerProbe;
+  readonly close: () => Promise<void>;
+}
+
+/** Two answers to one question: they agree, or that they do not is the answer. */
+function agree(own: PowerReading, theirs: PowerReading): PowerReading {
+  if (own.verdict === theirs.verdict && own.power === theirs.power) return own;
+  // ipmitool often cannot say why; our own client's reason for the same failure is the better one.
+  if (own.verdict !== "ok" && theirs.verdict !== "ok") return own;
+  const detail = `native says ${own.power ?? own.verdict} (${own.detail}), ipmitool ${theirs.power ?? theirs.verdict} (${theirs.detail})`;
+  return { ...own, power: null, verdict: "protocol-error", detail };
+}
+
+/** How BMCs are asked: by our own client, as the conductor asks, or both, compared. */
+export function openProbe(client: Client): Probe {
+  if (client === "ipmitool")
+    return { ask: ipmitoolProbe(IPMITOOL_DEFAULTS), close: () => Promise.resolve() };
+  const mux = openMux(SYSTEM_CHANCE);
+  const native = nativeProbe(mux);
+  const ipmitool = ipmitoolProbe(IPMITOOL_DEFAULTS);
+  return {
+    ask:
+      client === "native"
+        ? native
+        : async (question, options) => {
+            const own = await native(question, options);
+            return agree(own, await ipmitool(question, options));
+          },
+    close: () => mux.close(),
+  };
+}

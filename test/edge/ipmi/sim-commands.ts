@@ -20,7 +20,7 @@ export function simCommands(nature: Nature): SimCommands {
     const [, netFn = 0, , , rqSeq = 0, cmd = 0] = message;
     const head = [0x81, netFn + 4];
     const rest = [0x20, rqSeq, cmd, code, ...data];
-    const wrong = nature.checksumsWrong && cmd !== 0x38 && cmd !== 0x54 ? 1 : 0;
+    const wrong = nature.checksumsWrong ? 1 : 0;
     return Buffer.from([
       ...[...head, checksum(Buffer.from(head)) ^ wrong],
       ...[...rest, checksum(Buffer.from(rest))],

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { openMux } from "../../../src/edge/ipmi/mux.ts";
+import { nativeProbe, SYSTEM_CHANCE, SYSTEM_CLOCK } from "../../../src/edge/ipmi/native.ts";
+import { askAll } from "../../../src/edge/ipmi/scheduler.ts";
+import type { PowerQuestion, PowerReading, PowerVerdict } from "../../../src/model/power.ts";
+import { bigFleet, whyNot623 } from "../../lab/bmc/addresses.ts";
+import type { BmcOptions } from "../../lab/bmc/options.ts";
+import { startFarmProcess } from "../../lab/bmc/process.ts";
+
+/** What one in a hundred BMCs is like, and the verdict it must bring. */
+const ODD: readonly (readonly [Partial<BmcOptions>, PowerVerdict])[] = [
+  [{ dead: true }, "unreachable"],
+  [{ closed: true }, "unreachable"],
+  [{ answerFrom: "127.0.0.77" }, "unreachable"],
+  [{ version2: false }, "no-ipmi2"],
+  [{ busy: { code: 0xc0, times: 2, command: "00/01" } }, "ok"],
+  [{ busy: { code: 0xc3, times: 3, command: "00/01" } }, "ok"],
+  [{ busy: { code: 0xc0, times: 1e9, command: "00/01" } }, "busy"],
+  [{ users: [{ name: "admin", password: "another" }] }, "wrong-password"],
+  [{ users: [{ name: "root", password: "s3cret-Passw0rd" }] }, "wrong-user"],
+  [{ users: [], unknownUser: "silent" }, "wrong-user"],
+  [{ kg: "00112233445566778899aabbccddeeff00112233" }, "wrong-kg"],
+  [{ openStatus: { "*": 1 } }, "no-slots"],
+  [{ openStatus: { "*": 1 }, errorLength: 2 }, "no-slots"],
+  [{ sessionLimit: 0 }, "no-slots"],
+  [{ suites: [17] }, "ok"],
+  [{ suites: [3] }, "ok"],
+  [{ suites: [3], advertised: [3, 17], openStatus: { "17": 4 }, errorLength: 2 }, "ok"],
+  [{ suites: [17], silent54: true, openStatus: { "3": 1 } }, "ok"],
+  [{ suites: [0, 2] }, "cipher-refused"],
+  [{ users: [{ name: "admin", password: "s3cret-Passw0rd", limit: 3 }] }, "ok"],
+  [{ users: [{ name: "admin", password: "s3cret-Passw0rd", limit: 3 }], roleStatus: null }, "ok"],
+  [{ users: [{ name: "admin", password: "s3cret-Passw0rd", limit: 2 }] }, "privilege-refused"],
+  [{ openPrivilege: true }, "ok"],
+  [{ wrongChecksums: true }, "ok"],
+  [{ duplicate: 0.3, reorder: 0.3 }, "ok"],
+  [{ garbage: 0.5 }, "ok"],
+  [{ late: { probability: 0.3, ms: 1500 } }, "ok"],
+  [{ repeats: "answered", echoPrivilege: true }, "ok"],
+  [{ chassisFlags: 0x18, statusLength: 1 }, "ok"],
+];
+
+const COUNT = 2000;
+const NETWORK: Partial<BmcOptions> = { dropRx: 0.02, dropTx: 0.02, delayMs: 20 };
+
+test(`no verdict on ${COUNT} BMCs is false, with 2 % loss each way and all that can be wrong`, async (t) => {
+  const fast = process.env.N2I_FAST === "1";
+  const why = fast ? "the fast part starts no servers" : await whyNot623();
+  if (why !== null) return t.skip(why);
+  const addresses = bigFleet(COUNT, 100 + Math.floor(Math.random() * 100));
+  const bmcs = addresses.map((address, at) => ({
+    address,
+    power: at % 2 === 0,
+    ...(at % 100 < ODD.length ? ODD[at % 100]?.[0] : {}),
+  }));
+  const seed = 1 + Math.floor(Math.random() * 1e6);
+  const farm = await startFarmProcess({ seed, all: NETWORK, bmcs });
+  t.after(farm.stop);
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(mux.close);
+  const readings: PowerReading[] = [];
+  const cpu = process.cpuUsage();
+  const options = { clock: SYSTEM_CLOCK, signal: new AbortController().signal };
+  for await (const reading of askAll(questions(addresses), nativeProbe(mux), options))
+    readings.push(reading);
+  const { user, system } = process.cpuUsage(cpu);
+  t.diagnostic(`seed ${seed}, ${((user + system) / 1000 / COUNT).toFixed(2)} ms CPU each`);
+
+  assert.equal(readings.length, COUNT);
+  const wrong = readings.flatMap(({ bm_node_ids: [at = 0], verdict, power, detail }) => {
+    const wanted = ODD[at % 100]?.[1] ?? "ok";
+    const state = wanted !== "ok" ? null : at % 2 === 0 ? "on" : "off";
+    return verdict === wanted && power === state ? [] : [`${at} ${wanted} ${verdict}: ${detail}`];
+  });
+  assert.deepEqual(wrong, []);
+  assert.deepEqual(await farm.ask({ do: "commands" }), []);
+});
+
+async function* questions(addresses: readonly string[]): AsyncGenerator<PowerQuestion> {
+  for (const [at, address] of addresses.entries())
+    yield { bm_node_ids: [at], address, user: "admin", password: () => "s3cret-Passw0rd" };
+}

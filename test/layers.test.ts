@@ -25,6 +25,7 @@ const MAP: readonly Room[] = [
   edge("config"),
   edge("disk"),
   edge("ipmi"),
+  edge("virsh"),
   edge("database", ["knex", "mysql2", "pg", "libsql"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },

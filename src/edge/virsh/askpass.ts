@@ -1,0 +1,67 @@
+import { mkdtemp, open, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { MigrationError } from "../../model/error.ts";
+
+/** What the program says on stderr when ssh wants a password again: the first one was wrong. */
+export const ASKED_AGAIN = "n2i: asked for the password again";
+
+/**
+ * Answers ssh's first question for a password, and nothing else: not whether a host key is right,
+ * not for a key's passphrase, and not for a new password when the old one has expired. Asked
+ * again, it ends ssh, so that one run costs an account one wrong password at most.
+ */
+const PROGRAM = `#!/bin/sh
+folder=\${0%/*}
+# A question of the other host itself comes with "(user@host) " before it.
+case \${1#(*@*) } in
+  *yes/no* | *assphrase* | *[Nn]ew\\ * | *[Oo]ld\\ * | *[Cc]urrent[\\ \\)]* | *[Rr]etype* | *ne-time*) exit 1 ;;
+  *[Pp]assword*) ;;
+  *) exit 1 ;;
+esac
+if mv "$folder/password" "$folder/given" 2>/dev/null; then
+  cat "$folder/given" && rm "$folder/given"
+else
+  echo "${ASKED_AGAIN}" >&2
+  kill "$PPID"
+  exit 1
+fi
+`;
+
+/**
+ * Gives `use` the environment by which ssh gets the password: the path of a program (0700) that
+ * prints a file (0600), both in a folder of our own (0700), gone when `use` is done. The file goes
+ * as soon as it was read. DISPLAY is for an ssh older than 8.4, which asks no program without one.
+ *
+ * @throws MigrationError N2I-E400 when they cannot be written
+ * @source ssh(1), SSH_ASKPASS and SSH_ASKPASS_REQUIRE
+ */
+export async function withAskpass<T>(
+  password: string,
+  use: (environment: { readonly [name: string]: string }) => Promise<T>,
+): Promise<T> {
+  const folder = await mkdtemp(join(tmpdir(), "n2i-ssh-")).catch(refuse);
+  try {
+    const program = join(folder, "askpass");
+    await write(join(folder, "password"), 0o600, `${password}\n`);
+    await write(program, 0o700, PROGRAM);
+    return await use({ SSH_ASKPASS: program, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" });
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function write(path: string, mode: number, text: string): Promise<void> {
+  const file = await open(path, "wx", mode).catch(refuse);
+  await file
+    .writeFile(text)
+    .finally(() => file.close())
+    .catch(refuse);
+}
+
+function refuse(cause: unknown): never {
+  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
+  throw new MigrationError("N2I-E400", `no password file for ssh can be written (${code})`, {
+    cause,
+  });
+}

@@ -1,0 +1,54 @@
+import { normaliseMac } from "../../model/mac.ts";
+import type { Domain } from "./domain.ts";
+import type { Verdict } from "./settings.ts";
+
+/** A machine of nova_bm with every MAC of its live interfaces. */
+export interface VirtualMachine {
+  readonly bm_node_id: number;
+  readonly macs: readonly string[];
+}
+
+export type Answer = Verdict & { readonly power: "on" | "off" | null };
+
+/** Bare hex, lower case; texts that are no MAC find nothing. */
+export function bareMacs({ macs }: VirtualMachine): readonly string[] {
+  return macs.flatMap((mac) => normaliseMac(mac)?.replaceAll(":", "") ?? []);
+}
+
+/** Domains by MAC. */
+export function byMac(domains: readonly Domain[]): ReadonlyMap<string, readonly Domain[]> {
+  const found = new Map<string, Domain[]>();
+  for (const domain of domains)
+    for (const mac of new Set(domain.macs)) {
+      const others = found.get(mac);
+      if (others === undefined) found.set(mac, [domain]);
+      else others.push(domain);
+    }
+  return found;
+}
+
+/**
+ * The power of the one domain that has a MAC of this machine, as nova-baremetal finds it; it would
+ * take the first of several, and here none is taken.
+ *
+ * @source facts/nova-bm.md 3.2
+ */
+export function answerFor(
+  machine: VirtualMachine,
+  domains: ReadonlyMap<string, readonly Domain[]>,
+): Answer {
+  const found = [...new Set(bareMacs(machine).flatMap((mac) => domains.get(mac) ?? []))];
+  const [domain, other] = found;
+  if (domain === undefined) return odd("no virtual machine there has a MAC of this machine");
+  if (other !== undefined)
+    return odd(
+      `${found.length} virtual machines there have its MACs: ${domain.name} and ${other.name}`,
+    );
+  const { power, name, state } = domain;
+  if (power === null) return odd(`the virtual machine ${name} is neither on nor off: ${state}`);
+  return { verdict: "ok", detail: `the virtual machine ${name} is ${state}`, power };
+}
+
+function odd(detail: string): Answer {
+  return { verdict: "protocol-error", detail, power: null };
+}

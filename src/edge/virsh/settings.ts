@@ -1,0 +1,95 @@
+import { constants } from "node:fs";
+import { access, stat } from "node:fs/promises";
+import type { HostConfig } from "../../model/machine.ts";
+import type { PowerVerdict } from "../../model/power.ts";
+
+export interface Verdict {
+  readonly verdict: PowerVerdict;
+  /** One clause in our own words: nothing the other side printed, so no secret it may echo. */
+  readonly detail: string;
+}
+
+/** The settings nova-baremetal's VirtualPowerManager reads. @source facts/nova-bm.md 3.2, 3.4 */
+export type VirtualPower = Pick<
+  HostConfig,
+  | "virtual_power_ssh_host"
+  | "virtual_power_ssh_port"
+  | "virtual_power_type"
+  | "virtual_power_host_user"
+  | "virtual_power_host_key"
+>;
+
+/** Where and as whom to ask. */
+export interface Route {
+  readonly type: "virsh" | "vbox";
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  /** A private key this process can read; null: there is a password. */
+  readonly key: string | null;
+  readonly password: (() => string) | null;
+}
+
+/** The longest answer ssh takes from SSH_ASKPASS, in bytes. @source OpenSSH readpass.c ssh_askpass */
+const LONGEST_PASSWORD = 1023;
+
+/** The way to the host of the virtual machines, or why there is none. Nothing is sent. */
+export async function routeOf(
+  settings: VirtualPower,
+  password: (() => string) | null,
+): Promise<Route | Verdict> {
+  const { virtual_power_type: type, virtual_power_ssh_port: port } = settings;
+  const host = settings.virtual_power_ssh_host ?? "";
+  const user = settings.virtual_power_host_user ?? "";
+  if (host === "") return cannot("virtual", "virtual_power_ssh_host is not set");
+  if (type !== "virsh" && type !== "vbox")
+    return cannot("virtual", "virtual_power_type is neither virsh nor vbox");
+  if (!isHost(host)) return cannot("incomplete", "virtual_power_ssh_host is no host name");
+  if (!Number.isInteger(port) || port < 1 || port > 65535)
+    return cannot("incomplete", "virtual_power_ssh_port is no port");
+  if (user === "") return cannot("incomplete", "virtual_power_host_user is not set");
+  if (!isUser(user)) return cannot("incomplete", "virtual_power_host_user is no user name");
+
+  const named = settings.virtual_power_host_key ?? "";
+  const key = named !== "" && (await isReadable(named)) ? named : null;
+  const given = password === null || password() === "" ? null : password;
+  if (given !== null && !isOneLine(given()))
+    return cannot("incomplete", "virtual_power_host_pass has a line end, or is too long for ssh");
+  if (key !== null || given !== null) return { type, host, port, user, key, password: given };
+  return cannot(
+    "incomplete",
+    named === ""
+      ? "neither virtual_power_host_key nor virtual_power_host_pass is set"
+      : "the file virtual_power_host_key names cannot be read here: run this on the compute host, or copy it to the same path",
+  );
+}
+
+function cannot(verdict: PowerVerdict, detail: string): Verdict {
+  return { verdict, detail };
+}
+
+/** A name or an address, IPv6 with its zone; nothing that ssh takes for an option or a URI. */
+function isHost(text: string): boolean {
+  return /^[A-Za-z0-9_:][\w.:-]*(%[\w.-]+)?$/.test(text) && text.length <= 255;
+}
+
+/** What ssh itself takes for one, without blanks and its `%` codes. @source OpenSSH ssh.c valid_ruser */
+function isUser(text: string): boolean {
+  return /^(?!-)[^\s'`";&<>|(){}%\\]{1,128}$/.test(text) && /^[\x21-\x7e]+$/.test(text);
+}
+
+function isOneLine(password: string): boolean {
+  return !/[\0\r\n]/.test(password) && Buffer.byteLength(password) <= LONGEST_PASSWORD;
+}
+
+/** Whether `path` is the path of a file here; ssh would expand `~` and `${}` in others. */
+async function isReadable(path: string): Promise<boolean> {
+  if (!path.startsWith("/") || /\$\{|\0/.test(path)) return false;
+  try {
+    await access(path, constants.R_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    // Not here, or not for us: the same to ssh.
+    return false;
+  }
+}

@@ -31,3 +31,11 @@ export function isSecretName(name: string): boolean {
     name,
   );
 }
+
+/**
+ * Whether JSON text may hold a key that `isSecretName` knows. It errs towards yes, and spares most
+ * texts a look at every key; an escape might hide any name.
+ */
+export function mayHoldSecret(json: string): boolean {
+  return /pass|pwd|secret|token|cred|community|configdrive|key|\\/i.test(json);
+}

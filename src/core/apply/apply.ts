@@ -2,6 +2,7 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
 import type { Lock, Performed, Target } from "../../model/target.ts";
+import { ahead } from "./ahead.ts";
 import { type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
 
 /** What apply and undo need of the world. */
@@ -93,9 +94,11 @@ export async function apply(
 ): Promise<Applied> {
   const { target, lock, journal } = acting;
   const guard = once(acting.guard);
+  // What is appended from here on speaks of stretches behind us.
+  const ledger = ledgerOf(journal.entries(), sha256);
   let [created, found, drifted, machines] = [0, 0, 0, 0];
   const left: { readonly machine: PlannedMachine; readonly why: string }[] = [];
-  for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
+  for await (const { from, to, machines: batch } of ahead(stretches(plan, BATCH))) {
     if (acting.stopping()) return { created, found, drifted, left, stopped: true };
     const loading = batch.filter((machine) => stepsOf(machine).length > 0);
     const otherwise = (await acting.recheck?.(loading)) ?? NOBODY;
@@ -107,7 +110,6 @@ export async function apply(
     if (steps.length > 0) {
       try {
         await lock.check();
-        const ledger = ledgerOf(journal.entries(), sha256);
         const again = wasBegun(ledger, { from, to });
         await journal.append({
           do: "begin",

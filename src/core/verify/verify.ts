@@ -4,6 +4,7 @@ import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord } from "../../model/plan.ts";
 import type { Verifier } from "../../model/target.ts";
+import { ahead } from "../apply/ahead.ts";
 
 export interface Tally {
   validated: number;
@@ -17,16 +18,18 @@ export interface Tally {
   left_out: number;
 }
 
-const BATCH = 500;
+/** Machines asked about at once; three such batches are in memory. */
+const BATCH = 250;
 
 function row(
-  record: { readonly resource: "node" | "port"; readonly uuid: string },
+  resource: RowVerdict["resource"],
+  uuid: string,
   machine: number | null,
   state: RowVerdict["state"],
   differs: readonly FieldChange[] = [],
   reason: string | null = null,
 ): RowVerdict {
-  return { ...record, bm_node_id: machine, state, differs, reason };
+  return { resource, uuid, bm_node_id: machine, state, differs, reason };
 }
 
 /** Whether the plan wants the machine's rows to be in Ironic. */
@@ -50,21 +53,26 @@ export async function* verify(
   all: boolean,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
-  for await (const batch of regroup(plan())) {
-    const loaded = batch.filter(isLoaded);
-    tally.left_out += batch.length - loaded.length;
-    const uuids = loaded.map(({ uuid }) => uuid?.toLowerCase() ?? "");
-    const there = await target.rows(uuids);
+  for await (const { loaded, leftOut, there } of ahead(asked(plan(), target))) {
+    tally.left_out += leftOut;
     for (const node of there.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
-    for (const machine of loaded) {
-      for (const verdict of verifyMachine(machine, there, same, tally)) {
-        tally[verdict.state] += 1;
-        if (all || verdict.state !== "validated") yield verdict;
-      }
-    }
+    const verdicts: RowVerdict[] = [];
+    for (const machine of loaded) verifyMachine(machine, there, same, tally, all, verdicts);
+    yield* verdicts;
   }
   if ((await target.marked()) > present) yield* strangers(plan, target, tally);
+}
+
+type There = Awaited<ReturnType<Verifier["rows"]>>;
+
+/** The plan batch by batch, each with what is there. */
+async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
+  for await (const batch of regroup(plan)) {
+    const loaded = batch.filter(isLoaded);
+    const there = await target.rows(loaded.map(({ uuid }) => uuid?.toLowerCase() ?? ""));
+    yield { loaded, leftOut: batch.length - loaded.length, there };
+  }
 }
 
 async function* regroup(plan: AsyncIterable<readonly PlannedMachine[]>) {
@@ -76,26 +84,39 @@ async function* regroup(plan: AsyncIterable<readonly PlannedMachine[]>) {
   if (held.length > 0) yield held;
 }
 
-function* verifyMachine(
+/** Counts every row of a machine, and adds the verdicts that are told. */
+function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
-  there: Awaited<ReturnType<Verifier["rows"]>>,
+  there: There,
   same: SameSecret,
   tally: Tally,
-): Generator<RowVerdict> {
-  const node = uuid?.toLowerCase() ?? "";
-  const ports = new Map((there.ports.get(node) ?? []).map((port) => [String(port.uuid), port]));
+  all: boolean,
+  verdicts: RowVerdict[],
+): void {
+  const ports = there.ports.get(uuid?.toLowerCase() ?? "") ?? [];
+  let known = 0;
+  const tell = (verdict: RowVerdict): void => {
+    tally[verdict.state] += 1;
+    if (all || verdict.state !== "validated") verdicts.push(verdict);
+  };
   for (const record of records) {
     const id = String(record.row.uuid);
-    const found = record.resource === "node" ? there.nodes.get(id) : ports.get(id);
-    ports.delete(id);
-    yield judge(record, id, found, bm_node_id, there.unreadable.get(id), same, tally);
+    const found =
+      record.resource === "node"
+        ? there.nodes.get(id)
+        : ports.find((port) => String(port.uuid) === id);
+    if (record.resource === "port" && found !== undefined) known += 1;
+    tell(judge(record, id, found, bm_node_id, there.unreadable.get(id), same, tally));
   }
-  for (const id of ports.keys())
-    yield row({ resource: "port", uuid: id }, bm_node_id, "extra", [], "a port no plan made");
+  if (known === ports.length) return;
+  const planned = new Set(records.map(({ row: { uuid: id } }) => String(id)));
+  for (const { uuid: id } of ports)
+    if (!planned.has(String(id)))
+      tell(row("port", String(id), bm_node_id, "extra", [], "a port no plan made"));
 }
 
 function judge(
-  record: PlannedRecord,
+  { resource, row: planned }: PlannedRecord,
   uuid: string,
   found: Row | undefined,
   machine: number,
@@ -103,14 +124,14 @@ function judge(
   same: SameSecret,
   tally: Tally,
 ): RowVerdict {
-  const named = { resource: record.resource, uuid };
-  if (found === undefined) return row(named, machine, "missing", [], "no such row in Ironic");
-  if (unreadable !== undefined) return row(named, machine, "suspended", [], unreadable);
-  const { differs, own } = compareRow(record.row, found, same);
+  if (found === undefined)
+    return row(resource, uuid, machine, "missing", [], "no such row in Ironic");
+  if (unreadable !== undefined) return row(resource, uuid, machine, "suspended", [], unreadable);
+  const { differs, own } = compareRow(planned, found, same);
   if (own.length > 0) tally.ironics_own += 1;
   return differs.length === 0
-    ? row(named, machine, "validated", own)
-    : row(named, machine, "mismatched", differs);
+    ? row(resource, uuid, machine, "validated", own)
+    : row(resource, uuid, machine, "mismatched", differs);
 }
 
 /** Nodes with our mark that this plan does not want: another run's, or left from one. */
@@ -126,13 +147,7 @@ async function* strangers(
     for (const uuid of page)
       if (!ours.has(uuid)) {
         tally.extra += 1;
-        yield row(
-          { resource: "node", uuid },
-          null,
-          "extra",
-          [],
-          "carries our mark, is not in this plan",
-        );
+        yield row("node", uuid, null, "extra", [], "carries our mark, is not in this plan");
       }
 }
 

@@ -70,6 +70,8 @@ export function boolean(value: unknown): boolean | null {
 export function time(value: unknown): string | null {
   const got = text(value);
   if (got === null) return null;
+  // Nearly always it is so already.
+  if (/^[12]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(got)) return got;
   const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?/.exec(got);
   if (match === null || match[1] === "0000-00-00") return null;
   const fraction = (match[3] ?? "").replace(/0+$/, "");

@@ -1,6 +1,6 @@
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { isSealed, isSecretName, type Seal } from "../../model/secret.ts";
+import { isSealed, isSecretName, mayHoldSecret, type Seal } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
 import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 
@@ -33,9 +33,13 @@ function asciiJson(value: Json): string {
   );
 }
 
+function holdsSealed(value: Json): boolean {
+  return isObject(value) && (isSealed(value) || Object.values(value).some(holdsSealed));
+}
+
 function unsealed(value: Json, seal: Seal): Json {
   if (isSealed(value)) return seal.open(value);
-  if (!isObject(value)) return value;
+  if (!isObject(value) || !holdsSealed(value)) return value;
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [key, unsealed(inner, seal)]),
   );
@@ -79,24 +83,49 @@ function json(raw: unknown, seal: Seal, place: string): Json {
   if (got === null) return null;
   try {
     // JSON.parse gives JSON.
-    return sealed(JSON.parse(got) as Json, seal, place);
+    const value = JSON.parse(got) as Json;
+    return mayHoldSecret(got) ? sealed(value, seal, place) : value;
   } catch {
     return UNREADABLE;
   }
 }
+
+type Reader = (raw: unknown, seal: Seal, place: string) => Json;
+
+function readerOf({ name, type }: Column): Reader {
+  if (isJsonColumn(name)) return json;
+  switch (type) {
+    case "boolean":
+      return boolean;
+    case "integer":
+      return integer;
+    case "datetime":
+      return (raw) => time(raw)?.slice(0, 19) ?? null;
+    case "bigint":
+    case "float":
+    case "string":
+    case "text":
+    case "mediumtext":
+    case "longtext":
+      return plain;
+  }
+}
+
+/** Readers by a release's list of columns: chosen once, not for each row. */
+const READERS = new WeakMap<readonly Column[], readonly (readonly [string, Reader])[]>();
 
 /**
  * A row of nodes or ports as artefacts may hold it: secrets sealed for the node they belong to,
  * so that the same secret reads the same as in the snapshot.
  */
 export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, place: string): Row {
+  const known = READERS.get(columns);
+  const readers = known ?? columns.map((column) => [column.name, readerOf(column)] as const);
+  if (known === undefined) READERS.set(columns, readers);
   const row: Record<string, Json> = {};
-  for (const { name, type } of columns) {
+  for (const [name, read] of readers) {
     const value = raw[name];
-    if (isJsonColumn(name)) row[name] = json(value, seal, place);
-    else if (type === "boolean") row[name] = boolean(value);
-    else if (type === "datetime") row[name] = time(value)?.slice(0, 19) ?? null;
-    else row[name] = type === "integer" ? integer(value) : plain(value);
+    row[name] = value === null ? null : read(value, seal, place);
   }
   return row;
 }

@@ -57,9 +57,13 @@ export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
   return decode(raw, release.node, seal, text(raw.uuid) ?? "");
 }
 
-export function toPort({ release, seal }: Ironic, raw: RawRow): Row {
-  const node_uuid = text(raw.node_uuid);
-  return { ...decode(raw, release.port, seal, node_uuid ?? ""), node_uuid };
+/** @param node_uuid of the node it belongs to, where the row does not carry it */
+export function toPort(
+  { release, seal }: Ironic,
+  raw: RawRow,
+  node_uuid = text(raw.node_uuid),
+): Row {
+  return Object.assign(decode(raw, release.port, seal, node_uuid ?? ""), { node_uuid });
 }
 
 function unique(rows: readonly RawRow[]): readonly RawRow[] {

@@ -1,5 +1,6 @@
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
+import { type ByText, indexByText } from "../database/by-text.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { UNREADABLE } from "./codec.ts";
 import { type Ironic, toNode, toPort } from "./current.ts";
@@ -16,6 +17,7 @@ export function createVerifier(ironic: Ironic): Verifier {
   const { database } = ironic;
   const ask = (doing: string, sql: string, values: readonly unknown[] = []) =>
     database.run(doing, () => select(database, database.knex, sql, values));
+  let index: ByText | undefined;
   return {
     async rows(nodeUuids) {
       const nodes = new Map<string, Row>();
@@ -23,8 +25,9 @@ export function createVerifier(ironic: Ironic): Verifier {
       const unreadable = new Map<string, string>();
       if (nodeUuids.length === 0) return { nodes, ports, unreadable };
       const keep = (uuid: string, row: Row): Row => {
-        const bad = Object.entries(row).find(([, value]) => value === UNREADABLE);
-        if (bad !== undefined) unreadable.set(uuid, `${bad[0]} is not JSON`);
+        for (const column in row)
+          if (row[column] === UNREADABLE && !unreadable.has(uuid))
+            unreadable.set(uuid, `${column} is not JSON`);
         return row;
       };
       const rows = await ask(
@@ -39,8 +42,9 @@ export function createVerifier(ironic: Ironic): Verifier {
         nodes.set(uuid, keep(uuid, toNode(ironic, raw)));
       }
       for (const raw of owner.size === 0 ? [] : await portsOf([...owner.keys()])) {
-        const node = owner.get(integer(raw.node_id) ?? -1) ?? "";
-        const row = keep(text(raw.uuid) ?? "", toPort(ironic, { ...raw, node_uuid: node }));
+        const node = owner.get(integer(raw.node_id) ?? -1);
+        if (node === undefined) continue;
+        const row = keep(text(raw.uuid) ?? "", toPort(ironic, raw, node));
         const list = ports.get(node);
         if (list === undefined) ports.set(node, [row]);
         else list.push(row);
@@ -67,10 +71,21 @@ export function createVerifier(ironic: Ironic): Verifier {
     },
   };
 
-  function portsOf(ids: readonly number[]): Promise<readonly RawRow[]> {
+  /** A foreign key is an index on MySQL only: elsewhere the ports of each batch would cost a walk of them all. */
+  async function portsOf(nodes: readonly number[]): Promise<readonly RawRow[]> {
+    if (database.engine !== "mysql")
+      index ??= await indexByText(
+        database,
+        database.knex,
+        "ports",
+        "node_id",
+        "node_id IS NOT NULL",
+      );
+    const ids = index?.ids(nodes.map(String)) ?? nodes;
+    if (ids.length === 0) return [];
     return ask(
       "verifying ports",
-      `SELECT * FROM ports WHERE node_id IN (${marks(ids)}) ORDER BY id`,
+      `SELECT * FROM ports WHERE ${index === undefined ? "node_id" : "id"} IN (${marks(ids)}) ORDER BY id`,
       ids,
     );
   }

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
+import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
-import { indexByText } from "./by-text.ts";
 
 /** What of a bm_nodes row the nova database is asked about. */
 export interface Asked {
@@ -31,6 +31,7 @@ const INSTANCE =
 const METADATA =
   "('image_base_image_ref','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
+/** @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index */
 export async function novaRows(database: Database, trx: Knex): Promise<NovaRows> {
   const index = (table: string, column: string, live: string) =>
     indexByText(database, trx, table, column, live);

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { indexByText } from "../../../src/edge/database/by-text.ts";
 import { integer } from "../../../src/edge/database/rows.ts";
-import { indexByText } from "../../../src/edge/nova/by-text.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import { withDatabase } from "../../lab/index.ts";
 

@@ -1,8 +1,8 @@
 import type { Knex } from "knex";
-import type { Database } from "../database/open.ts";
-import { integer, select, text } from "../database/rows.ts";
+import type { Database } from "./open.ts";
+import { integer, select, text } from "./rows.ts";
 
-/** Finds rows by a text column the server has no index on. */
+/** Finds rows by a column the server has no index on. */
 export interface ByText {
   /** Ids of the rows whose text is one of these, upper and lower case the same; a few others may be among them. */
   readonly ids: (texts: readonly string[]) => readonly number[];
@@ -18,11 +18,10 @@ const HASHES = 2 ** 22;
  * batch would make it walk the whole table each time. Eight bytes a row stay in memory.
  *
  * @param live condition on the rows that count
- * @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index
  */
 export async function indexByText(
   database: Pick<Database, "engine" | "run">,
-  trx: Knex,
+  on: Knex,
   table: string,
   column: string,
   live: string,
@@ -33,7 +32,7 @@ export async function indexByText(
     const page = await database.run(`reading ${table}`, () =>
       select(
         database,
-        trx,
+        on,
         `SELECT id, ${column} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`,
       ),
     );

@@ -25,6 +25,12 @@ const IRONICS_OWN: ReadonlySet<string> = new Set([
 /** JSON columns to which it adds keys of its own (`properties.vendor`). */
 const GROWING: ReadonlySet<string> = new Set(["properties", "driver_internal_info"]);
 
+/** Keys it adds elsewhere: Juno's and Kilo's take-over of a machine in use. @source facts/ironic.md 2.3 */
+const OWN_KEYS: ReadonlySet<string> = new Set(["instance_info.deploy_key"]);
+
+/** Columns that number rows: the database's own, or told by a uuid beside them. */
+const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
+
 /** Columns it fills in where they are NULL: an interface without a name gets the default one. */
 function isFilledIn(column: string): boolean {
   return column.endsWith("_interface");
@@ -37,20 +43,31 @@ export interface Compared {
   readonly own: readonly FieldChange[];
 }
 
-/** Compares what a plan says of a row with the row, column by column, key by key. */
+/**
+ * Compares what a plan says of a row with the row, column by column, key by key. A column the plan
+ * says nothing of was left empty by the load: what stands there now is somebody else's work.
+ */
 export function compareRow(planned: Row, found: Row, same: SameSecret): Compared {
   const differs: FieldChange[] = [];
   const own: FieldChange[] = [];
   for (const [column, want] of Object.entries(planned)) {
     const got = found[column] ?? null;
     if (isObject(want) && !isSealed(want) && (isObject(got) || got === null)) {
-      compareKeys(column, want, got ?? {}, same, GROWING.has(column) ? own : differs, differs);
+      compareKeys(column, want, got ?? {}, same, { differs, own });
     } else if (!equal(want, got, same)) {
       const mine = IRONICS_OWN.has(column) || (want === null && isFilledIn(column));
       (mine ? own : differs).push({ field: column, planned: want, found: got });
     }
   }
+  for (const [column, got] of Object.entries(found))
+    if (planned[column] === undefined && !NUMBERS.has(column) && !isNothing(got))
+      (IRONICS_OWN.has(column) ? own : differs).push({ field: column, planned: null, found: got });
   return { differs, own };
+}
+
+/** NULL and an empty object are the same to Ironic. @source facts/ironic.md 1.5 */
+function isNothing(value: Json): boolean {
+  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
 }
 
 function compareKeys(
@@ -58,16 +75,19 @@ function compareKeys(
   want: JsonObject,
   got: JsonObject,
   same: SameSecret,
-  added: FieldChange[],
-  differs: FieldChange[],
+  { differs, own }: { readonly differs: FieldChange[]; readonly own: FieldChange[] },
 ): void {
+  const added = GROWING.has(path) ? own : differs;
   for (const [key, planned] of Object.entries(want)) {
     const found = got[key];
     if (found === undefined || !equal(planned, found, same))
       differs.push({ field: `${path}.${key}`, planned, found: found ?? null });
   }
   for (const [key, found] of Object.entries(got))
-    if (want[key] === undefined) added.push({ field: `${path}.${key}`, planned: null, found });
+    if (want[key] === undefined) {
+      const field = `${path}.${key}`;
+      (OWN_KEYS.has(field) ? own : added).push({ field, planned: null, found });
+    }
 }
 
 function equal(left: Json, right: Json, same: SameSecret): boolean {

@@ -6,8 +6,8 @@ import { UNREADABLE } from "./codec.ts";
 import { type Ironic, toNode, toPort } from "./current.ts";
 
 const PAGE = 2000;
-/** Our mark inside nodes.extra, as JSON text holds it with or without spaces. */
-const MARK = '%"nova_bm"%';
+/** Our mark inside nodes.extra: the key, as JSON text holds it with or without spaces. */
+const MARK = '%"nova_bm":%';
 
 /**
  * Reads what is really there, node by node with all of its ports, by statements the loader does

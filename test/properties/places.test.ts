@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
+import { disturb, loaded, NODES, PORTS, rich, told } from "../support/rich.ts";
+import { rolledBack, verified } from "../support/stages.ts";
+
+const STRANGER = caseUuid("vif", 77);
+const idOf = (uuid: string): string => `(SELECT id FROM nodes WHERE uuid='${uuid}')`;
+const [NODE, PORT] = [NODES[0], PORTS[0]];
+
+interface Move {
+  /** Sentence. */
+  readonly name: string;
+  readonly statements: readonly string[];
+  /** What verify then says. */
+  readonly found: readonly string[];
+}
+
+const MOVES: readonly Move[] = [
+  {
+    name: "a deleted port is missing",
+    statements: [`DELETE FROM ports WHERE uuid='${PORT}'`],
+    found: [`${PORT} missing`],
+  },
+  {
+    name: "a port with another uuid is missing, and extra",
+    statements: [`UPDATE ports SET uuid='${STRANGER}' WHERE uuid='${PORT}'`],
+    found: [`${PORT} missing`, `${STRANGER} extra`],
+  },
+  {
+    name: "a port on another node is missing here and extra there",
+    statements: [`UPDATE ports SET node_id=${idOf(NODES[1])} WHERE uuid='${PORT}'`],
+    found: [`${PORT} missing`, `${PORT} extra`],
+  },
+  {
+    name: "a port on no node is missing",
+    statements: [`UPDATE ports SET node_id=NULL WHERE uuid='${PORT}'`],
+    found: [`${PORT} missing`],
+  },
+  {
+    name: "a deleted node is missing, and its ports are",
+    statements: [
+      `DELETE FROM ports WHERE uuid='${PORT}'`,
+      `DELETE FROM nodes WHERE uuid='${NODE}'`,
+    ],
+    found: [`${NODE} missing`, `${PORT} missing`],
+  },
+  {
+    name: "a node with another uuid is missing, its ports are, and it is extra",
+    statements: [`UPDATE nodes SET uuid='${STRANGER}' WHERE uuid='${NODE}'`],
+    found: [`${NODE} missing`, `${PORT} missing`, `${STRANGER} extra`],
+  },
+  {
+    name: "a port somebody added is extra",
+    statements: [
+      `INSERT INTO ports (uuid, address, node_id) VALUES ('${STRANGER}', '52:54:00:aa:aa:aa', ${idOf(NODE)})`,
+    ],
+    found: [`${STRANGER} extra`],
+  },
+  {
+    name: "a node that carries our mark and is not in the plan is extra",
+    statements: [
+      `INSERT INTO nodes (uuid, extra) VALUES ('${STRANGER}', '{"nova_bm": {"id": 9}}')`,
+    ],
+    found: [`${STRANGER} extra`],
+  },
+  {
+    name: "a node of somebody else's is none of ours",
+    statements: [`INSERT INTO nodes (uuid, extra) VALUES ('${STRANGER}', '{"note": "nova_bm"}')`],
+    found: [],
+  },
+];
+
+for (const { name, statements, found } of MOVES)
+  test(`to verify, ${name}`, async () => {
+    await loaded(rich("juno"), async (at) => {
+      for (const sql of statements) await disturb(at.ironic, sql);
+      assert.deepEqual(
+        (await told(at)).map(({ uuid, state }) => `${uuid} ${state}`),
+        found,
+      );
+    });
+  });
+
+for (const release of ["juno", "kilo"] as const)
+  test(`the deploy key ${release}'s take-over makes is Ironic's own, and keeps no machine from being rolled back`, async () => {
+    await loaded(rich(release), async (at) => {
+      const key = "json_set(instance_info, '$.deploy_key', 'A1B2')";
+      await disturb(at.ironic, `UPDATE nodes SET instance_info=${key} WHERE uuid='${NODE}'`);
+      const { tally } = await verified(at);
+      assert.deepEqual([tally.validated, tally.mismatched, tally.ironics_own], [4, 0, 1]);
+      assert.deepEqual((await rolledBack(at)).left, []);
+    });
+  });
+
+test("rollback leaves a machine in whose empty columns somebody wrote", async () => {
+  await loaded(rich("2023.1"), async (at) => {
+    await disturb(at.ironic, `UPDATE nodes SET description='rack 7' WHERE uuid='${NODE}'`);
+    const { left, removed } = await rolledBack(at);
+    assert.deepEqual(left.map(({ id }) => id).sort(), [`node:${NODE}`, `port:${PORT}`]);
+    assert.equal(removed, 2);
+  });
+});

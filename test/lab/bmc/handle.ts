@@ -47,7 +47,7 @@ function outside(bmc: Bmc, { payload }: Packet20): Buffer | null {
   const request = readRequest(payload);
   const answer = request && openCommand(bmc, request);
   if (request === null || answer === null) return null;
-  return plain20(0, writeAnswer(request, answer, bmc.options.wrongChecksums));
+  return plain20(0, writeAnswer(request, answer));
 }
 
 function inSession(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
@@ -69,6 +69,7 @@ function inSession(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
   const answer = sessionCommand(bmc, session, request);
   if (answer === null) return null;
   protocol.sent = next(protocol.sent);
-  const written = writeAnswer(request, answer, bmc.options.wrongChecksums);
+  const wrong = bmc.options.wrongChecksums && suite.integrity !== 0;
+  const written = writeAnswer(request, answer, wrong);
   return seal(suite, keys, written, protocol.theirId.readUInt32LE(0), protocol.sent);
 }

@@ -24,7 +24,7 @@ export function handle15(bmc: Bmc, packet: Packet15, now: number): Buffer | null
   if (packet.session === 0) {
     const challenge = request.netFn === 6 && request.command === 0x39;
     const answer = challenge ? newChallenge(bmc, request, now) : openCommand(bmc, request);
-    return answer && packet15(0, 0, 0, NO_CODE, written(bmc, request, answer));
+    return answer && packet15(0, 0, 0, NO_CODE, writeAnswer(request, answer));
   }
   const session = bmc.sessions.get(packet.session);
   if (session === undefined || session.protocol.kind !== "1.5") return null;
@@ -36,7 +36,7 @@ export function handle15(bmc: Bmc, packet: Packet15, now: number): Buffer | null
   if (ahead < 0 || ahead > 8) return null;
   session.protocol.inbound = next(packet.sequence);
   const answer = sessionCommand(bmc, session, request);
-  return answer && reply(bmc, session, session.protocol, request, answer);
+  return answer && reply(session, session.protocol, request, answer);
 }
 
 /** Get Session Challenge. */
@@ -67,22 +67,21 @@ function activated(bmc: Bmc, session: Session, protocol: Legacy, request: Reques
   session.stage = "active";
   if (level > limitOf(session.user)) {
     bmc.sessions.delete(session.id);
-    return reply(bmc, session, protocol, request, [0x86]);
+    return reply(session, protocol, request, [0x86]);
   }
   bmc.counts.logins++;
   const inbound = bytes32(protocol.inbound);
   const answer: Answer = [0, protocol.authType, ...bytes32(session.id), ...inbound, level];
-  return reply(bmc, session, protocol, request, answer);
+  return reply(session, protocol, request, answer);
 }
 
 function reply(
-  bmc: Bmc,
   session: Session,
   protocol: Legacy,
   request: Request,
   answer: NonNullable<Answer>,
 ): Buffer {
-  const message = written(bmc, request, answer);
+  const message = writeAnswer(request, answer);
   const { authType, outbound } = protocol;
   const mac = legacyCode(authType, password16(session), session.id, outbound, message);
   protocol.outbound = next(outbound);
@@ -99,10 +98,6 @@ function password16({ user }: Session): Buffer {
   const padded = Buffer.alloc(16);
   passwordOf(user).copy(padded);
   return padded;
-}
-
-function written({ options }: Bmc, request: Request, answer: NonNullable<Answer>): Buffer {
-  return writeAnswer(request, answer, options.wrongChecksums);
 }
 
 function bytes32(value: number): readonly number[] {

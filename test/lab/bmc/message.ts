@@ -27,7 +27,7 @@ export function readRequest(message: Buffer): Request | null {
 export function writeAnswer(
   { head, netFn }: Request,
   [code, ...data]: NonNullable<Answer>,
-  wrong: boolean,
+  wrong = false,
 ): Buffer {
   const requester = head.readUInt8(3);
   const theirLun = head.readUInt8(4) & 3;

@@ -62,7 +62,7 @@ export interface BmcOptions {
   readonly openPrivilege: boolean;
   /** Answers this code to commands in a session so many times; a command is "netFn/cmd" in hex. */
   readonly busy: { readonly code: number; readonly times: number; readonly command: string } | null;
-  /** Both checksums of a message are wrong; hashes are good. */
+  /** Both checksums are wrong in packets whose hash is good. */
   readonly wrongChecksums: boolean;
 
   /** Bound, and never answers. */

@@ -1,0 +1,46 @@
+import { setMaxListeners } from "node:events";
+import type { TestContext } from "node:test";
+import { openMux } from "../../../src/edge/ipmi/mux.ts";
+import { nativeProbe, SYSTEM_CHANCE } from "../../../src/edge/ipmi/native.ts";
+import type { PowerReading } from "../../../src/model/power.ts";
+
+/** Milliseconds; what the conductor gives a BMC. */
+const DEADLINE = 60_000;
+
+export interface Asked {
+  readonly address: string;
+  readonly user?: string;
+  readonly password?: string;
+  readonly kg?: string;
+}
+
+/** Asks all of these BMCs at once, as the tool does; readings are in their order. */
+export async function askAllOf(
+  t: Pick<TestContext, "after">,
+  asked: readonly Asked[],
+): Promise<readonly PowerReading[]> {
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  const probe = nativeProbe(mux);
+  const { signal } = new AbortController();
+  // Each BMC listens to it.
+  setMaxListeners(0, signal);
+  return Promise.all(
+    asked.map(({ address, user = "admin", password = "s3cret-Passw0rd", kg }, at) =>
+      probe(
+        {
+          ...{ bm_node_ids: [at + 1], address, user, password: () => password },
+          ...(kg !== undefined && { kg: () => Buffer.from(kg) }),
+        },
+        { deadline: DEADLINE, signal },
+      ),
+    ),
+  );
+}
+
+/** The one of a single BMC. */
+export async function askOne(t: Pick<TestContext, "after">, asked: Asked): Promise<PowerReading> {
+  const [reading] = await askAllOf(t, [asked]);
+  if (reading === undefined) throw new Error("there is no reading");
+  return reading;
+}

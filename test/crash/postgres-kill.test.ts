@@ -1,10 +1,10 @@
 import { test } from "node:test";
 import { killApplies, killRollbacks, prepared } from "./matrix.ts";
-import { APPLYING, once, UNDOING } from "./points.ts";
+import { APPLYING, isOnce, UNDOING } from "./points.ts";
 
 test("on PostgreSQL an apply and a rollback may be killed at any moment", async (t) => {
   const scene = await prepared("postgresql", t);
   if (scene === null) return;
-  await killApplies(t, scene, once(APPLYING));
-  await killRollbacks(t, scene, once(UNDOING));
+  await killApplies(t, scene, APPLYING.filter(isOnce));
+  await killRollbacks(t, scene, UNDOING.filter(isOnce));
 });

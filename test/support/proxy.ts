@@ -4,14 +4,21 @@ import type { TestContext } from "node:test";
 /** A line to a server that a test can cut. */
 export interface Line {
   readonly port: number;
-  /** Ends every connection there is, on both sides, without a word; new ones pass. */
-  readonly cut: () => void;
+  /** Ends every connection there is, on both sides, without a word; `forGood`: new ones too. */
+  readonly cut: (how?: { readonly forGood: boolean }) => void;
+  /** Lets new connections pass again. */
+  readonly mend: () => void;
 }
 
 /** A TCP proxy on loopback before 127.0.0.1:`port`; gone when the test is. */
 export async function proxyTo(port: number, t: Pick<TestContext, "after">): Promise<Line> {
   const lines = new Set<Socket>();
+  let broken = false;
   const server = createServer((near) => {
+    if (broken) {
+      near.resetAndDestroy();
+      return;
+    }
     const far = connect({ host: "127.0.0.1", port });
     for (const [one, other] of [
       [near, far],
@@ -28,7 +35,8 @@ export async function proxyTo(port: number, t: Pick<TestContext, "after">): Prom
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const cut = (): void => {
+  const cut: Line["cut"] = ({ forGood } = { forGood: false }) => {
+    broken = forGood;
     for (const line of lines) line.resetAndDestroy();
   };
   t.after(() => {
@@ -37,5 +45,8 @@ export async function proxyTo(port: number, t: Pick<TestContext, "after">): Prom
   });
   const at = server.address();
   if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  return { port: at.port, cut };
+  const mend = (): void => {
+    broken = false;
+  };
+  return { port: at.port, cut, mend };
 }

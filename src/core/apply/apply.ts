@@ -1,6 +1,7 @@
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
+import type { RefusalCode } from "../../model/refusals.ts";
 import type { Lock, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
 import { type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
@@ -150,19 +151,12 @@ function unrecorded({ found, left }: Performed, ledger: Ledger, stretch: Stretch
   return Math.max(0, ours.length - (ledger.rows.get(stretchKey(stretch)) ?? 0));
 }
 
-/** Refusals that come before anything of a batch is kept; after others the target must be asked. */
-const NOTHING_KEPT: ReadonlySet<string> = new Set([
-  "N2I-E120",
-  "N2I-E201",
-  "N2I-E206",
-  "N2I-E207",
-  "N2I-E300",
-  "N2I-E302",
-]);
+/** The line broke: the target may or may not have kept the batch. All else is met before its commit. */
+const MAYBE_KEPT: RefusalCode = "N2I-E200";
 
 /** A failure after something was, or may have been, kept says so first. */
 export function midway(what: string, machines: number, some: boolean, cause: unknown): unknown {
-  if (!(cause instanceof MigrationError) || (!some && NOTHING_KEPT.has(cause.code))) return cause;
+  if (!(cause instanceof MigrationError) || (!some && cause.code !== MAYBE_KEPT)) return cause;
   return new MigrationError(
     "N2I-E301",
     `${what} stopped after ${machines} machines: ${cause.code} ${cause.message}`,

@@ -14,6 +14,11 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
     "N2I-E206",
     "does not allow this user to do it",
   ],
+  [
+    /^(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY))$/,
+    "N2I-E300",
+    "holds a value by now that must be unique",
+  ],
   [/^(ER_NO_SUCH_TABLE|42P01|SQLITE_NOTADB)$/, "N2I-E202", "is not the database wanted here"],
   [
     /^(ECONN.*|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|EPIPE|ENOENT|EACCES|PROTOCOL_.*|ER_CON_COUNT_ERROR|ER_SERVER_SHUTDOWN|ER_QUERY_INTERRUPTED|ER_CONNECTION_KILLED|08.*|57P0.|53300|SQLITE_CANTOPEN.*|SQLITE_BUSY.*|HANDSHAKE.*|CERT_.*|DEPTH_ZERO.*|SELF_SIGNED.*|UNABLE_TO_.*|ERR_TLS.*|HANDSHAKE_NO_SSL_SUPPORT)$/,

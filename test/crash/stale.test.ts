@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { cpSync, readFileSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Knex } from "knex";
+import { caseMac } from "../../src/demo/case.ts";
+import { runs } from "../hostile/cli.ts";
+import { fleet, fleetUuid } from "../support/fleet.ts";
+import { type Scene, scene } from "../support/scene.ts";
+import { YES } from "./matrix.ts";
+import { ends, loadedRows, statusOf } from "./truth.ts";
+
+const MACHINES = 4;
+/** Of the node and the port that Ironic held before. */
+const NATIVE = "f0000000-0000-4000-8000-000000000001";
+
+const alembic =
+  (head: string) =>
+  (db: Knex): Promise<unknown> =>
+    db("alembic_version").update({ version_num: head });
+
+interface Change {
+  /** Reads on from "is refused when". */
+  readonly when: string;
+  readonly make: (scene: Scene) => Promise<unknown>;
+  readonly says: RegExp;
+}
+
+/** The uuid the plan gives the port of a machine. */
+function portUuid({ run }: Scene, machine: number): string {
+  const plan = readFileSync(join(run, "plan.jsonl"), "utf8");
+  const line = plan.split("\n").find((text) => text.startsWith(`{"bm_node_id":${machine},`));
+  const uuid = line?.match(/"id":"port:([^"]+)"/)?.[1];
+  assert.ok(uuid);
+  return uuid;
+}
+
+async function addPort(db: Knex, uuid: string, address: string): Promise<void> {
+  const node = await db("nodes").where({ uuid: NATIVE }).first("id");
+  await db("ports").insert({ uuid, address, node_id: node?.id, extra: "{}" });
+}
+
+const CHANGES: readonly Change[] = [
+  {
+    when: "the alembic head is another",
+    make: ({ sql }) => sql(alembic("2fb93ffd2af1")),
+    says: /N2I-E204 .*nodes does not look like kilo: lacks /,
+  },
+  {
+    when: "the alembic head is unknown",
+    make: ({ sql }) => sql(alembic("ffffffffffff")),
+    says: /N2I-E204 .*is at alembic head ffffffffffff \(unknown here\)/,
+  },
+  {
+    when: "the snapshot is a newer one",
+    make: ({ run, source }) => runs(0, ["extract", "--run", run, ...source]),
+    says: /N2I-E300 the snapshot is not the one the plan was made from/,
+  },
+  {
+    when: "somebody made a node with a uuid of the plan",
+    make: ({ sql }) =>
+      sql((db) => db("nodes").insert({ uuid: fleetUuid(3), driver: "fake", extra: "{}" })),
+    says: new RegExp(`N2I-E300 1 rows .*node:${fleetUuid(3)}: .*did not load`),
+  },
+  {
+    when: "a MAC of the plan is on another port by now",
+    make: ({ sql }) =>
+      sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(4, 0))),
+    says: new RegExp(`N2I-E300 1 rows .*${caseMac(4, 0)} is on port f0.*09 of node ${NATIVE}`),
+  },
+  {
+    when: "an instance of the plan is on another node by now",
+    make: ({ sql }) =>
+      sql((db) =>
+        db("nodes")
+          .where({ uuid: NATIVE })
+          .update({ instance_uuid: "b0000000-0000-4000-8000-000000000003" }),
+      ),
+    says: /N2I-E300 .*holds a value by now that must be unique/,
+  },
+  {
+    when: "a port of the plan is there, on another node",
+    make: (scene) => scene.sql((db) => addPort(db, portUuid(scene, 2), "52:54:ff:00:00:09")),
+    says: new RegExp(`N2I-E300 1 rows .*port:.*: the port belongs to node ${NATIVE}`),
+  },
+  // The last one: from here on the plan is of no file there is.
+  {
+    when: "another file has the database's name",
+    make: async ({ file }) => {
+      renameSync(file, `${file}.old`);
+      cpSync(`${file}.old`, file);
+    },
+    says: /N2I-E300 .*server was \d+:\d+, is \d+:\d+/,
+  },
+];
+
+test("a stale plan changes nothing and says what changed", async (t) => {
+  const made = await scene("sqlite", t, fleet(MACHINES));
+  if (made === null) return;
+  await made.save("fresh");
+  for (const { when, make, says } of CHANGES) {
+    await t.test(`before the apply: it is refused when ${when}`, async () => {
+      await made.restore("fresh");
+      await make(made);
+      const digest = await made.digest();
+      const { err } = await ends(4, made.start("apply", YES));
+      assert.match(err, says);
+      assert.equal(await made.digest(), digest);
+    });
+  }
+});
+
+test("what the plan stands on is looked at again inside the first transaction", async (t) => {
+  const made = await scene("sqlite", t, fleet(MACHINES));
+  if (made === null) return;
+  await made.save("fresh");
+  // What two of them have in common with others is looked at above.
+  const some = CHANGES.filter(({ when }) => !/unknown|port of the plan/.test(when));
+  for (const { when, make, says } of some) {
+    await t.test(`it is refused when, since it began, ${when}`, async () => {
+      await made.restore("fresh");
+      const started = made.start("apply", YES, "begin.after:1:pause");
+      await started.said("failpoint begin.after");
+      if (when.startsWith("the snapshot")) {
+        // Another stage may not enter the run meanwhile; a copy from elsewhere may.
+        const path = join(made.run, "snapshot.jsonl");
+        writeFileSync(path, readFileSync(path, "utf8").replace("10.0.0.2", "10.0.0.3"));
+      } else await make(made);
+      const digest = await made.digest();
+      started.signal("SIGUSR2");
+      const { err } = await ends(4, started);
+      if (when.startsWith("the alembic")) assert.match(err, /N2I-E300 the alembic head is/);
+      else if (when.startsWith("the snapshot")) assert.match(err, /N2I-E112 .*snapshot.jsonl/);
+      else assert.match(err, says);
+      assert.equal(await made.digest(), digest);
+    });
+  }
+  assert.match((await statusOf(made)).apply, / 0 rows created in 0 batches, 1 batch begun and not/);
+});
+
+test("a row in the last batch's way is met before the first batch is loaded", async (t) => {
+  const made = await scene("sqlite", t, fleet(1001));
+  if (made === null) return;
+  await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(1001, 0)));
+  const { err } = await ends(4, made.start("apply", YES));
+  assert.match(err, new RegExp(caseMac(1001, 0)));
+  assert.equal(await loadedRows(made), 1);
+});
+
+test("rows that are in nobody's way, added after the plan, do not make it stale", async (t) => {
+  const made = await scene("sqlite", t, fleet(MACHINES));
+  if (made === null) return;
+  await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", "52:54:ff:00:00:09"));
+  await ends(0, made.start("apply", YES));
+  assert.equal(await loadedRows(made), 2 * MACHINES + 1);
+});
+
+test("a plan for one database is not applied to another", async (t) => {
+  const made = await scene("sqlite", t, fleet(MACHINES));
+  const other = await scene("sqlite", t, fleet(MACHINES));
+  if (made === null || other === null) return;
+  const digest = await other.digest();
+  const words = ["apply", "--run", made.run, ...other.ironic, ...YES];
+  const { err } = await runs(4, words);
+  assert.match(err, /N2I-E300 .*another target: address was .*, is .*; server was /);
+  assert.equal(await other.digest(), digest);
+});

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { cpSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { type Started, start } from "../hostile/cli.ts";
+import { fleet } from "../support/fleet.ts";
+import { type Scene, scene } from "../support/scene.ts";
+import { ALL, YES } from "./matrix.ts";
+import { ends } from "./truth.ts";
+
+const ROWS = 12;
+
+/** The run again, in a folder of its own: the same snapshot, plan and key. */
+function copied(made: Scene, name: string): Scene["start"] {
+  const run = join(made.folder, name);
+  cpSync(made.run, run, { recursive: true });
+  return (command, words = [], failpoint = "") =>
+    start([command, "--run", run, ...made.ironic, ...words], {
+      env: { NOVA2IRONIC_FAILPOINT: failpoint },
+    });
+}
+
+/** An apply that holds every lock, before its first commit. */
+async function holding(made: Scene): Promise<Started> {
+  const started = made.start("apply", YES, "commit.before:1:pause");
+  await started.said("failpoint commit.before");
+  return started;
+}
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, one run at a time writes to one Ironic`, async (t) => {
+    const made = await scene(engine, t, fleet(ROWS / 2));
+    if (made === null) return;
+    const before = await made.digest();
+    const other = copied(made, "other");
+    const runs = ["one", "two", "three"].map((name) => copied(made, name));
+
+    await t.test("of two that load one snapshot at once, one is kept out", async () => {
+      const first = await holding(made);
+      const { err } = await ends(11, other("apply", YES));
+      assert.match(err, /^ERROR N2I-E302 .*another nova2ironic is writing to it/m);
+      first.signal("SIGUSR2");
+      await ends(0, first);
+    });
+
+    await t.test("later the other finds every row, and none is its own to take back", async () => {
+      const after = await made.digest();
+      const { out } = await ends(0, other("apply", YES));
+      assert.match(out, new RegExp(`^Apply: 0 rows created, ${ROWS} unchanged`, "m"));
+      await ends(0, other("rollback", ALL));
+      assert.equal(await made.digest(), after);
+    });
+
+    await t.test("a rollback keeps an apply out", async () => {
+      const undoing = made.start("rollback", ALL, "commit.before:1:pause");
+      await undoing.said("failpoint commit.before");
+      await ends(11, other("apply", YES));
+      undoing.signal("SIGUSR2");
+      await ends(0, undoing);
+      assert.equal(await made.digest(), before);
+    });
+
+    await t.test("of three that start together, every row is loaded once", async () => {
+      const ran = await Promise.all(runs.map((each) => each("apply", YES).ended));
+      const told = ran.map(({ status, err }) => `exit ${status}\n${err}`).join("\n");
+      assert.ok(
+        ran.every(({ status }) => status === 0 || status === 11),
+        told,
+      );
+      const created = ran.flatMap(({ out }) => out.match(/^Apply: (\d+) rows created/m)?.[1] ?? []);
+      const sum = created.reduce((rows, more) => rows + Number(more), 0);
+      assert.equal(sum, ROWS, told);
+      await ends(0, made.start("verify"));
+    });
+  });
+
+test("a run's folder lets one writing command in, and names who is inside", async (t) => {
+  const made = await scene("sqlite", t, fleet(ROWS / 2));
+  if (made === null) return;
+  const first = await holding(made);
+  for (const [command, words] of [
+    ["apply", YES],
+    ["rollback", ALL],
+    ["plan", made.plan],
+  ] as const) {
+    const { err } = await ends(11, made.start(command, words));
+    assert.match(
+      err,
+      new RegExp(`^ERROR N2I-E302 .*run.lock is held by apply \\(process ${first.pid} `, "m"),
+    );
+  }
+  await ends(11, start(["extract", "--run", made.run, ...made.source]));
+  await ends(0, made.start("status"));
+  first.signal("SIGUSR2");
+  await ends(0, first);
+});
+
+test("a killed apply leaves no lock behind", async (t) => {
+  const made = await scene("sqlite", t, fleet(ROWS / 2));
+  if (made === null) return;
+  const first = await holding(made);
+  first.signal("SIGKILL");
+  await ends(128, first);
+  await ends(0, made.start("apply", YES));
+});

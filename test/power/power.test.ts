@@ -232,3 +232,24 @@ test("a machine switched after the power run is left out when it is asked once m
   assert.match(applied.out, /Left out: a0000000-0000-4000-8000-000000000002 .*was on, is off/);
   assert.match(applied.out, /Apply: 2 rows created/);
 });
+
+test("virtual machines are asked through ssh, and a host that cannot be reached is no silent pass", async (t) => {
+  const at = await deployed(t, [{ users: user(1) }], {
+    nova_conf: {
+      "*": {
+        power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
+        virtual_power_ssh_host: "127.0.0.1",
+        virtual_power_ssh_port: "1",
+        virtual_power_host_user: "stack",
+        virtual_power_host_pass: "virt-secret",
+      },
+    },
+  });
+  if (at === null) return;
+  const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "10"]);
+  assert.equal(asked.code, 3, asked.err);
+  assert.notEqual(readings(at.folder)[0]?.verdict, "ok");
+  assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
+  const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
+  assert.match(plan.out, /blocked +N2I-D60/);
+});

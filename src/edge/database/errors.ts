@@ -31,17 +31,13 @@ function codeOf(error: unknown): string {
   if (typeof error !== "object" || error === null) return "";
   if ("code" in error && typeof error.code === "string") return error.code;
   const text = error instanceof Error ? error.message : "";
-  if (
-    /Timeout acquiring a connection|Connection terminated|Connection ended|is not queryable|closed state/.test(
-      text,
-    )
-  )
-    return "ECONNRESET";
   if (/server does not support SSL/.test(text)) return "HANDSHAKE_NO_SSL_SUPPORT";
   if (/file is not a database/.test(text)) return "SQLITE_NOTADB";
   if (/unable to open database/i.test(text)) return "SQLITE_CANTOPEN";
   if (/readonly database|read-only/i.test(text)) return "SQLITE_READONLY";
-  return "";
+  // A server that refuses says so with a code. Without one the line broke: drivers and knex have
+  // many wordings for that (terminated, ended, not queryable, query already complete).
+  return isBug(error) ? "" : "ECONNRESET";
 }
 
 /**

@@ -38,6 +38,17 @@ test("an answer from another address or port is ignored", async (t) => {
   }
 });
 
+test("an answer that names our session is ignored, too, when another sends it", async (t) => {
+  for (const answerFrom of ["127.0.0.1", "127.0.0.2"]) {
+    const shared = mux(t);
+    const { bmc, question } = await udpBmc(t, {}, { answerFrom, onlyNamed: true });
+    const reading = await nativeProbe(shared)(question, { ...LIMITS, deadline: 2500 });
+    assert.equal(reading.verdict, "protocol-error");
+    assert.ok(bmc.logins.seen(0x10) >= 1 && shared.strays() >= 1);
+    assert.equal(bmc.logins.seen(0x12), 0);
+  }
+});
+
 test("150 BMCs at once share three sockets, and none takes another's answer", async (t) => {
   const shared = mux(t);
   const probe = nativeProbe(shared);

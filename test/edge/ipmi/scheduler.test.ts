@@ -16,7 +16,8 @@ interface Seen {
 
 interface Play {
   readonly schedule?: Partial<Schedule>;
-  readonly took?: number;
+  /** Milliseconds for each BMC. */
+  readonly took?: number | ((id: number) => number);
   readonly answer?: (id: number, time: number) => Partial<PowerReading>;
   readonly signal?: AbortSignal;
   readonly each?: (reading: PowerReading) => void;
@@ -114,9 +115,11 @@ test("when it is stopped, what is in flight is stopped, and what is known is tol
 });
 
 test("a reader that leaves early leaves nothing in flight", async () => {
-  const { readings, seen } = await play(100, {}, 5);
+  const took = (id: number): number => (id % 2 === 0 ? 20 : 1e6);
+  const { readings, seen, clock } = await play(100, { took }, 5);
   assert.equal(readings.length, 5);
   assert.equal(seen.now, 0);
+  assert.ok(clock.now() < 1000);
 });
 
 test("an error of the probe is thrown when the others have been stopped", async () => {
@@ -149,7 +152,8 @@ async function play(
     seen.now += 1;
     seen.most = Math.max(seen.most, seen.now);
     return new Promise<PowerReading>((resolve, reject) => {
-      const cancel = clock.after(took, () => {
+      const time = typeof took === "number" ? took : took(id);
+      const cancel = clock.after(time, () => {
         try {
           const begun = { date: clock.date(), client: "native" as const };
           const blank = unasked(asked, begun, { verdict: "ok", detail: "played" });

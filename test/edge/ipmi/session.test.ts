@@ -78,6 +78,7 @@ const ODD: readonly (readonly [string, Partial<Nature>, Asking, number, number])
   ["a session forgotten once", { openStatus: 2, openTimes: 1 }, {}, 17, 2],
   ["busy twice", { busy: { code: 0xc0, times: 2 } }, {}, 17, 1],
   ["timeout three times", { busy: { code: 0xc3, times: 3 } }, {}, 17, 1],
+  ["the late answer to a resend", { busy: { code: 0xcf, times: 1 } }, {}, 17, 1],
   ["initialising five times", { busy: { code: 0xd2, times: 5 } }, {}, 17, 2],
   ["level by Open Session", { openLevel: true }, {}, 17, 2],
   ["a MAC that is too long", { macLength: 1 }, {}, 17, 1],
@@ -121,6 +122,24 @@ test("a dead BMC is told after eight seconds and four datagrams", async () => {
   assert.ok(took > 7300 && took < 8950, `${took} ms`);
 });
 
+test("at the deadline there is a verdict, in whatever state it finds the BMC", async () => {
+  const busy = { code: 0xc0, times: Infinity };
+  for (const [nature, verdict] of [
+    [{ dead: true }, "unreachable"],
+    [{ openStatus: 1 }, "no-slots"],
+    [{ busy }, "busy"],
+    [{ silentUser: true }, "protocol-error"],
+  ] as const) {
+    const { answer, took } = await ask(nature, {
+      user: "nobody",
+      deadline: 4000,
+      ...right(nature),
+    });
+    assert.equal(answer.verdict, verdict, answer.detail);
+    assert.equal(took, 4000);
+  }
+});
+
 test("IPMI 1.5 only is asked further when that is forced", async () => {
   const { answer } = await ask({ ipmi2: false }, { options: { force: true } });
   assert.equal(answer.verdict, "ok");
@@ -133,6 +152,11 @@ test("a repeated message of a login is never sent, so that a touchy BMC is no tr
     assert.equal(answer.verdict, "ok", `seed ${seed}: ${answer.detail}`);
   }
 });
+
+/** The right name, but for the BMC that is to be silent at it. */
+function right(nature: Partial<Nature>): Asking {
+  return nature.silentUser === true ? {} : { user: "admin" };
+}
 
 function long(): Asking {
   return { password: `${"x".repeat(20)}and more` };

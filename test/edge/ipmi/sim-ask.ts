@@ -24,6 +24,8 @@ export interface Asking {
   readonly password?: string;
   readonly kg?: string;
   readonly seed?: number;
+  /** Milliseconds; a minute unless given. */
+  readonly deadline?: number;
   readonly network?: Partial<Network>;
   readonly options?: Partial<SessionOptions>;
 }
@@ -45,7 +47,7 @@ export async function ask(nature: Partial<Nature> = {}, asking: Asking = {}): Pr
       line,
       known,
       { clock, chance: simChance(seed + 1000) },
-      { deadline: 60_000, signal: new AbortController().signal },
+      { deadline: asking.deadline ?? 60_000, signal: new AbortController().signal },
       { ...SESSION_DEFAULTS, ...asking.options },
     ),
   );

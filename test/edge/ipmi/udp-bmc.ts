@@ -1,6 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
+import { sessionNamed } from "../../../src/edge/ipmi/route.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
@@ -18,10 +19,12 @@ export async function udpBmc(
     readonly address?: string;
     /** Answers from another socket than it was asked on, as somebody else would. */
     readonly answerFrom?: string;
+    /** From there only what names a session. */
+    readonly onlyNamed?: boolean;
     readonly delay?: number;
   } = {},
 ): Promise<UdpBmc> {
-  const { address = "127.0.0.1", answerFrom, delay = 0 } = options;
+  const { address = "127.0.0.1", answerFrom, onlyNamed = false, delay = 0 } = options;
   const bmc = simBmc({ ...HEALTHY, ...nature });
   const type = address.includes(":") ? "udp6" : "udp4";
   const socket = createSocket(type).bind(0, address);
@@ -32,7 +35,10 @@ export async function udpBmc(
   socket.on("message", (datagram, from) => {
     const answers = bmc.receive(datagram);
     setTimeout(() => {
-      for (const answer of closed ? [] : answers) other.send(answer, from.port, from.address);
+      for (const answer of closed ? [] : answers) {
+        const sender = onlyNamed && sessionNamed(answer) === null ? socket : other;
+        sender.send(answer, from.port, from.address);
+      }
     }, delay);
   });
   t.after(() => {

@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Attempt, Outcome } from "../../../src/edge/ipmi/outcome.ts";
+import { decide, giveUp, type History, NOTHING_YET } from "../../../src/edge/ipmi/policy.ts";
+import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
+
+type Failure = Exclude<Outcome, { kind: "answered" }>;
+
+const SUITES = [17, 3].flatMap((id): readonly Suite[] => {
+  const suite = suiteOf(id);
+  return suite === null ? [] : [suite];
+});
+
+/** Decides on each outcome in turn; what was done, and the last verdict. */
+function story(outcomes: readonly Failure[]): readonly string[] {
+  const told: string[] = [];
+  let [attempt, history]: [Attempt | null, History] = [null, NOTHING_YET];
+  for (const outcome of outcomes) {
+    const [first] = SUITES;
+    assert.ok(first !== undefined);
+    attempt ??= { suite: first, level: "ADMINISTRATOR", namesLevel: false };
+    const next = decide(outcome, attempt, history, SUITES, 0.5);
+    if (next.do === "end") return [...told, next.verdict.verdict];
+    ({ attempt, history } = next);
+    const { suite, level, namesLevel } = attempt;
+    told.push(`${suite.id} ${level[0]}${namesLevel ? "!" : ""} ${next.pause}`);
+  }
+  return told;
+}
+
+const open = (status: number): Failure => ({ kind: "status", stage: "Open Session", status });
+const rakp2 = (status: number): Failure => ({ kind: "status", stage: "RAKP 2", status });
+const silent = (stage: "Open Session" | "RAKP 2" | "RAKP 4" | "session"): Failure => ({
+  kind: "silent",
+  stage,
+});
+
+test("no room at one suite asks for the other, at both waits five seconds", () => {
+  assert.deepEqual(story([open(1), open(1), open(1)]), ["3 A 0", "17 A 5000", "3 A 0"]);
+  assert.deepEqual(story([open(0x11), open(1), open(1)]), ["3 A 0", "3 A 5000", "3 A 5000"]);
+});
+
+test("a BMC that had no room until the last login was lost has no room", () => {
+  const losses = Array.from({ length: 6 }, () => silent("Open Session"));
+  assert.equal(story([rakp2(0x0b), ...losses]).at(-1), "no-slots");
+  assert.equal(story(losses).at(-1), "protocol-error");
+  assert.equal(story([rakp2(0x0b), silent("RAKP 4"), ...losses]).at(-1), "protocol-error");
+});
+
+test("silence after the name is about the name only when nothing ever came after it", () => {
+  const silences = Array.from({ length: 6 }, () => silent("RAKP 2"));
+  assert.equal(story(silences).at(-1), "wrong-user");
+  assert.equal(story([silent("RAKP 4"), ...silences]).at(-1), "protocol-error");
+  const few = { ...NOTHING_YET, namesUnanswered: 2 };
+  assert.equal(giveUp(silent("RAKP 2"), few).verdict, "protocol-error");
+});
+
+test("what was refused for good is never tried again", () => {
+  const kg: Failure = { kind: "mismatch", of: "kg" };
+  const password: Failure = { kind: "mismatch", of: "password" };
+  assert.deepEqual(story([kg]), ["wrong-kg"]);
+  assert.deepEqual(story([password, password]), ["17 A! 0", "wrong-password"]);
+  for (const status of [0x0c, 0x0d]) assert.deepEqual(story([rakp2(status)]), ["wrong-user"]);
+  assert.deepEqual(story([{ kind: "status", stage: "RAKP 4", status: 0x0f }]), ["wrong-password"]);
+});
+
+test("a level that is refused is asked one lower, once", () => {
+  for (const refusal of [rakp2(9), rakp2(0x0a), { kind: "level", code: 0x81 } as const])
+    assert.deepEqual(story([refusal, refusal]), ["17 O 0", "privilege-refused"]);
+});
+
+test("a lost session is begun anew after half a second to two", () => {
+  assert.deepEqual(story([rakp2(2), rakp2(8)]), ["17 A 1250", "17 A 1250"]);
+});

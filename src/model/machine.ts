@@ -106,6 +106,8 @@ export interface NovaView {
 /** Other live rows that claim the same thing; at most five ids each. */
 export interface Rivals {
   readonly instance_uuid: readonly number[];
+  /** bm_nodes.uuid of the rows in `instance_uuid`, lower case; empty text for NULL. */
+  readonly holders: readonly string[];
   readonly pm_address: readonly number[];
   /** MAC, normalised -> ids of bm_nodes rows that have it too, itself included when it has it twice. */
   readonly address: { readonly [mac: string]: readonly number[] };

@@ -33,7 +33,8 @@ function novaSays({ nova }: Machine): NovaSays {
 }
 
 /**
- * Whose the instance is when several live nodes hold it: the node that instances.node names wins.
+ * Whose the instance is when several live nodes hold it: the one of them that instances.node names
+ * wins. When it names none of them nobody has lost, since the tenant may run on either.
  *
  * @source facts/nova-bm.md 2.4
  */
@@ -41,7 +42,8 @@ function claimOf({ node, nova, rivals }: Machine): Claim {
   if (rivals.instance_uuid.length === 0) return "sole";
   const named = nova?.instance?.node;
   if (typeof named !== "string" || nova?.instance?.deleted !== false) return "unresolved";
-  return named.toLowerCase() === node.uuid?.toLowerCase() ? "won" : "lost";
+  if (named.toLowerCase() === node.uuid?.toLowerCase()) return "won";
+  return rivals.holders.includes(named.toLowerCase()) ? "lost" : "unresolved";
 }
 
 export function factsOf(machine: Machine): Facts {

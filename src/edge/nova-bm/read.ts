@@ -39,11 +39,7 @@ export async function* readMachines(
 ): AsyncGenerator<Batch> {
   const trx = await readTransaction(database);
   try {
-    const shared = await readShared(
-      database,
-      trx,
-      schema.columns.bm_nodes?.includes("prov_mac_address") === true,
-    );
+    const shared = await readShared(database, trx, schema.columns.bm_nodes ?? []);
     const readNode = rowReader("bm_nodes", schema.columns.bm_nodes ?? [], seal, placeOfNode);
     const readInterface = rowReader(
       "bm_interfaces",
@@ -179,8 +175,10 @@ function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: Shar
       const ids = mac === null ? undefined : shared.address.get(mac.replaceAll(":", ""));
       if (mac !== null && ids !== undefined) address[mac] = ids;
     }
+  const instance_uuid = other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? ""));
   return {
-    instance_uuid: other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? "")),
+    instance_uuid,
+    holders: instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
     pm_address: other(shared.pm_address.get(node.pm_address?.toLowerCase() ?? "")),
     address,
   };

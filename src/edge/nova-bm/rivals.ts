@@ -8,6 +8,8 @@ export type Shared = ReadonlyMap<string, readonly number[]>;
 
 export interface SharedValues {
   readonly instance_uuid: Shared;
+  /** bm_nodes.id of rows that share an instance -> their uuid, lower case. */
+  readonly uuids: ReadonlyMap<number, string>;
   readonly pm_address: Shared;
   /** By bare lower-case hex of the MAC. */
   readonly address: Shared;
@@ -45,10 +47,10 @@ function twice(key: string, live: string): string {
   return `SELECT ${key} AS k FROM ${live} GROUP BY ${key} HAVING count(*) > 1`;
 }
 
-/** Rows whose expression another live row has too. */
+/** Rows whose expression another live row has too; `id` may name more columns. */
 function claimed(expression: string, key: string, id: string, live: string): string {
   return (
-    `SELECT ${expression} AS v, ${id} AS id FROM ${live} AND ${key} IN ` +
+    `SELECT ${expression} AS v, ${id} FROM ${live} AND ${key} IN ` +
     `(SELECT k FROM (${twice(key, live)}) AS twice) ORDER BY v, id`
   );
 }
@@ -66,7 +68,7 @@ const BOTH_LIVE =
 export async function readShared(
   database: Database,
   on: Runner,
-  hasProvisioningMac: boolean,
+  columns: readonly string[],
 ): Promise<SharedValues> {
   const ask = (what: string, sql: string) =>
     database.run(`looking for shared ${what}`, () => select(database, on, sql));
@@ -81,15 +83,23 @@ export async function readShared(
     "instance_uuid",
     live("instance_uuid"),
     "lower(instance_uuid)",
-    "id",
+    columns.includes("uuid") ? "id, lower(uuid) AS uuid" : "id",
   );
   const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", "id");
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
-  const macs = await shared("MACs", interfaces, HEX("i.address"), "n.id");
-  const across = hasProvisioningMac ? await ask("prov_mac_address", acrossNodes()) : [];
+  const macs = await shared("MACs", interfaces, HEX("i.address"), "n.id AS id");
+  const across = columns.includes("prov_mac_address")
+    ? await ask("prov_mac_address", acrossNodes())
+    : [];
   const address = new Map(collect(macs));
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
-  return { instance_uuid: collect(instances), pm_address: collect(addresses), address };
+  const uuids = instances.map(({ id, uuid }) => [integer(id) ?? 0, text(uuid) ?? ""] as const);
+  return {
+    instance_uuid: collect(instances),
+    uuids: new Map(uuids),
+    pm_address: collect(addresses),
+    address,
+  };
 }
 
 /** Up to version 6 a machine's own two rows of one MAC are normal; two machines' are not. */

@@ -173,7 +173,7 @@ function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: Shar
     for (const text of [node.prov_mac_address, ...interfaces.map((row) => row.address)]) {
       const mac = typeof text === "string" ? normaliseMac(text) : null;
       const ids = mac === null ? undefined : shared.address.get(mac.replaceAll(":", ""));
-      if (mac !== null && ids !== undefined) address[mac] = ids;
+      if (mac !== null && ids !== undefined) address[mac] = butOnce(ids, node.id);
     }
   const instance_uuid = other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? ""));
   return {
@@ -182,4 +182,10 @@ function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: Shar
     pm_address: other(shared.pm_address.get(node.pm_address?.toLowerCase() ?? "")),
     address,
   };
+}
+
+/** The ids without one occurrence of this one: what a node has twice, its own id names too. */
+function butOnce(ids: readonly number[], id: number): readonly number[] {
+  const at = ids.indexOf(id);
+  return ids.filter((_, index) => index !== at);
 }

@@ -1,6 +1,6 @@
 import { structuredPatch } from "diff";
 import type { Json } from "../../model/json.ts";
-import type { FieldChange, PlannedMachine, PlannedRecord } from "../../model/plan.ts";
+import type { FieldChange, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";
 import { type Fingerprint, leaves, showValue } from "./value.ts";
 
 type Origins = readonly (readonly [string, string])[];
@@ -11,6 +11,13 @@ const HEADLINE: { readonly [change in PlannedRecord["change"]]: string } = {
   drift: "was changed since it was loaded; it is left alone",
   conflict: "is in conflict; nothing is written",
 };
+
+/** A machine is written whole or not at all: what stands beside a conflict or drift is not created. */
+function headline(change: PlannedRecord["change"], verdict: Verdict): string {
+  return change === "create" && verdict !== "create"
+    ? "is not there; nothing of this machine is written"
+    : HEADLINE[change];
+}
 
 /** `field = value` lines of a row as planned, and as it is in Ironic. */
 function textOf(fields: readonly (readonly [string, Json])[], fingerprint: Fingerprint): string {
@@ -37,7 +44,7 @@ function asFound(
 function renderRecord(
   record: PlannedRecord,
   origins: Origins,
-  state: string,
+  { verdict, state }: PlannedMachine,
   fingerprint: Fingerprint,
   all: boolean,
 ): readonly string[] {
@@ -49,11 +56,11 @@ function renderRecord(
     record.change === "create" ? "" : textOf(asFound(shown, record.differs ?? []), fingerprint);
   const patch = structuredPatch("", "", current, planned, "", "", { context: 0 });
   const lines = patch.hunks.flatMap(({ lines: changed }) =>
-    changed.filter((line) => !line.startsWith("\\")).map((line) => annotate(line, from, state)),
+    changed.filter((line) => !line.startsWith("\\")).map((line) => annotate(line, from, state.row)),
   );
   const hidden = fields.length - shown.length;
   return [
-    `# ${record.resource} ${String(record.row.uuid)} ${HEADLINE[record.change]}`,
+    `# ${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
     ...lines,
     ...(hidden > 0 ? [`  (${hidden} fields left NULL not shown; --all)`] : []),
     "",
@@ -85,7 +92,7 @@ export function renderMachine(
       ({ code, severity, place, message, accepted }) =>
         `# ${code} ${severity} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`,
     ),
-    ...records.flatMap((record) => renderRecord(record, origins, state.row, fingerprint, all)),
+    ...records.flatMap((record) => renderRecord(record, origins, machine, fingerprint, all)),
     "",
   ].join("\n");
 }

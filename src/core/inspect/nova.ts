@@ -20,7 +20,7 @@ export function inspectNova({ node, nova, rivals }: Machine): readonly Finding[]
           finding(
             "N2I-D205",
             `${where} service_host`,
-            `no live nova-compute is called ${show(node.service_host ?? "NULL")}`,
+            `no live nova-compute is called ${named(node.service_host)}`,
           ),
         ]),
     ...nova.others.map((uuid) =>
@@ -42,18 +42,14 @@ function inspectInstance(
   // A disputed instance names the winner; the loser has a finding of its own.
   if (!disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase())
     findings.push(
-      finding(
-        "N2I-D203",
-        `${where} instance_uuid`,
-        `instances.node is ${show(String(instance.node))}`,
-      ),
+      finding("N2I-D203", `${where} instance_uuid`, `instances.node is ${named(instance.node)}`),
     );
   if (instance.host !== node.service_host)
     findings.push(
       finding(
         "N2I-D204",
         `${where} instance_uuid`,
-        `instances.host is ${show(String(instance.host))}, service_host ${show(String(node.service_host))}`,
+        `instances.host is ${named(instance.host)}, service_host ${named(node.service_host)}`,
       ),
     );
   if (instance.flavor === null || instance.flavor.deleted)
@@ -63,7 +59,7 @@ function inspectInstance(
         `${where} instance_uuid`,
         instance.flavor === null
           ? "nova has no such flavor"
-          : `flavor ${show(String(instance.flavor.name))} is deleted`,
+          : `flavor ${named(instance.flavor.name)} is deleted`,
       ),
     );
   if (instance.vifs === null)
@@ -71,6 +67,10 @@ function inspectInstance(
       finding("N2I-D209", `${where} instance_uuid`, "instance_info_caches has no list of VIFs"),
     );
   return [...findings, ...inspectSizes(instance, node, where)];
+}
+
+function named(value: string | null): string {
+  return value === null ? "NULL" : show(value);
 }
 
 /** bm_nodes caches the flavor's sizes in MiB; the helper grew root silently. @source facts/nova-bm.md 1.7, 3.5 */

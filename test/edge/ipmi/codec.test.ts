@@ -27,6 +27,8 @@ test("a rightly signed packet whose padding or length does not fit does not open
   for (const pad of [16, 17, 200, 255]) assert.equal(opened(sealed(padded(pad))), null);
   for (const length of [0, 1, 15, 16, 17, 31, 33])
     assert.equal(opened(signed(Buffer.alloc(length, 7))), null, `${length} bytes`);
+  for (const length of [0, 1, 3, 255])
+    assert.equal(opened(signed(Buffer.alloc(32, 7), length)), null, `padding of ${length}`);
 });
 
 test("a packet that announces more than it holds is none", () => {
@@ -97,10 +99,10 @@ function sealed(clear: Buffer): Buffer {
   return signed(Buffer.concat([iv, cipher.update(clear), cipher.final()]));
 }
 
-function signed(payload: Buffer): Buffer {
+function signed(payload: Buffer, padLength?: number): Buffer {
   const packet = plain(0xc0, payload, 7, 1);
   const pad = (4 - ((packet.length - 4 + 2) % 4)) % 4;
-  const body = Buffer.concat([packet, Buffer.alloc(pad, 0xff), Buffer.from([pad, 7])]);
+  const body = Buffer.concat([packet, Buffer.alloc(pad, 0xff), Buffer.from([padLength ?? pad, 7])]);
   const mac = createHmac("sha1", KEYS.k1).update(body.subarray(4)).digest().subarray(0, 12);
   return Buffer.concat([body, mac]);
 }

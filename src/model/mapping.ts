@@ -125,6 +125,8 @@ export interface SiteEntry {
 }
 
 export interface Site {
+  /** Where it came from, to name its faults. */
+  readonly file?: string;
   readonly machines: readonly SiteEntry[];
   readonly rules: { readonly node: readonly Rule[]; readonly port: readonly Rule[] };
   readonly drops: { readonly [column: string]: string };

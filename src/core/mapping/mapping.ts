@@ -1,16 +1,18 @@
 import type { Ajv2020, AnySchemaObject } from "ajv/dist/2020.js";
-import { MigrationError } from "../../model/error.ts";
-import type {
-  Drivers,
-  Mapping,
-  Rule,
-  Rules,
-  Site,
-  States,
-  TargetDoc,
-} from "../../model/mapping.ts";
-import type { Column } from "../../model/tables.ts";
-import { checkDocument } from "./schemas.ts";
+import type { Drivers, Mapping, Rules, Site, States, TargetDoc } from "../../model/mapping.ts";
+import {
+  columnFaults,
+  driverFaults,
+  findingFaults,
+  neededFaults,
+  stateFaults,
+  targetFaults,
+} from "./cross-check.ts";
+import { refuse, schemaFaults, told } from "./schemas.ts";
+
+const RULES = "mappings/rules.json";
+const DRIVERS = "mappings/drivers.json";
+const STATES = "mappings/states.json";
 
 /** Documents and schemas as read from disk, unchecked. */
 export interface Documents {
@@ -36,32 +38,38 @@ export interface Checked {
  */
 export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
   const validator = (name: string) => ajv.compile(documents.schemas[name] ?? {});
-  checkDocument(validator("rules"), documents.rules, "mappings/rules.json");
-  checkDocument(validator("drivers"), documents.drivers, "mappings/drivers.json");
-  checkDocument(validator("states"), documents.states, "mappings/states.json");
   const target = validator("target");
-  for (const { name, document } of documents.targets) checkDocument(target, document, name);
+  refuse([
+    told(RULES, schemaFaults(validator("rules"), documents.rules)),
+    told(DRIVERS, schemaFaults(validator("drivers"), documents.drivers)),
+    told(STATES, schemaFaults(validator("states"), documents.states)),
+    ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
+  ]);
   // Each has just been checked against the schema its type describes.
-  const states = documents.states as States;
-  const last = states.rows.at(-1);
-  if (last === undefined || Object.keys(last.when).length > 0)
-    throw new MigrationError(
-      "N2I-E103",
-      "mappings/states.json: the last row must hold for every machine",
-    );
-  return {
+  const checked: Checked = {
     rules: documents.rules as Rules,
     drivers: documents.drivers as Drivers,
-    states,
+    states: documents.states as States,
     targets: documents.targets.map(({ document }) => document as TargetDoc),
   };
+  const { rules, drivers, states, targets } = checked;
+  refuse([
+    told(RULES, [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")]),
+    told(DRIVERS, driverFaults(drivers, targets)),
+    told(STATES, stateFaults(states)),
+    ...documents.targets.map(({ name }, at) => {
+      const document = targets[at];
+      return told(name, document === undefined ? [] : targetFaults(document, states));
+    }),
+  ]);
+  return checked;
 }
 
 /**
  * Columns of rules that are not optional must exist in the release, and columns the database
  * insists on must have a rule.
  *
- * @throws MigrationError N2I-E103
+ * @throws MigrationError N2I-E103 naming document and path of every fault
  */
 export function mappingFor(
   { rules, drivers, states }: Checked,
@@ -69,33 +77,27 @@ export function mappingFor(
   columns: Mapping["columns"],
   site: Site,
 ): Mapping {
-  const faults = [
-    ...columnFaults([...rules.node, ...site.rules.node], columns.node, target, "node"),
-    ...columnFaults([...rules.port, ...site.rules.port], columns.port, target, "port"),
-  ];
-  if (faults.length > 0)
-    throw new MigrationError("N2I-E103", `${target.release}: ${faults.join("; ")}`);
+  const tables = ["node", "port"] as const;
+  refuse([
+    told(
+      RULES,
+      tables.flatMap((table) => [
+        ...columnFaults(rules[table], columns[table], target, `/${table}`),
+        ...neededFaults([...rules[table], ...site.rules[table]], columns[table], target, table),
+      ]),
+    ),
+    told(
+      DRIVERS,
+      drivers.drivers.flatMap((row, at) =>
+        columnFaults(row.rules, columns.node, target, `/drivers/${at}/rules`),
+      ),
+    ),
+    told(
+      site.file ?? "the site document",
+      tables.flatMap((table) =>
+        columnFaults(site.rules[table], columns[table], target, `/rules/${table}`),
+      ),
+    ),
+  ]);
   return { rules, drivers, states, target, columns, site };
-}
-
-function columnFaults(
-  rules: readonly Rule[],
-  columns: readonly Column[],
-  { keys }: TargetDoc,
-  table: string,
-): readonly string[] {
-  const known = new Set([...columns.map(({ name }) => name), "node_uuid"]);
-  const column = ({ to }: Rule): string => {
-    const [first = ""] = to.split(".");
-    return first.startsWith("$") ? ((keys[first.slice(1)] ?? "").split(".")[0] ?? "") : first;
-  };
-  const given = new Set(rules.map(column));
-  return [
-    ...rules
-      .filter((rule) => rule.optional !== true && column(rule) !== "" && !known.has(column(rule)))
-      .map(({ to }) => `${table} rule ${to}: no such column`),
-    ...columns
-      .filter(({ name, null: nullable, auto }) => !nullable && auto !== true && !given.has(name))
-      .map(({ name }) => `${table}.${name} may not be NULL and no rule gives it`),
-  ];
 }

@@ -22,7 +22,24 @@ export function createAjv(): Ajv2020 {
  * @throws MigrationError N2I-E103 with every fault, up to fifty: path and what is wrong
  */
 export function checkDocument(validate: ValidateFunction, document: unknown, name: string): void {
-  if (validate(document)) return;
+  refuse([told(name, schemaFaults(validate, document))]);
+}
+
+/** @throws MigrationError N2I-E103 with a line for each document that has faults */
+export function refuse(documents: readonly string[]): void {
+  const lines = documents.filter((line) => line !== "");
+  if (lines.length > 0) throw new MigrationError("N2I-E103", lines.join("\n"));
+}
+
+/** A document's faults on one line, the first fifty; empty text when it has none. */
+export function told(name: string, faults: readonly string[]): string {
+  const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
+  return faults.length === 0 ? "" : `${name}: ${[...faults.slice(0, TOLD), ...more].join("; ")}`;
+}
+
+/** What of a document its schema does not allow: path and what is wrong. */
+export function schemaFaults(validate: ValidateFunction, document: unknown): readonly string[] {
+  if (validate(document)) return [];
   const faults = (validate.errors ?? [])
     // The branches of a failed choice say less than the choice itself.
     .filter(({ keyword }) => keyword !== "if")
@@ -33,7 +50,5 @@ export function checkDocument(validate: ValidateFunction, document: unknown, nam
       const told = extra === undefined || isSecretName(extra) ? "" : ` (${extra})`;
       return `${instancePath === "" ? "/" : instancePath} ${message ?? "is wrong"}${told}`;
     });
-  const told = [...new Set(faults)];
-  const more = told.length > TOLD ? [`and ${told.length - TOLD} more`] : [];
-  throw new MigrationError("N2I-E103", `${name}: ${[...told.slice(0, TOLD), ...more].join("; ")}`);
+  return [...new Set(faults)];
 }

@@ -3,6 +3,7 @@ import { MigrationError } from "../../model/error.ts";
 import { FINDINGS, type FindingKind } from "../../model/findings.ts";
 import type { Rule, Site, SiteEntry } from "../../model/mapping.ts";
 import { isSecretName } from "../../model/secret.ts";
+import { findingFaults } from "./cross-check.ts";
 import { checkDocument } from "./schemas.ts";
 
 export const NO_SITE: Site = { machines: [], rules: { node: [], port: [] }, drops: {} };
@@ -69,10 +70,13 @@ export function parseSite(validate: ValidateFunction, document: unknown, name: s
   const faults = [
     ...ruleFaults(rules.node ?? [], "/rules/node"),
     ...ruleFaults(rules.port ?? [], "/rules/port"),
+    ...findingFaults(rules.node ?? [], "/rules/node"),
+    ...findingFaults(rules.port ?? [], "/rules/port"),
     ...machines.flatMap(faultsOf),
   ];
   if (faults.length > 0) throw new MigrationError("N2I-E103", `${name}: ${faults.join("; ")}`);
   return {
+    file: name,
     machines: machines.map((entry) => ({
       ...entry,
       match: Object.fromEntries(

@@ -1,0 +1,85 @@
+import { FINDINGS } from "../../model/findings.ts";
+import type { Drivers, Rule, States, TargetDoc } from "../../model/mapping.ts";
+import type { Column } from "../../model/tables.ts";
+
+/** Faults that need more than the form of one document; each is a path and what is wrong. */
+type Faults = readonly string[];
+
+function unknownFinding(code: string | undefined): boolean {
+  return code !== undefined && !Object.hasOwn(FINDINGS, code);
+}
+
+/** Rules that name a finding there is not. */
+export function findingFaults(rules: readonly Rule[], path: string): Faults {
+  return rules.flatMap(({ missing }, at) =>
+    unknownFinding(missing) ? [`${path}/${at}/missing ${missing} does not exist`] : [],
+  );
+}
+
+/** Driver rows for releases nobody knows, and rules that name a finding there is not. */
+export function driverFaults({ drivers }: Drivers, targets: readonly TargetDoc[]): Faults {
+  const releases = new Set(targets.map(({ release }) => release));
+  return drivers.flatMap(({ targets: named, rules }, at) => [
+    ...Object.keys(named)
+      .filter((release) => !releases.has(release))
+      .map((release) => `/drivers/${at}/targets/${release} is no release of mappings/targets`),
+    ...findingFaults(rules, `/drivers/${at}/rules`),
+  ]);
+}
+
+/** The table must have a row for every machine, and a way to load what the operator accepts. */
+export function stateFaults({ rows }: States): Faults {
+  const last = rows.at(-1);
+  return [
+    ...(last === undefined || Object.keys(last.when).length > 0
+      ? ["/rows the last row must hold for every machine"]
+      : []),
+    ...rows.flatMap(({ finding }, at) =>
+      unknownFinding(finding) ? [`/rows/${at}/finding ${finding} does not exist`] : [],
+    ),
+  ];
+}
+
+/** Every outcome that loads a machine must say what the release's record has in it. */
+export function targetFaults({ states }: TargetDoc, { outcomes }: States): Faults {
+  return Object.keys(outcomes)
+    .filter((outcome) => outcome !== "block" && states[outcome] === undefined)
+    .map((outcome) => `/states ${outcome} is missing`);
+}
+
+function column({ to }: Rule, { keys }: TargetDoc): string {
+  const [first = ""] = to.split(".");
+  const name = first.startsWith("$") ? (keys[first.slice(1)] ?? "") : first;
+  return name.split(".")[0] ?? "";
+}
+
+/** Rules for columns or keys the release does not have, but for those that may be left out. */
+export function columnFaults(
+  rules: readonly Rule[],
+  columns: readonly Column[],
+  target: TargetDoc,
+  path: string,
+): Faults {
+  const known = new Set([...columns.map(({ name }) => name), "node_uuid"]);
+  return rules.flatMap((rule, at) => {
+    const key = [...rule.to.matchAll(/\$(\w+)/g)].find(([, name]) => !(`${name}` in target.keys));
+    if (key !== undefined) return [`${path}/${at}/to ${key[0]} is no key of ${target.release}`];
+    const name = column(rule, target);
+    return rule.optional === true || name === "" || known.has(name)
+      ? []
+      : [`${path}/${at}/to ${name} is no column of ${target.release}`];
+  });
+}
+
+/** Columns the database insists on and no rule gives. */
+export function neededFaults(
+  rules: readonly Rule[],
+  columns: readonly Column[],
+  target: TargetDoc,
+  table: string,
+): Faults {
+  const given = new Set(rules.map((rule) => column(rule, target)));
+  return columns
+    .filter(({ name, null: nullable, auto }) => !nullable && auto !== true && !given.has(name))
+    .map(({ name }) => `/${table} nothing gives ${name}, which ${target.release} needs`);
+}

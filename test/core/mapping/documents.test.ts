@@ -1,0 +1,190 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { AnySchemaObject } from "ajv/dist/2020.js";
+import { checkDocuments, type Documents, mappingFor } from "../../../src/core/mapping/mapping.ts";
+import { createAjv } from "../../../src/core/mapping/schemas.ts";
+import { NO_SITE, parseSite } from "../../../src/core/mapping/site.ts";
+import { loadTables } from "../../../src/demo/load-tables.ts";
+import { packageRoot } from "../../../src/demo/package-root.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+import { FINDINGS } from "../../../src/model/findings.ts";
+import type { Rule, Site } from "../../../src/model/mapping.ts";
+
+const RELEASES = ["2023.1", "juno", "kilo"] as const;
+
+function read(name: string): unknown {
+  return JSON.parse(readFileSync(join(packageRoot(), "mappings", name), "utf8"));
+}
+
+function documents(): Documents {
+  const names = readdirSync(join(packageRoot(), "mappings", "schema"));
+  return {
+    ...{ rules: read("rules.json"), drivers: read("drivers.json"), states: read("states.json") },
+    targets: RELEASES.map((name) => ({
+      name: `mappings/targets/${name}.json`,
+      document: read(`targets/${name}.json`),
+    })),
+    schemas: Object.fromEntries(
+      // Schemas of this package.
+      names.map((name) => [name.split(".")[0], read(`schema/${name}`) as AnySchemaObject]),
+    ),
+  };
+}
+
+/** Puts a value at a path of a document, or takes away what is there. */
+function broken(document: unknown, path: string, value?: unknown): void {
+  const keys = path.split("/").slice(1);
+  const last = keys.pop() ?? "";
+  // The paths of this test lead through objects and lists.
+  const at = keys.reduce<unknown>(
+    (inner, key) => (inner as Record<string, unknown>)[key],
+    document,
+  );
+  if (value === undefined) delete (at as Record<string, unknown>)[last];
+  else (at as Record<string, unknown>)[last] = value;
+}
+
+function faultsOf(work: () => unknown): readonly string[] {
+  try {
+    work();
+  } catch (error) {
+    assert.ok(error instanceof MigrationError, String(error));
+    assert.equal(error.code, "N2I-E103");
+    return error.message.split(/\n|; /);
+  }
+  return [];
+}
+
+function assertFaults(found: readonly string[], wanted: readonly RegExp[]): void {
+  for (const pattern of wanted)
+    assert.ok(
+      found.some((line) => pattern.test(line)),
+      `${pattern}\n${found.join("\n")}`,
+    );
+  assert.equal(found.length, wanted.length, found.join("\n"));
+}
+
+test("the mapping documents of this package have no fault", () => {
+  assert.deepEqual(
+    faultsOf(() => checkDocuments(createAjv(), documents())),
+    [],
+  );
+});
+
+test("every fault of every mapping document is told at once, with file and path", () => {
+  const given = documents();
+  broken(given.rules, "/node/0/to");
+  broken(given.rules, "/port/0/from", "port");
+  broken(given.drivers, "/drivers/0/credentials", "pm_address");
+  broken(given.states, "/rows/0/outcome", "gone");
+  broken(given.states, "/rows/1/mean", "a typing error");
+  broken(given.targets[1]?.document, "/takeover", "maybe");
+  assertFaults(
+    faultsOf(() => checkDocuments(createAjv(), given)),
+    [
+      /^mappings\/rules.json: \/node\/0 must have required property 'to'/,
+      /^\/port\/0\/from must match pattern/,
+      /^\/port\/0\/from must be array/,
+      /^\/port\/0\/from must match a schema in anyOf/,
+      /^mappings\/drivers.json: \/drivers\/0\/credentials must be array/,
+      /^mappings\/states.json: \/rows\/0\/outcome must be equal to one of/,
+      /^\/rows\/1 must NOT have additional properties \(mean\)/,
+      /^mappings\/targets\/juno.json: \/takeover must be equal to one of/,
+    ],
+  );
+});
+
+test("mapping documents that do not fit each other are told, all at once", () => {
+  const given = documents();
+  broken(given.rules, "/node/0/missing", "N2I-D999");
+  broken(given.drivers, "/drivers/0/rules/0/missing", "N2I-D998");
+  broken(given.drivers, "/drivers/0/targets/havana", { driver: "pxe_ipmitool" });
+  broken(given.states, "/rows/0/finding", "N2I-D997");
+  broken(given.targets[2]?.document, "/states/held");
+  assertFaults(
+    faultsOf(() => checkDocuments(createAjv(), given)),
+    [
+      /^mappings\/rules.json: \/node\/0\/missing N2I-D999 does not exist/,
+      /^mappings\/drivers.json: \/drivers\/0\/targets\/havana is no release/,
+      /^\/drivers\/0\/rules\/0\/missing N2I-D998 does not exist/,
+      /^mappings\/states.json: \/rows\/0\/finding N2I-D997 does not exist/,
+      /^mappings\/targets\/kilo.json: \/states held is missing/,
+    ],
+  );
+});
+
+test("a state table without a row for every machine is refused", () => {
+  const given = documents();
+  // The document has just been read; its rows are a list.
+  (given.states as { rows: unknown[] }).rows.pop();
+  assertFaults(
+    faultsOf(() => checkDocuments(createAjv(), given)),
+    [/^mappings\/states.json: \/rows the last row must hold for every machine/],
+  );
+});
+
+function site(rules: { readonly node?: readonly Rule[]; readonly port?: readonly Rule[] }): Site {
+  const validate = createAjv().compile(documents().schemas.site ?? {});
+  return parseSite(validate, { format: "nova2ironic/site@1", rules }, "site.yaml");
+}
+
+for (const release of RELEASES) {
+  const { nodes, ports } = loadTables(`ironic-${release}`).tables;
+  const columns = { node: nodes?.columns ?? [], port: ports?.columns ?? [] };
+  const checked = checkDocuments(createAjv(), documents());
+  const target = checked.targets.find((each) => each.release === release);
+
+  test(`rules for what ${release} lacks are told with document and path, and those that fit are not`, () => {
+    assert.ok(target !== undefined);
+    assert.deepEqual(
+      faultsOf(() => mappingFor(checked, target, columns, NO_SITE)),
+      [],
+    );
+    const given = site({
+      node: [
+        { to: "rack", from: "bm_nodes.rack" },
+        { to: "driver_info.$rack", from: "bm_nodes.rack" },
+        { to: "extra.rack", from: "bm_nodes.rack" },
+      ],
+      port: [{ to: "$colour.x", from: "bm_interfaces.id" }],
+    });
+    const without = {
+      ...checked,
+      rules: { ...checked.rules, node: checked.rules.node.filter(({ to }) => to !== "uuid") },
+    };
+    const needed = columns.node.filter((column) => column.name === "uuid" && !column.null);
+    assertFaults(
+      faultsOf(() => mappingFor(without, target, columns, given)),
+      [
+        ...needed.map(() => /^mappings\/rules.json: \/node nothing gives uuid/),
+        new RegExp(`^site.yaml: /rules/node/0/to rack is no column of ${release}`),
+        new RegExp(`^/rules/node/1/to \\$rack is no key of ${release}`),
+        new RegExp(`^/rules/port/0/to \\$colour is no key of ${release}`),
+      ],
+    );
+  });
+}
+
+test("a site rule that names a finding there is not is refused, not met later as a bug", () => {
+  assertFaults(
+    faultsOf(() =>
+      site({ node: [{ to: "extra.rack", from: "bm_nodes.rack", missing: "N2I-D999" as never }] }),
+    ),
+    [/^site.yaml: \/rules\/node\/0\/missing N2I-D999 does not exist/],
+  );
+});
+
+test("only findings with a safe way to load the machine may be accepted", () => {
+  const accept = Object.entries(FINDINGS).map(([finding]) => ({ finding, reason: "seen" }));
+  const document = { format: "nova2ironic/site@1", machines: [{ match: {}, accept }] };
+  const validate = createAjv().compile(documents().schemas.site ?? {});
+  const refused = Object.entries(FINDINGS).filter(
+    ([, kind]) => kind.severity === "blocks" && !("acceptable" in kind),
+  );
+  assertFaults(
+    faultsOf(() => parseSite(validate, document, "site.yaml")),
+    refused.map(([code]) => new RegExp(`${code} cannot be accepted`)),
+  );
+});

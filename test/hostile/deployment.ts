@@ -5,6 +5,7 @@ import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { loadIronic, loadNova, loadNovaBm, novaConfs } from "../../src/demo/load-case.ts";
+import { siteOf } from "../../src/demo/write-case.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 
 /** A deployment on real databases, each with a user of its own who can do no more than needed. */
@@ -78,7 +79,8 @@ export async function deploy(
     return ["--nova-conf", host === "*" ? path : `${host}=${path}`];
   });
   const site = join(folder, "site.json");
-  if (given.site !== undefined) writeFileSync(site, JSON.stringify(given.site));
+  // With the decision that no BMC is asked: there are none.
+  writeFileSync(site, JSON.stringify(siteOf(given)));
   const run = join(folder, "runs", "run");
   return {
     ...{ engine, folder, bm, nova, ironic, run, users },
@@ -90,10 +92,7 @@ export async function deploy(
     ],
     reader: ["--ironic-db", await file("reader", ironic, "SELECT")],
     writer: ["--ironic-db", await file("writer", ironic, WRITER)],
-    plan: [
-      ...(given.site === undefined ? [] : ["--site", site]),
-      ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
-    ],
+    plan: [...["--site", site], ...(given.allow_pairing === true ? ["--allow-pairing"] : [])],
   };
 }
 

@@ -59,7 +59,7 @@ export async function ipmipower(
   try {
     return await run(program, [
       ...[`--config-file=${config}`, "-D", "LAN_2_0", "-I", String(suite)],
-      ...["--session-timeout=2000", "--retransmission-timeout=500"],
+      ...["--session-timeout=5000", "--retransmission-timeout=1000"],
       ...["-h", addresses.join(","), ...more],
     ]);
   } finally {

@@ -17,6 +17,8 @@ test("ipmi_sim runs 100 BMCs, whose power a file is", async (t) => {
     found.ipmipower,
     sim.addresses,
     {},
+    // It takes a shell for each of them: on a busy machine that needs its time.
+    ...["--session-timeout=60000", "--retransmission-timeout=5000"],
     ...["-W", "opensesspriv", "--stat"],
   );
   const states = sim.addresses.map((address, at) => `${address}: ${sim.power(at) ? "on" : "off"}`);

@@ -2,16 +2,7 @@
 import yargs from "yargs";
 import { hideBin } from "yargs/helpers";
 import { MigrationError } from "../model/error.ts";
-import { applyCommand } from "./commands/apply.ts";
-import { demoCommand } from "./commands/demo.ts";
-import { explainCommand } from "./commands/explain.ts";
-import { extractCommand } from "./commands/extract.ts";
-import { planCommand } from "./commands/plan.ts";
-import { powerCommand } from "./commands/power.ts";
-import { rollbackCommand } from "./commands/rollback.ts";
-import { showCommand } from "./commands/show.ts";
-import { statusCommand } from "./commands/status.ts";
-import { verifyCommand } from "./commands/verify.ts";
+import { loadCommands } from "./commands/load.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { createEvents } from "./print/events.ts";
 import { endOnBrokenPipe, onLost } from "./print/out.ts";
@@ -65,7 +56,7 @@ async function main(): Promise<void> {
   endOnBrokenPipe(process.stdout, (status) => process.exit(status));
   endOnBrokenPipe(process.stderr, (status) => process.exit(status));
   checkWords(words);
-  await yargs(words)
+  const program = yargs(words)
     .scriptName("nova2ironic")
     .usage(
       "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
@@ -76,17 +67,9 @@ async function main(): Promise<void> {
       "parse-positional-numbers": false,
       "duplicate-arguments-array": true,
       "greedy-arrays": false,
-    })
-    .command(extractCommand)
-    .command(powerCommand)
-    .command(planCommand)
-    .command(showCommand)
-    .command(applyCommand)
-    .command(verifyCommand)
-    .command(rollbackCommand)
-    .command(statusCommand)
-    .command(explainCommand)
-    .command(demoCommand)
+    });
+  const addCommands = await loadCommands(words);
+  await addCommands(program)
     .options({
       quiet: {
         alias: "q",

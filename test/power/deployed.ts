@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { fileURLToPath } from "node:url";
+import type { Case } from "../../src/demo/case.ts";
+import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
+import type { PowerReading } from "../../src/model/power.ts";
+import type { BmcOptions } from "../lab/bmc/options.ts";
+import { withBmcs } from "../lab/bmc/with-farm.ts";
+
+const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+
+interface Ran {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+/** The farm answers from this process, so the command runs beside it, not in its way. */
+export function run(
+  cwd: string,
+  words: readonly string[],
+  onError?: (text: string) => void,
+): Promise<Ran> & { stop: () => void } {
+  const child = spawn(process.execPath, [MAIN, ...words], {
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  let [out, err] = ["", ""];
+  child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    out += text;
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    err += text;
+    onError?.(err);
+  });
+  const ended = new Promise<Ran>((resolve) => {
+    child.on("close", (code) => resolve({ code: code ?? -1, out, err }));
+  });
+  return Object.assign(ended, { stop: () => void child.kill("SIGINT") });
+}
+
+export const user = (id: number) => [{ name: "admin", password: `bmc-secret-${id}` }];
+
+/** A deployment whose machines have these BMCs, extracted into `run`. */
+export async function deployed(
+  t: TestContext,
+  bmcs: readonly Partial<BmcOptions>[],
+  more: Partial<Case> = {},
+): Promise<{
+  readonly folder: string;
+  readonly written: WrittenCase;
+  readonly addresses: readonly string[];
+  readonly farm: NonNullable<Awaited<ReturnType<typeof withBmcs>>>;
+} | null> {
+  const farm = await withBmcs(t, bmcs);
+  if (farm === null) return null;
+  const folder = mkdtempSync(join(tmpdir(), "n2i-power-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const nodes = farm.addresses.map((pm_address, at) => ({ id: at + 1, pm_address }));
+  const written = await writeCase(
+    { shows: "power", nova_bm: { nodes }, power: true, ...more },
+    folder,
+  );
+  const { code, err } = await run(folder, ["extract", "--run", "run", ...written.extract]);
+  assert.equal(code, 0, err);
+  return { folder, written, addresses: farm.addresses, farm };
+}
+
+export function readings(folder: string): readonly PowerReading[] {
+  const lines = readFileSync(join(folder, "run", "power.jsonl"), "utf8")
+    .trim()
+    .split("\n");
+  return lines.slice(1, -1).map((line) => JSON.parse(line) as PowerReading);
+}

@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { deployed, readings, run, user } from "./deployed.ts";
+
+test("a stopped run goes on where it was and asks nobody twice", async (t) => {
+  const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1), delayMs: 50 }));
+  const at = await deployed(t, bmcs);
+  if (at === null) return;
+  const words = ["power", "--run", "run", "--rate", "8", "--in-flight", "4"];
+  const first = run(at.folder, words);
+  setTimeout(first.stop, 2500);
+  const stopped = await first;
+  assert.equal(stopped.code, 130, stopped.err);
+  const kept =
+    readFileSync(join(at.folder, "run", "power.jsonl.partial"), "utf8")
+      .trim()
+      .split("\n").length - 1;
+  assert.ok(kept > 0 && kept < 40, String(kept));
+  const again = await run(at.folder, [...words.slice(0, 3), "--rate", "400"]);
+  assert.equal(again.code, 0, again.err);
+  assert.equal(readings(at.folder).length, 40);
+});
+
+test("two power runs on one folder: the second is refused", async (t) => {
+  const at = await deployed(t, [{ users: user(1), dead: true }]);
+  if (at === null) return;
+  const first = run(at.folder, ["power", "--run", "run", "--deadline", "6"]);
+  await new Promise((done) => setTimeout(done, 1500));
+  const second = await run(at.folder, ["power", "--run", "run"]);
+  assert.equal(second.code, 11, second.err);
+  assert.match(second.err, /N2I-E302/);
+  first.stop();
+  await first;
+});
+
+test("apply refuses readings that are too old", async (t) => {
+  const at = await deployed(t, [{ users: user(1) }]);
+  if (at === null) return;
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
+  assert.equal((await run(at.folder, ["plan", "--run", "run", ...at.written.ironic])).code, 0);
+  const old = await run(at.folder, [
+    "apply",
+    "--run",
+    "run",
+    ...at.written.ironic,
+    "--yes",
+    "--power-max-age",
+    "0",
+  ]);
+  assert.equal(old.code, 4, old.err);
+  assert.match(old.err, /N2I-E307/);
+  const fresh = await run(at.folder, ["apply", "--run", "run", ...at.written.ironic, "--yes"]);
+  assert.equal(fresh.code, 0, fresh.err);
+});
+
+test("a machine switched after the power run is left out when it is asked once more", async (t) => {
+  const at = await deployed(t, [
+    { users: user(1), power: true },
+    { users: user(2), power: true },
+  ]);
+  if (at === null) return;
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
+  assert.equal((await run(at.folder, ["plan", "--run", "run", ...at.written.ironic])).code, 0);
+  at.farm.setPower(at.addresses[1] ?? "", false);
+  const applied = await run(at.folder, [
+    "apply",
+    "--run",
+    "run",
+    ...at.written.ironic,
+    "--yes",
+    "--recheck-power",
+  ]);
+  assert.match(applied.out, /Left out: a0000000-0000-4000-8000-000000000002 .*was on, is off/);
+  assert.match(applied.out, /Apply: 2 rows created/);
+});
+
+test("virtual machines are asked through ssh, and a host that cannot be reached is no silent pass", async (t) => {
+  const at = await deployed(t, [{ users: user(1) }], {
+    nova_conf: {
+      "*": {
+        power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
+        virtual_power_ssh_host: "127.0.0.1",
+        virtual_power_ssh_port: "1",
+        virtual_power_host_user: "stack",
+        virtual_power_host_pass: "virt-secret",
+      },
+    },
+  });
+  if (at === null) return;
+  const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "10"]);
+  assert.equal(asked.code, 3, asked.err);
+  assert.notEqual(readings(at.folder)[0]?.verdict, "ok");
+  assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
+  const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
+  assert.match(plan.out, /blocked +N2I-D60/);
+});

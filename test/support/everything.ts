@@ -107,7 +107,8 @@ function interfaceOf({ id, instance_uuid }: CaseRow): CaseRow {
   };
 }
 
-function service(host: string, at: number): CaseRow {
+/** A nova-compute service. */
+export function service(host: string, at: number): CaseRow {
   return {
     ...{ id: at + 1, host, binary: "nova-compute", topic: "compute" },
     ...{ report_count: 10, disabled: false, deleted: 0 },

@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { NO_SITE } from "../src/core/mapping/site.ts";
+import { createOrigins } from "../src/core/transform/compile.ts";
+import { compileProgram } from "../src/core/transform/program.ts";
+import { type Case, caseUuid } from "../src/demo/case.ts";
+import { loadTables } from "../src/demo/load-tables.ts";
+import { packageRoot } from "../src/demo/package-root.ts";
+import { fleets } from "./support/arbitrary.ts";
+import { lostBy } from "./support/lost.ts";
+import { mappings, planned, withCase } from "./support/planned-case.ts";
+
+const FOLDER = join(packageRoot(), "fixtures");
+/** N2I_RUNS=500 looks longer. */
+const RUNS = Number(process.env.N2I_RUNS ?? 15);
+
+test("every machine and interface of every fixture is loaded, or told of", async () => {
+  const paths = readdirSync(FOLDER)
+    .map((name) => join(FOLDER, name, "case.json"))
+    .filter((path) => existsSync(path));
+  assert.ok(paths.length > 100);
+  // Most of the time goes to waiting for the disk: eight wait together.
+  for (let at = 0; at < paths.length; at += 8)
+    await Promise.all(paths.slice(at, at + 8).map(fixture));
+});
+
+async function fixture(path: string): Promise<void> {
+  // The form is the project's own.
+  const given = JSON.parse(readFileSync(path, "utf8")) as Case;
+  await withCase(given, async (at) => {
+    await planned(at);
+    assert.deepEqual(await lostBy(at), [], path);
+  });
+}
+
+test("every machine and interface of a generated fleet is loaded, or told of", async () => {
+  await fc.assert(
+    fc.asyncProperty(fleets, (given) =>
+      withCase(given, async (at) => {
+        await planned(at);
+        assert.deepEqual(await lostBy(at), []);
+      }),
+    ),
+    { numRuns: RUNS, includeErrorInReport: true },
+  );
+});
+
+/** Columns of nova_bm at a version, as a snapshot's header has them. */
+function columnsAt(version: number): Readonly<Record<string, readonly string[]>> {
+  const { tables } = loadTables("nova_bm", version);
+  return Object.fromEntries(
+    ["bm_nodes", "bm_interfaces"].map((table) => [
+      table,
+      (tables[table]?.columns ?? []).map(({ name }) => name),
+    ]),
+  );
+}
+
+test("every column of every nova_bm version is read or dropped with a reason, for every driver and release", () => {
+  const unread: string[] = [];
+  let looked = 0;
+  for (const release of mappings.releases) {
+    const { mapping } = mappings.forRelease(release, NO_SITE);
+    for (const driver of mapping.drivers.drivers) {
+      const drops = [mapping.rules.drops, driver.drops].flatMap(Object.entries);
+      for (const [column, why] of drops)
+        assert.ok(why.length > 5, `${column} is dropped without a reason`);
+      for (let version = 1; version <= 10; version += 1) {
+        const columns = columnsAt(version);
+        const program = compileProgram(mapping, driver, columns, createOrigins());
+        // The rules that hold in this release only: a rule for a column it lacks reads nothing.
+        const read = new Set([
+          ...[...program.node, ...program.port].flatMap(({ alternatives }) =>
+            alternatives.map(({ place, field }) => `${place}.${field}`),
+          ),
+          ...Object.keys(mapping.rules.reads),
+          ...drops.map(([column]) => column),
+        ]);
+        const all = Object.entries(columns).flatMap(([table, names]) =>
+          names.map((name) => `${table}.${name}`),
+        );
+        looked += all.length;
+        const lost = [...all.filter((column) => !read.has(column)), ...program.unread];
+        unread.push(
+          ...lost.map(
+            (column) => `${column} at ${version}, ${driver.name} on ${release.doc.release}`,
+          ),
+        );
+      }
+    }
+  }
+  assert.deepEqual(unread, []);
+  assert.ok(looked > 5000, `${looked} columns were looked at`);
+});
+
+test("a value in a column no rule reads keeps its machine from being loaded", async () => {
+  const given: Case = {
+    shows: "a fork's column",
+    nova_bm: {
+      nodes: [{ id: 1, rack: "r7" }, { id: 2 }],
+      interfaces: [{ bm_node_id: 1 }, { bm_node_id: 2, speed: 10 }],
+      columns: { bm_nodes: { rack: "varchar(10)" }, bm_interfaces: { speed: "integer" } },
+    },
+    site: {
+      format: "nova2ironic/site@1",
+      machines: [
+        {
+          match: {},
+          set: { deploy_kernel: caseUuid("vif", 1), deploy_ramdisk: caseUuid("vif", 2) },
+        },
+      ],
+    },
+  };
+  await withCase(given, async (at) => {
+    const { counts } = await planned(at);
+    assert.deepEqual([counts.verdicts.blocked, counts.findings["N2I-D008"]], [2, 2]);
+    assert.deepEqual(await lostBy(at), []);
+  });
+});

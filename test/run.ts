@@ -58,7 +58,7 @@ async function nodeTest(
   const child = spawn(
     process.execPath,
     [
-      ...["--test", "--test-concurrency=2", "--test-timeout=300000"],
+      ...["--test", "--test-concurrency=2", "--test-timeout=900000"],
       ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
       ...["--test-reporter=tap", `--test-reporter-destination=${tap}`],
       ...files,

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exchange, openSession, payloadOf } from "../../lab/bmc/raw.ts";
+import { answered, openSession, payloadOf } from "../../lab/bmc/raw.ts";
 import { type PyghmiBmc, startIpmiSim, startPyghmi } from "../../lab/bmc/sims.ts";
 import { needsTools } from "../../lab/bmc/tools.ts";
 import { askAllOf, askOne } from "./ask-lab.ts";
@@ -59,7 +59,7 @@ test("ipmi_sim's power is read anew each time, and its 63 slots are given back",
   }
   const statuses: (number | undefined)[] = [];
   for (let open = 0; open < 64; open++) {
-    const [came] = await exchange(address, [openSession([1, 1, 1])], 20);
+    const [came] = await answered(address, [openSession([1, 1, 1])]);
     statuses.push(payloadOf(came).at(1));
   }
   assert.deepEqual(statuses, [...new Array<number>(63).fill(0), 1]);

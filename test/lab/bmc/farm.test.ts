@@ -6,7 +6,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { bigFleet, freeAddresses, whyNot623 } from "./addresses.ts";
 import { startFarm } from "./farm.ts";
 import { type FarmProcess, startFarmProcess } from "./process.ts";
-import { CAPABILITIES, exchange } from "./raw.ts";
+import { answered, CAPABILITIES, exchange } from "./raw.ts";
 
 test("10,000 BMCs are ready within 5 s, in less than 150 MB, and the last one answers", async (t) => {
   const why = await whyNot623();
@@ -16,7 +16,7 @@ test("10,000 BMCs are ready within 5 s, in less than 150 MB, and the last one an
   const farm = await startFarmProcess({ bmcs: addresses.map((address) => ({ address })) });
   t.after(farm.stop);
   assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
-  const [answer] = await exchange(addresses.at(-1) ?? "", [CAPABILITIES], 200);
+  const [answer] = await answered(addresses.at(-1) ?? "", [CAPABILITIES]);
   assert.equal(answer?.from, addresses.at(-1));
   const { rssMiB } = await farm.ask({ do: "usage" });
   assert.ok(rssMiB < 143, `${rssMiB} MiB`);
@@ -30,7 +30,7 @@ test("a farm in its own process is worked by lines, and says what it cannot do",
   await ask({ do: "set-power", address, on: true });
   assert.equal(await ask({ do: "power", address }), true);
   assert.deepEqual(await ask({ do: "commands" }), []);
-  assert.equal((await exchange(address, [CAPABILITIES], 100)).length, 1);
+  assert.equal((await answered(address, [CAPABILITIES])).length, 1);
   await ask({ do: "change", address, options: { dead: true } });
   assert.equal((await exchange(address, [CAPABILITIES], 100)).length, 0);
   const [of, all] = [await ask({ do: "counts", address }), await ask({ do: "counts" })];
@@ -65,7 +65,7 @@ test("a farm dies with the process that started it", async (t) => {
     setInterval(() => {}, 1000);`;
   const parent = spawn(process.execPath, ["--input-type=module", "-e", program], { stdio: "pipe" });
   await once(parent.stdout, "data");
-  assert.equal((await exchange(address, [CAPABILITIES], 100)).length, 1);
+  assert.equal((await answered(address, [CAPABILITIES])).length, 1);
   parent.kill("SIGKILL");
   await once(parent, "exit");
   let answers = 1;

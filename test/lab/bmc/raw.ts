@@ -8,6 +8,8 @@ export interface Came {
   readonly after: number;
 }
 
+const PATIENCE_MS = 10_000;
+
 /** Get Channel Authentication Capabilities, asking for 2.0 data, written out by hand. */
 export const CAPABILITIES = hex("0600ff07 00 00000000 00000000 09 2018c8 8104388e04b1");
 /** Get Channel Cipher Suites, from the first, outside a session. */
@@ -34,20 +36,46 @@ export function rakp1(session: Buffer, name: string): Buffer {
 }
 
 /** Sends these datagrams from one new socket, and gives all that comes within so many milliseconds. */
-export async function exchange(
+export function exchange(
   address: string,
   datagrams: readonly Buffer[],
   ms: number,
 ): Promise<readonly Came[]> {
+  return collect(address, datagrams, ms, Number.POSITIVE_INFINITY);
+}
+
+/**
+ * The same, but as soon as so many have come, however slow the machine is.
+ *
+ * @param count as many as were sent, unless given
+ */
+export async function answered(
+  address: string,
+  datagrams: readonly Buffer[],
+  count = datagrams.length,
+): Promise<readonly Came[]> {
+  const came = await collect(address, datagrams, PATIENCE_MS, count);
+  if (came.length < count) throw new Error(`${came.length} answers instead of ${count}`);
+  return came;
+}
+
+async function collect(
+  address: string,
+  datagrams: readonly Buffer[],
+  ms: number,
+  enough: number,
+): Promise<readonly Came[]> {
   const socket = await bound("127.0.0.1", 0);
   const came: Came[] = [];
+  const stop = new AbortController();
   let sent = performance.now();
   socket.on("message", (bytes, { address: from }) => {
     came.push({ from, bytes, after: performance.now() - sent });
+    if (came.length >= enough) stop.abort();
   });
   for (const datagram of datagrams) socket.send(datagram, 623, address);
   sent = performance.now();
-  await sleep(ms);
+  await sleep(ms, undefined, { signal: stop.signal }).catch(() => {});
   socket.close();
   return came;
 }

@@ -7,7 +7,7 @@ import { renderFinding } from "../src/core/render/summary.ts";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
 import { FINDINGS } from "../src/model/findings.ts";
-import type { States } from "../src/model/mapping.ts";
+import type { Drivers, States } from "../src/model/mapping.ts";
 import { planned, planOf, seal, type Workplace, withCase } from "./support/planned-case.ts";
 
 const FOLDER = join(packageRoot(), "fixtures");
@@ -35,11 +35,21 @@ async function planText(at: Workplace): Promise<string> {
   return parts.join("");
 }
 
+/** A case as it was written. */
+function readCase(name: string): Case {
+  // The form is the project's own.
+  return JSON.parse(readFileSync(join(FOLDER, name, "case.json"), "utf8")) as Case;
+}
+
+/** A mapping document; the tool itself checks its form. */
+function mapping<T>(name: string): T {
+  return JSON.parse(readFileSync(join(packageRoot(), "mappings", name), "utf8")) as T;
+}
+
 // One folder, one case. A new case needs no code: case.json, then `npm run test:update`, then review.
 for (const name of cases) {
   const at = (file: string): string => join(FOLDER, name, file);
-  // The form is the project's own.
-  const given = JSON.parse(readFileSync(at("case.json"), "utf8")) as Case;
+  const given = readCase(name);
   test(`fixture ${name}: ${given.shows}`, async () => {
     await withCase(given, async (place) => {
       const { counts } = await planned(place);
@@ -68,13 +78,47 @@ test("every finding of the rows, the tenant, Nova, the configuration, the record
   assert.deepEqual(missing, []);
 });
 
-test("every row of the state table has a fixture", () => {
+test("every row of the state table has a fixture, and so has what becomes of it once accepted", () => {
   const text = expected();
-  const { rows } = JSON.parse(
-    readFileSync(join(packageRoot(), "mappings", "states.json"), "utf8"),
-  ) as States;
+  const { rows } = mapping<States>("states.json");
+  const decisions = rows.flatMap(({ id, outcome, accepted }) =>
+    [outcome, accepted].flatMap((into) => (into === undefined ? [] : [`state ${id} -> ${into}`])),
+  );
   assert.deepEqual(
-    rows.map(({ id }) => id).filter((id) => !text.includes(`state ${id} -> `)),
+    decisions.filter((decision) => !text.includes(decision)),
     [],
   );
+});
+
+test("every power manager has a fixture on every release", () => {
+  const shown = new Set(
+    cases
+      .map(readCase)
+      .flatMap(({ ironic, nova_conf }) =>
+        Object.values(nova_conf ?? { "*": {} }).map(
+          ({ power_manager = "nova.virt.baremetal.ipmi.IPMI" }) =>
+            `${power_manager} on ${ironic?.release ?? "juno"}`,
+        ),
+      ),
+  );
+  const wanted = mapping<Drivers>("drivers.json").drivers.flatMap(({ power_manager }) =>
+    ["juno", "kilo", "2023.1"].flatMap((release) =>
+      power_manager === null ? [] : [`${power_manager} on ${release}`],
+    ),
+  );
+  assert.deepEqual(
+    wanted.filter((pair) => !shown.has(pair)),
+    [],
+  );
+});
+
+test("every version of nova_bm, and every release of nova or none, has a fixture", () => {
+  const given = cases.map(readCase);
+  const versions = new Set(given.map(({ nova_bm }) => nova_bm.version ?? 10));
+  assert.deepEqual(
+    [...versions].sort((left, right) => left - right),
+    [1, 2, 3, 4, 5, 6, 7, 8, 9, 10],
+  );
+  const novas = new Set(given.map(({ nova }) => (nova === null ? "none" : (nova?.version ?? 254))));
+  assert.deepEqual([...novas].sort(), [216, 234, 254, "none"]);
 });

@@ -12,14 +12,14 @@ export const NOVA = {
     severity: "blocks",
     title: "instance is not in Nova",
     advice:
-      "Nova's ironic driver may tear the machine down. Find out whose it is; accept it to load it active, in maintenance.",
+      "Nova's ironic driver may tear the machine down. Find out whose it is; accept it to load it in maintenance.",
     acceptable: true,
   },
   "N2I-D202": {
     severity: "blocks",
     title: "instance is deleted in Nova",
     advice:
-      "Nova reaps a running deleted instance: the machine would be torn down. Release it first, or accept it to load it active, in maintenance.",
+      "Nova reaps a running deleted instance: the machine would be torn down. Release it first, or accept it to load it in maintenance.",
     acceptable: true,
   },
   "N2I-D203": {

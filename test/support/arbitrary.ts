@@ -170,6 +170,7 @@ export const fleets: fc.Arbitrary<Case> = fc
         "vm-host": {
           ...{ ...arch, ...manager("virtual_power_driver.VirtualPowerManager") },
           ...{ virtual_power_ssh_host: "192.0.2.7", virtual_power_host_user: "stack" },
+          virtual_power_host_pass: "virt-secret",
         },
         "pdu-host": { ...arch, ...manager("iboot_pdu.IBootManager") },
         "fake-host": manager("fake.FakePowerManager"),

@@ -1,6 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
+import { isObject } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
-import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { HostConfig, Machine, Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
 /** The settings of a machine's compute host: its own file, or the one for all. */
@@ -70,4 +71,22 @@ export function inspectPower({ node, rivals }: Machine, row: DriverRow): readonl
         ]
       : []),
   ];
+}
+
+/** Of some values a driver needs one, whichever it is; rules and site document have had their say. */
+export function inspectLogin(
+  { one_of = [] }: DriverRow,
+  record: Row,
+  id: number,
+): readonly Finding[] {
+  const { driver_info } = record;
+  return one_of.length === 0 || (isObject(driver_info) && one_of.some((key) => driver_info[key]))
+    ? []
+    : [
+        finding(
+          "N2I-D400",
+          `bm_nodes.id=${id}`,
+          `nothing gives driver_info.${one_of.join(" or ")}`,
+        ),
+      ];
 }

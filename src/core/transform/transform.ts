@@ -8,7 +8,7 @@ import type { Desired, Resource } from "../../model/plan.ts";
 import { portUuid } from "../../model/uuid.ts";
 import { gate, type PowerView } from "../power/gate.ts";
 import { createOrigins } from "./compile.ts";
-import { driverOf, hostOf, inspectPower } from "./driver.ts";
+import { driverOf, hostOf, inspectLogin, inspectPower } from "./driver.ts";
 import { compileProgram, type Program } from "./program.ts";
 import { makeRecord } from "./record.ts";
 import { compileSite } from "./site.ts";
@@ -133,6 +133,7 @@ export function createTransform(
       [
         ...found,
         ...inspectPower(source, driver.row),
+        ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
         ...unread(source, program),
         ...inspectTenant(source, keeps && outcome !== "deploy-failed", mapping),
         ...made.flatMap(({ findings }) => findings),

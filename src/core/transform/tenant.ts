@@ -8,7 +8,7 @@ import { portsOf } from "./vif.ts";
  * What would hurt a machine's tenant after the load, though each row is right.
  *
  * @param active whether the machine is loaded with a running instance
- * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3
+ * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3, 3.4
  */
 export function inspectTenant(
   machine: Machine,
@@ -30,10 +30,19 @@ export function inspectTenant(
     );
   if (ports.length > 0 && ports.every(({ vif }) => vif === null))
     findings.push(finding("N2I-D113", where, "no interface has the MAC of a VIF"));
+  if (keepsUnknownSwap(machine))
+    findings.push(finding("N2I-D121", where, "an ephemeral disk, and a flavor without swap"));
   for (const { interface: row, vif } of ports)
     if (row?.vif_uuid && vifs !== null && row.vif_uuid !== vif)
       findings.push(
         finding("N2I-D111", `bm_interfaces.id=${row.id} vif_uuid`, "its MAC is another VIF's"),
       );
   return findings;
+}
+
+/** nova-baremetal's order is ephemeral, swap, root, with a swap of at least 1 MiB; 1 means none was asked for. */
+function keepsUnknownSwap({ node, nova }: Machine): boolean {
+  const ephemeral = nova?.instance?.ephemeral_gb ?? node.ephemeral_mb;
+  const swap = nova?.instance?.flavor?.swap ?? node.swap_mb;
+  return typeof ephemeral === "number" && ephemeral > 0 && typeof swap === "number" && swap <= 1;
 }

@@ -75,4 +75,10 @@ export const TENANT = {
     title: "sizes of the deployment disagree",
     advice: "Nova's figures are used, as a native node has them. Compare before a rebuild.",
   },
+  "N2I-D121": {
+    severity: "warning",
+    title: "ephemeral disk beside a swap partition Ironic would not make",
+    advice:
+      "nova-baremetal always made a swap partition, Ironic makes none for a flavor without swap: a rebuild that preserves the ephemeral disk would take it for the root. Rebuild without --preserve-ephemeral.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -90,7 +90,10 @@ test("what a login shell prints before our line is not looked at", async (t) => 
   const host = otherHost(t);
   addDomain(host, 1);
   const shell = join(host.folder, "login");
-  host.set("login", '#!/bin/sh\necho "<domain> & welcome"\nexec /bin/bash "$@"\n');
+  host.set(
+    "login",
+    '#!/bin/sh\necho "welcome to a host of virtual machines, each a <domain>"\nexec /bin/bash "$@"\n',
+  );
   chmodSync(shell, 0o700);
   host.set("shell", shell);
   assert.equal((await host.ask([machine(1)]))[0]?.power, "on");

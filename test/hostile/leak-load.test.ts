@@ -76,7 +76,7 @@ for (const engine of ENGINES) {
     const words = ["apply", ...made.at, ...made.writer, "--yes", "--skip-blocked", "-q"];
     const { leaks, ...ran } = await made.tried(words);
     assert.deepEqual(leaks, []);
-    assertRefusal(ran, 1, "N2I-E207", /writing nodes: .*(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT)/);
+    assertRefusal(ran, 4, "N2I-E300", /writing nodes: .*(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT)/);
     assert.equal(await digest(made.ironic), before);
   });
 

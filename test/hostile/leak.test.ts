@@ -81,6 +81,25 @@ test("the loaded rows hold the very secrets, so that not finding them elsewhere 
     assert.ok(texts.includes(made.canaries.find((one) => one.name === name)?.text), name);
 });
 
+test("asking BMCs that do not answer tells and keeps no secret, whichever client asks", async (t) => {
+  const made = await deploySecrets("sqlite", t);
+  if (made === null) return;
+  const { at, source } = made;
+  // Ports of this machine where nothing listens; each its own address, as one is asked after another.
+  for (const id of [1, 2, 4, 5, 6])
+    await made.bm
+      .db("bm_nodes")
+      .where({ id })
+      .update({ pm_address: `127.0.9.${id}` });
+  await made.tried(["extract", ...at, ...source]);
+  for (const client of ["native", "ipmitool"]) {
+    const words = ["power", ...at, "--ipmi-client", client, "--deadline", "1", "--list", "--debug"];
+    const { leaks, status, err } = await made.tried([...words, "-f", "json"]);
+    assert.deepEqual(leaks, [], client);
+    assert.equal(status, 3, err);
+  }
+});
+
 test("a canary is found as text, in hex, and in base64 wherever it begins", () => {
   const one = canary("one");
   const find = finder([one]);

@@ -7,7 +7,7 @@ import { writeCase } from "../../src/demo/write-case.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { SMALL } from "../hostile/fleet.ts";
 
-test("every nova.conf that is named is read, not only the last", async (t) => {
+test("every nova.conf and every column that is named counts, not only the last", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-repeated-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const { extract } = await writeCase(SMALL, join(folder, "case"));
@@ -21,6 +21,9 @@ test("every nova.conf that is named is read, not only the last", async (t) => {
   await runs(0, ["extract", "--run", run, ...extract, ...named]);
   const header = readFileSync(join(run, "snapshot.jsonl"), "utf8").split("\n")[0] ?? "";
   for (const host of ["compute-7", "compute-8"]) assert.match(header, new RegExp(`"${host}"`));
+  const columns = ["-c", "UUID", "-c", "BM ID", "--sort-column", "CPUs", "--sort-column", "BM ID"];
+  const { out } = await runs(0, ["show", join(run, "snapshot.jsonl"), "-f", "csv", ...columns]);
+  assert.match(out, /^"UUID","BM ID"\r?\n/);
 });
 
 test("an option that takes one value is refused when it is given twice", async () => {

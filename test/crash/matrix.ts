@@ -3,8 +3,8 @@ import type { TestContext } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
-import { isOnce, MACHINES, type Point, rowsOf } from "./points.ts";
-import { ends, killedAt, statusOf, tellsTheTruth } from "./truth.ts";
+import { MACHINES, type Point, rowsOf } from "./points.ts";
+import { ends, isAsked, killedAt, statusOf, tellsTheTruth } from "./truth.ts";
 
 export const YES = ["--yes"];
 export const ALL = ["--all", "--yes"];
@@ -34,13 +34,10 @@ export async function prepared(
   return { ...made, before, after };
 }
 
-/**
- * Everything is loaded, whatever came between, by the digest; and, as that needs two more commands,
- * for every kind of moment once: the journal says so, and verify finds nothing.
- */
+/** Everything is loaded, whatever came between, by the digest; and the commands say so. */
 async function isApplied(scene: Prepared, point: Point): Promise<void> {
   assert.equal(await scene.digest(), scene.after);
-  if (!isOnce(point)) return;
+  if (!isAsked(scene, point)) return;
   await ends(0, scene.start("verify"));
   const { apply, next } = await statusOf(scene);
   assert.match(apply, new RegExp(`: ${rowsOf(3)} rows created in 3 batches$`));
@@ -88,7 +85,7 @@ export async function killRollbacks(
       await killedAt(scene, point.name, "rollback", ALL);
       await ends(0, scene.start("rollback", ALL));
       assert.equal(await scene.digest(), scene.before);
-      if (!isOnce(point)) return;
+      if (!isAsked(scene, point)) return;
       const { apply, next } = await statusOf(scene);
       assert.match(apply, new RegExp(`, ${rowsOf(3)} rows rolled back$`));
       assert.match(next, / plan .*rolled back/);

@@ -1,3 +1,4 @@
+import { ahead } from "../../core/apply/ahead.ts";
 import { inspect, inspectOrphan, inspectSources } from "../../core/inspect/inspect.ts";
 import { identify } from "../../edge/database/identity.ts";
 import type { Database } from "../../edge/database/open.ts";
@@ -6,10 +7,10 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { novaVersion } from "../../edge/nova/open.ts";
 import { type NovaReader, openNova } from "../../edge/nova/read.ts";
 import { readSchema } from "../../edge/nova-bm/open.ts";
-import { readMachines } from "../../edge/nova-bm/read.ts";
+import { type Batch, readMachines } from "../../edge/nova-bm/read.ts";
 import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
-import type { HostConfig, Machine } from "../../model/machine.ts";
+import type { HostConfig } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { SNAPSHOT, type SnapshotLine } from "./run.ts";
 import { VERSION } from "./version.ts";
@@ -58,14 +59,14 @@ export async function extract(
   const reader = nova === null ? null : await openNova(nova);
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
-    for await (const batch of readMachines(bm, schema, seal)) {
+    for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader))) {
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);
         note([finding]);
         counts.orphans += 1;
         await writer.write({ orphan, finding } satisfies SnapshotLine);
       }
-      for (const machine of await seen(batch.machines, reader)) {
+      for (const machine of batch.machines) {
         counts.machines += 1;
         counts.interfaces += machine.interfaces.length;
         if (machine.node.deleted === true) counts.deleted += 1;
@@ -86,17 +87,22 @@ export async function extract(
   }
 }
 
-/** Machines with what Nova says of them, and what is wrong with either. */
-async function seen(
-  machines: readonly Machine[],
+/** Batches with what Nova says of their machines, and what is wrong with either. */
+async function* seen(
+  batches: AsyncIterable<Batch>,
   reader: NovaReader | null,
-): Promise<readonly Machine[]> {
-  const views =
-    reader === null || machines.length === 0
-      ? []
-      : await reader.view(machines.map(({ node }) => node));
-  return machines.map((machine, at) => {
-    const whole = { ...machine, nova: views[at] ?? null };
-    return { ...whole, findings: inspect(whole) };
-  });
+): AsyncGenerator<Batch> {
+  for await (const { machines, orphans } of batches) {
+    const views =
+      reader === null || machines.length === 0
+        ? []
+        : await reader.view(machines.map(({ node }) => node));
+    yield {
+      orphans,
+      machines: machines.map((machine, at) => {
+        const whole = { ...machine, nova: views[at] ?? null };
+        return { ...whole, findings: inspect(whole) };
+      }),
+    };
+  }
 }

@@ -1,3 +1,4 @@
+import { regroup } from "../../core/apply/regroup.ts";
 import { inspectCharset } from "../../core/plan/charset.ts";
 import { pair } from "../../core/plan/pairing.ts";
 import { type Index, indexCurrent, planMachine, wantedOf } from "../../core/plan/plan-machine.ts";
@@ -27,6 +28,8 @@ export interface PlannedPower {
   readonly made_from: PlanHeader["made_from"]["power"];
 }
 
+/** Machines Ironic is asked about at once. */
+const ASKED = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
 /**
@@ -86,15 +89,14 @@ export async function makePlan(
   const charset = inspectCharset(target.identity.charset);
   const writer = await createArtefact(run, PLAN, header);
   try {
-    for await (const lines of snapshot.lines()) {
+    // An empty Ironic holds nothing to compare with; it is not asked.
+    const empty = before.nodes + before.ports === 0;
+    const batches = empty ? snapshot.lines() : regroup(snapshot.lines(), ASKED);
+    for await (const lines of batches) {
       const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
       for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
       const transformed = machines.map((machine) => charset(transform.machine(machine)));
-      // An empty Ironic holds nothing to compare with; it is not asked.
-      const index =
-        before.nodes + before.ports === 0
-          ? EMPTY
-          : indexCurrent(await target.current(wantedOf(transformed)));
+      const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
       for (const [at, machine] of machines.entries()) {
         const made = transformed[at];
         if (made === undefined) continue;

@@ -5,6 +5,7 @@ import type { RefusalCode } from "../../model/refusals.ts";
 import type { Lock, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
 import { type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
+import { regroup } from "./regroup.ts";
 
 /** What apply and undo need of the world. */
 export interface Acting {
@@ -56,18 +57,10 @@ export async function* stretches(
   readonly machines: readonly PlannedMachine[];
 }> {
   let from = 0;
-  let held: PlannedMachine[] = [];
-  for await (const lines of plan) {
-    for (const machine of lines) {
-      held.push(machine);
-      if (held.length === size) {
-        yield { from, to: from + size, machines: held };
-        from += size;
-        held = [];
-      }
-    }
+  for await (const machines of regroup(plan, size)) {
+    yield { from, to: from + machines.length, machines };
+    from += machines.length;
   }
-  if (held.length > 0) yield { from, to: from + held.length, machines: held };
 }
 
 /** Runs once: the checks that belong inside the first transaction. */
@@ -99,7 +92,7 @@ export async function apply(
   const ledger = ledgerOf(journal.entries(), sha256);
   let [created, found, drifted, machines] = [0, 0, 0, 0];
   const left: { readonly machine: PlannedMachine; readonly why: string }[] = [];
-  for await (const { from, to, machines: batch } of ahead(stretches(plan, BATCH))) {
+  for await (const { from, to, machines: batch } of stretches(ahead(plan), BATCH)) {
     if (acting.stopping()) return { created, found, drifted, left, stopped: true };
     const loading = batch.filter((machine) => stepsOf(machine).length > 0);
     const otherwise = (await acting.recheck?.(loading)) ?? NOBODY;

@@ -5,6 +5,7 @@ import type { Row } from "../../model/machine.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord } from "../../model/plan.ts";
 import type { Verifier } from "../../model/target.ts";
 import { ahead } from "../apply/ahead.ts";
+import { regroup } from "../apply/regroup.ts";
 
 export interface Tally {
   validated: number;
@@ -19,7 +20,7 @@ export interface Tally {
 }
 
 /** Machines asked about at once; three such batches are in memory. */
-const BATCH = 250;
+const BATCH = 128;
 
 function row(
   resource: RowVerdict["resource"],
@@ -68,20 +69,11 @@ type There = Awaited<ReturnType<Verifier["rows"]>>;
 
 /** The plan batch by batch, each with what is there. */
 async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Verifier) {
-  for await (const batch of regroup(plan)) {
+  for await (const batch of regroup(plan, BATCH)) {
     const loaded = batch.filter(isLoaded);
     const there = await target.rows(loaded.map(({ uuid }) => uuid?.toLowerCase() ?? ""));
     yield { loaded, leftOut: batch.length - loaded.length, there };
   }
-}
-
-async function* regroup(plan: AsyncIterable<readonly PlannedMachine[]>) {
-  let held: PlannedMachine[] = [];
-  for await (const lines of plan) {
-    held = held.length === 0 ? [...lines] : held.concat(lines);
-    while (held.length >= BATCH) yield held.splice(0, BATCH);
-  }
-  if (held.length > 0) yield held;
 }
 
 /** Counts every row of a machine, and adds the verdicts that are told. */

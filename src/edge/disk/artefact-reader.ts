@@ -30,8 +30,9 @@ export interface ArtefactReader<Header, Line, Counts> {
   readonly lines: () => AsyncIterable<Line[]>;
 }
 
-const BLOCK = 1024 * 1024;
-const BATCH = 512;
+/** Small, so that what was parsed is garbage before the collector has to copy it. */
+const BLOCK = 128 * 1024;
+const BATCH = 32;
 
 /**
  * Opens an artefact after it was read once and compared with its digest: no line of a file that

@@ -22,7 +22,8 @@ interface Reading {
   readonly schema: NovaBmSchema;
 }
 
-const NODES = 1000;
+/** A few hundred: three batches are in memory, one read, one asked about, one written. */
+const NODES = 300;
 const INTERFACES = 5000;
 const NONE: readonly number[] = [];
 

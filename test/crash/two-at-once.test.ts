@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { type Started, start } from "../hostile/cli.ts";
+import { copyFolder } from "../support/copy-folder.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { ALL, YES } from "./matrix.ts";
@@ -13,7 +13,7 @@ const ROWS = 12;
 /** The run again, in a folder of its own: the same snapshot, plan and key. */
 function copied(made: Scene, name: string): Scene["start"] {
   const run = join(made.folder, name);
-  cpSync(made.run, run, { recursive: true });
+  copyFolder(made.run, run);
   return (command, words = [], failpoint = "") =>
     start([command, "--run", run, ...made.ironic, ...words], {
       env: { NOVA2IRONIC_FAILPOINT: failpoint },

@@ -1,7 +1,8 @@
-import { cpSync, existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Knex } from "knex";
 import type { Engine } from "../../src/demo/create-tables.ts";
+import { copyFolder } from "./copy-folder.ts";
 
 /** States of a run and its target by name, to try several ways on from one of them. */
 export interface Kept {
@@ -30,12 +31,12 @@ export function keeper(place: Place): Kept {
     async save(name) {
       const kept = join(folder, `kept-${name}`);
       rmSync(kept, { recursive: true, force: true });
-      cpSync(run, kept, { recursive: true });
+      copyFolder(run, kept);
       await database.save(name);
     },
     async restore(name) {
       rmSync(run, { recursive: true, force: true });
-      cpSync(join(folder, `kept-${name}`), run, { recursive: true });
+      copyFolder(join(folder, `kept-${name}`), run);
       await database.restore(name);
     },
   };

@@ -2,15 +2,17 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
+import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
 
 /**
  * `npm test`: starts the servers once, runs every compiled test against them, ends them.
  *
+ * A real Ironic is started when a test file in a folder `ironic` is among them.
  * `--fast` starts none, and the tests that need one skip themselves. Other arguments are parts of
  * file names. With N2I_FORBID_SKIP=1 a missing server or a skipped test is a failure, but in the
  * fast part, which skips by design.
@@ -27,13 +29,22 @@ async function main(args: readonly string[]): Promise<number> {
   const missing = fast ? [] : prepareTools();
   if (strict && missing.length > 0)
     return fail(`${missing.join(", ")} is missing, and N2I_FORBID_SKIP is set`);
+  const wanted = files.some((file) => file.includes(`${sep}ironic${sep}`));
+  const ironic = wanted && mariadb !== null ? await startIronic(mariadb) : null;
+  if (strict && wanted && ironic === null)
+    return fail("Ironic 2023.1 is missing, and N2I_FORBID_SKIP is set");
   const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
-  const lab: LabFile = { mariadb: coordinates(mariadb), postgres: coordinates(postgres) };
+  const lab: LabFile = {
+    mariadb: coordinates(mariadb),
+    postgres: coordinates(postgres),
+    ironic: whereIs(ironic),
+  };
   const labPath = join(folder, "lab.json");
   writeFileSync(labPath, JSON.stringify(lab), { mode: 0o600 });
   const tap = join(folder, "tap");
   const status = await nodeTest(files, tap, fast ? { N2I_FAST: "1" } : { N2I_LAB: labPath });
+  await ironic?.stop();
   await Promise.all([mariadb?.stop(), postgres?.stop()]);
   const skipped = skips(tap);
   if (strict && skipped.length > 0)
@@ -75,6 +86,12 @@ function coordinates(server: Server | null): LabFile["mariadb"] {
   if (server === null) return null;
   const { engine, host, port, socket, user, password } = server;
   return { engine, host, port, socket, user, password };
+}
+
+function whereIs(server: IronicServer | null): LabFile["ironic"] {
+  if (server === null) return null;
+  const { stop: _stop, ...at } = server;
+  return at;
 }
 
 function skips(tap: string): readonly string[] {

@@ -6,6 +6,7 @@ import type { Knex } from "knex";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { binaries, SERVERS, type ServerEngine } from "./binaries.ts";
 import { connect } from "./connect.ts";
+import type { IronicAt } from "./ironic/start.ts";
 import { startMariadb } from "./mariadb.ts";
 import { startPostgres } from "./postgres.ts";
 import { type Coordinates, newPassword, type Server, serverAt } from "./server.ts";
@@ -20,6 +21,8 @@ export interface Lab {
 export interface LabFile {
   readonly mariadb: Coordinates | null;
   readonly postgres: Coordinates | null;
+  /** Null when it is not installed, and when no test file of the run needs it. */
+  readonly ironic: IronicAt | null;
 }
 
 export interface TestDatabase {

@@ -1,0 +1,106 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { type Daemon, freePort, startDaemon } from "../daemon.ts";
+import { owner, privateFile, privateFolder } from "../folder.ts";
+import { newPassword, type Server } from "../server.ts";
+import { type Api, apiOf } from "./api.ts";
+import { type IronicOptions, ironicConfig } from "./config.ts";
+import { htpasswd, IRONIC, ironicPrograms } from "./programs.ts";
+
+/** The schema takes 3 seconds and the start 4, on a quiet machine. */
+const PATIENCE_MS = 180_000;
+const LAST_LINES = 30;
+const TYPES = ["fake-hardware", "ipmi", "manual-management"];
+
+/** Where a running Ironic is, as the lab's file tells it. */
+export interface IronicAt extends Api {
+  readonly engine: Server["engine"];
+  /** The address of its database, for the superuser. */
+  readonly database: string;
+  /** Path of its log. */
+  readonly log: string;
+  /** Its pxe.tftp_root. */
+  readonly tftp: string;
+}
+
+export interface IronicServer extends IronicAt {
+  /** Ends it and drops its database; nothing when another process started it. */
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts the real Ironic 2023.1, API and conductor in one process, on a new database of this
+ * server with the schema its own ironic-dbsync makes: loopback, an unprivileged user, nothing of
+ * the system's configuration or services. It dies with this process.
+ *
+ * @returns null when it is not installed and cannot be
+ * @throws Error with the end of its log when API or conductor do not come up
+ */
+export async function startIronic(
+  server: Server,
+  options: IronicOptions = {},
+): Promise<IronicServer | null> {
+  const programs = ironicPrograms();
+  if (programs === null) return null;
+  const user = owner("ironic");
+  const name = `ironic_${newPassword().slice(0, 12)}`;
+  const port = await freePort();
+  const password = options.auth === "http_basic" ? newPassword() : null;
+  const hashed = password === null ? "" : htpasswd(programs.python, "admin", password);
+  // As operators made it until 2026.1.
+  await server.newDatabase(name, "utf8mb3");
+  const folder = privateFolder("n2i-ironic-", user);
+  const config = join(folder, "ironic.conf");
+  privateFile(config, ironicConfig({ ...options, folder, port, server, database: name }), user);
+  privateFile(join(folder, "htpasswd"), hashed, user);
+  privateFile(join(folder, "policy.yaml"), "{}\n", user);
+  const files = ["--config-file", config, "--config-dir", join(folder, "conf.d")];
+  const folders = ["conf.d", "policy.d", "state", "tftp/master", "http", "images/master"];
+  const prepare = `mkdir -p ${folders.join(" ")} && exec "$@"`;
+  const daemon = startDaemon(
+    ["sh", "-c", prepare, "sh", programs.dbsync, ...files, "create_schema"],
+    [programs.ironic, ...files],
+    { folder, signal: "TERM", owner: user },
+  );
+  const stop = async (): Promise<void> => {
+    await daemon.stop();
+    await server.dropDatabase(name);
+  };
+  const at: IronicAt = {
+    url: `http://127.0.0.1:${port}`,
+    password,
+    engine: server.engine,
+    database: server.url(name),
+    log: join(folder, "log"),
+    tftp: join(folder, "tftp"),
+  };
+  await alive(at, daemon).catch(async (cause: unknown) => {
+    // Its folder, with the log, is gone once it has ended.
+    const words = daemon.running() ? endOf(at.log) : daemon.lastWords();
+    await stop();
+    throw new Error(`${IRONIC.title} did not start\n${words}`, { cause });
+  });
+  return { ...at, stop };
+}
+
+/** Waits until the API answers and a conductor that is alive brings every hardware type. */
+async function alive(at: IronicAt, daemon: Daemon): Promise<void> {
+  const api = apiOf(at);
+  for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
+    const asked = await api("GET", "/v1/drivers").catch((cause: unknown) => cause);
+    const answer = JSON.stringify(asked);
+    if (TYPES.every((type) => answer.includes(`"${type}"`))) return;
+    if (!daemon.running()) throw new Error("it ended by itself");
+    if (Date.now() > until) throw new Error(`no conductor is alive; the API says ${answer}`);
+  }
+}
+
+/** The last lines of a log. */
+function endOf(log: string): string {
+  try {
+    return readFileSync(log, "utf8").trimEnd().split("\n").slice(-LAST_LINES).join("\n");
+  } catch {
+    return "(there is no log)";
+  }
+}

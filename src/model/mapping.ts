@@ -103,7 +103,11 @@ export interface TargetDoc {
   readonly power_keys: readonly string[];
   /** `image`: take-over needs image and deploy images. */
   readonly takeover: "image" | "none";
-  /** What take-over makes of a network-booting machine: `local` cannot boot it. */
+  /**
+   * What take-over makes of a network-booting machine's boot file: `deploy` leaves it in deploy
+   * mode, `netboot` needs its root filesystem's uuid, `local` removes it.
+   * @source facts/ironic.md 2.3
+   */
   readonly boot: "deploy" | "netboot" | "local";
   readonly states: { readonly [outcome: string]: { readonly [field: string]: Json } };
   /** Tables whose rows hang on a node: a conductor's go with it, an operator's keep it. */

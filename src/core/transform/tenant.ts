@@ -1,21 +1,20 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Mapping } from "../../model/mapping.ts";
+import type { Mapping, Outcome } from "../../model/mapping.ts";
 import { portsOf } from "./vif.ts";
 
 /**
  * What would hurt a machine's tenant after the load, though each row is right.
  *
- * @param active whether the machine is loaded with a running instance
  * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3, 3.4
  */
 export function inspectTenant(
   machine: Machine,
-  active: boolean,
-  { target }: Mapping,
+  outcome: Outcome,
+  { target, states }: Mapping,
 ): readonly Finding[] {
-  if (!active) return [];
+  if (!states.outcomes[outcome].instance || outcome === "deploy-failed") return [];
   const where = `bm_nodes.id=${machine.node.id}`;
   const ports = portsOf(machine);
   const vifs = machine.nova?.instance?.vifs ?? null;
@@ -23,6 +22,11 @@ export function inspectTenant(
   if (target.boot === "local")
     findings.push(
       finding("N2I-D403", where, `Ironic ${target.release} boots instances from disk only`),
+    );
+  // A conductor takes over what is active, at the latest when maintenance ends.
+  if (target.boot === "deploy" && target.states[outcome]?.provision_state === "active")
+    findings.push(
+      finding("N2I-D406", where, `take-over by Ironic ${target.release} rewrites its boot file`),
     );
   if (vifs !== null && vifs.length > ports.length)
     findings.push(

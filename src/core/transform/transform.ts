@@ -135,7 +135,7 @@ export function createTransform(
         ...inspectPower(source, driver.row),
         ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
         ...unread(source, program),
-        ...inspectTenant(source, keeps && outcome !== "deploy-failed", mapping),
+        ...inspectTenant(source, outcome, mapping),
         ...made.flatMap(({ findings }) => findings),
         ...(power === null
           ? []

@@ -22,18 +22,24 @@ export const RECORD = {
     severity: "blocks",
     title: "this Ironic cannot boot the machine",
     advice:
-      "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader; Ironic 21 and later boot from disk only. Keep the old TFTP service or install a bootloader, then accept it.",
+      "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader; Ironic 21 and later boot from disk only, and take-over deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service, with a tftp_root Ironic does not share, or install a bootloader; then accept it.",
     acceptable: true,
   },
   "N2I-D404": {
     severity: "warning",
     title: "root filesystem uuid is unknown",
     advice:
-      "It stands only in the compute host's TFTP tree; without it take-over leaves the boot file in deploy mode.",
+      "It stands only in the compute host's TFTP tree, in the file pxe_config_path names; without it take-over leaves the boot file in deploy mode and the machine's next reboot hangs. Set root_uuid in the site document.",
   },
   "N2I-D405": {
     severity: "blocks",
     title: "character that this Ironic database cannot hold",
     advice: "Its tables are utf8mb3. Correct the value.",
+  },
+  "N2I-D406": {
+    severity: "warning",
+    title: "next reboot after take-over hangs in the deploy ramdisk",
+    advice:
+      "Juno's take-over links pxelinux.cfg/01-MAC to a config of its own in deploy mode, for good (Ironic's bug 1421370). Copy the old TFTP tree first. Then, before a machine reboots, put `default boot` and the old file's root=UUID= into tftp_root/NODE-UUID/config, or keep the machine in maintenance until Ironic carries the fix.",
   },
 } as const satisfies Record<string, FindingKind>;

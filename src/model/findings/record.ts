@@ -42,4 +42,10 @@ export const RECORD = {
     advice:
       "Juno's take-over links pxelinux.cfg/01-MAC to a config of its own in deploy mode, for good (Ironic's bug 1421370). Copy the old TFTP tree first. Then, before a machine reboots, put `default boot` and the old file's root=UUID= into tftp_root/NODE-UUID/config, or keep the machine in maintenance until Ironic carries the fix.",
   },
+  "N2I-D407": {
+    severity: "warning",
+    title: "node without a resource_class",
+    advice:
+      "Nova of Stein and later refuses such a node (NoResourceClass): it reports no inventory of it and never schedules it, since flavors ask for resources:CUSTOM_<CLASS>=1. Set resource_class in the site document.",
+  },
 } as const satisfies Record<string, FindingKind>;

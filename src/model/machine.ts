@@ -105,6 +105,8 @@ export interface NovaView {
 
 /** Other live rows that claim the same thing; at most five ids each. */
 export interface Rivals {
+  /** Rows with the same uuid, ignoring case. */
+  readonly uuid: readonly number[];
   readonly instance_uuid: readonly number[];
   /** bm_nodes.uuid of the rows in `instance_uuid`, lower case; empty text for NULL. */
   readonly holders: readonly string[];

@@ -13,6 +13,15 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   const live = interfaces.filter(({ deleted }) => deleted !== true);
   return [
     ...inspectUuid(node.uuid, where),
+    ...(machine.rivals.uuid.length > 0
+      ? [
+          finding(
+            "N2I-D016",
+            `${where} uuid`,
+            `the same as on bm_nodes.id ${machine.rivals.uuid.join(", ")}, ignoring case`,
+          ),
+        ]
+      : []),
     ...(node.deleted === null
       ? [finding("N2I-D003", `${where} deleted`, "deleted is NULL, so nova never saw it")]
       : []),

@@ -178,6 +178,7 @@ function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: Shar
     }
   const instance_uuid = other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? ""));
   return {
+    uuid: other(shared.uuid.get(node.uuid?.toLowerCase() ?? "")),
     instance_uuid,
     holders: instance_uuid.map((id) => shared.uuids.get(id) ?? ""),
     pm_address: other(shared.pm_address.get(node.pm_address?.toLowerCase() ?? "")),

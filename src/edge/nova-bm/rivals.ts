@@ -7,6 +7,8 @@ type Runner = Parameters<typeof select>[1];
 export type Shared = ReadonlyMap<string, readonly number[]>;
 
 export interface SharedValues {
+  /** By lower-case uuid: the unique index tells upper and lower case apart on some engines. */
+  readonly uuid: Shared;
   readonly instance_uuid: Shared;
   /** bm_nodes.id of rows that share an instance -> their uuid, lower case. */
   readonly uuids: ReadonlyMap<number, string>;
@@ -79,11 +81,13 @@ export async function readShared(
   };
   const live = (column: string): string =>
     `bm_nodes WHERE deleted IS NOT TRUE AND ${column} IS NOT NULL AND ${column} <> ''`;
+  const named = columns.includes("uuid");
+  const nodes = named ? await shared("uuid", live("uuid"), "lower(uuid)", "id") : [];
   const instances = await shared(
     "instance_uuid",
     live("instance_uuid"),
     "lower(instance_uuid)",
-    columns.includes("uuid") ? "id, lower(uuid) AS uuid" : "id",
+    named ? "id, lower(uuid) AS uuid" : "id",
   );
   const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", "id");
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
@@ -95,6 +99,7 @@ export async function readShared(
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
   const uuids = instances.map(({ id, uuid }) => [integer(id) ?? 0, text(uuid) ?? ""] as const);
   return {
+    uuid: collect(nodes),
     instance_uuid: collect(instances),
     uuids: new Map(uuids),
     pm_address: collect(addresses),

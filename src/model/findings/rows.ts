@@ -82,4 +82,10 @@ export const ROWS = {
     title: "table with nothing Ironic needs",
     advice: "Its rows are counted and left where they are.",
   },
+  "N2I-D016": {
+    severity: "blocks",
+    title: "node uuid occurs twice",
+    advice:
+      "It is unique in Ironic, ignoring case. Find out which row is the machine, and correct or delete the other.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -27,12 +27,22 @@ export function renderHeader(header: PlanHeader): string {
   ].join("\n");
 }
 
-/** A machine on one line. */
+/** Codes of the blocking findings the operator accepted, each once. */
+function acceptedOf({ findings }: PlannedMachine): string {
+  const codes = findings
+    .filter(({ severity, accepted }) => severity === "blocks" && accepted !== undefined)
+    .map(({ code }) => code);
+  return codes.length === 0 ? "" : `  accepted ${[...new Set(codes)].join(", ")}`;
+}
+
+/** A machine on one line: why it is not loaded, or as what and on whose word. */
 export function renderLine(machine: PlannedMachine): string {
   const { verdict, uuid, bm_node_id, state, records, reason } = machine;
   const ports = records.filter(({ resource }) => resource === "port").length;
   const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
-  const what = reason ?? `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}`;
+  const what =
+    reason ??
+    `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}${acceptedOf(machine)}`;
   return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${what}`;
 }
 

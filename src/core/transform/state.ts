@@ -1,3 +1,6 @@
+import type { Finding } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type {
   Acceptance,
@@ -66,6 +69,43 @@ export function decide(facts: Facts, states: States, acceptances: readonly Accep
   if (row.outcome !== "block" || row.accepted === undefined || acceptance === undefined)
     return { row, outcome: row.outcome, accepted: null };
   return { row, outcome: row.accepted, accepted: acceptance.reason };
+}
+
+const TOLD: { readonly [says in NovaSays]: string | null } = {
+  unknown: null,
+  missing: "Nova has no such instance",
+  deleted: "Nova has deleted the instance",
+  busy: "Nova is working on it",
+  live: null,
+};
+
+/** What endangers the machine whatever it was doing; busy does not, and is normal in flight. */
+const GONE: Partial<Record<NovaSays, FindingCode>> = { missing: "N2I-D201", deleted: "N2I-D202" };
+
+/**
+ * What the state table says of a machine: its row's finding, and beside it that Nova lost the
+ * instance where the row did not look, so that accepting the one does not accept the other.
+ *
+ * @source facts/nova-bm.md 1.11, 2.3, 5.3
+ */
+export function stateFindings(
+  { row, accepted }: Decision,
+  facts: Facts,
+  where: string,
+): readonly Finding[] {
+  const place = `${where} task_state`;
+  const looked = row.when.nova !== undefined || !facts.instance;
+  const says = looked ? null : TOLD[facts.nova];
+  const gone = looked ? undefined : GONE[facts.nova];
+  const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
+  const findings: Finding[] = [];
+  if (row.finding !== undefined) {
+    const told = finding(row.finding, place, says === null ? what : `${what}; ${says}`);
+    findings.push(accepted === null ? told : { ...told, accepted });
+  }
+  if (gone !== undefined && says !== null)
+    findings.push(finding(gone, `${where} instance_uuid`, says));
+  return findings;
 }
 
 function holds(when: StateRow["when"], facts: Facts): boolean {

@@ -13,7 +13,7 @@ import { compileProgram, type Program } from "./program.ts";
 import { makeRecord } from "./record.ts";
 import { compileSite } from "./site.ts";
 import { nodeSources } from "./sources.ts";
-import { decide, factsOf } from "./state.ts";
+import { decide, factsOf, stateFindings } from "./state.ts";
 import { inspectTenant } from "./tenant.ts";
 import { portsOf } from "./vif.ts";
 
@@ -71,7 +71,9 @@ export function createTransform(
     const { node } = source;
     const decided = siteOf(source);
     const where = `bm_nodes.id=${node.id}`;
-    const { row, outcome, accepted } = decide(factsOf(source), mapping.states, decided.accept);
+    const facts = factsOf(source);
+    const decision = decide(facts, mapping.states, decided.accept);
+    const { row, outcome } = decision;
     const state = { row: node.deleted === true ? "deleted" : row.id, outcome };
     const give = (findings: readonly Finding[], desired: readonly Desired[]): Transformed => {
       const judged = accept(findings, decided.accept);
@@ -90,12 +92,11 @@ export function createTransform(
     const site = flat(decided.set);
     const conf = hostOf(source, hosts);
     const driver = driverOf(source, conf, site, mapping);
-    const found = [...source.findings, ...driver.findings];
-    if (row.finding !== undefined) {
-      const what = `task_state ${JSON.stringify(node.task_state)}: ${row.means}`;
-      const told = finding(row.finding, `${where} task_state`, what);
-      found.push(accepted === null ? told : { ...told, accepted });
-    }
+    const found = [
+      ...source.findings,
+      ...driver.findings,
+      ...stateFindings(decision, facts, where),
+    ];
     const program = driver.row === null ? undefined : programs.get(driver.row.name);
     if (driver.row === null || program === undefined || outcome === "block") return give(found, []);
 

@@ -35,8 +35,10 @@ test("ipmi_sim with a Kg lets in who has it", async (t) => {
   const ask = (kg?: string) => ipmitool(found.ipmitool, address, { suite: 3, kg }, "power", "on");
   assert.equal((await ask()).status, 1);
   assert.equal(sim.power(0), false);
+  assert.deepEqual(sim.commands(), []);
   assert.equal((await ask("kg-of-the-sim")).stdout, "Chassis Power Control: Up/On\n");
   assert.equal(sim.power(0), true);
+  assert.deepEqual(sim.commands(), ["0 power 1"]);
 });
 
 test("pyghmi's server answers, and is busy as often as it is told", async (t) => {

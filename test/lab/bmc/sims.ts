@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Daemon, startDaemon } from "../daemon.ts";
@@ -23,6 +23,8 @@ export interface IpmiSim {
   readonly addresses: readonly string[];
   readonly power: (at: number) => boolean;
   readonly setPower: (at: number, on: boolean) => void;
+  /** What would change power or boot device, in its order: `3 power 0`, `3 boot pxe`. */
+  readonly commands: () => readonly string[];
   readonly stop: () => Promise<void>;
 }
 
@@ -52,7 +54,11 @@ export async function startIpmiSim(program: string, bmcs: readonly SimBmc[]): Pr
   );
   await answered(addresses.at(-1) ?? "", daemon);
   const power = (at: number): boolean => readFileSync(state(at), "utf8").startsWith("1");
-  return { addresses, power, setPower, stop: daemon.stop };
+  const commands = (): readonly string[] => {
+    const log = join(folder, "commands");
+    return existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : [];
+  };
+  return { addresses, power, setPower, commands, stop: daemon.stop };
 }
 
 export interface PyghmiBmc {
@@ -138,6 +144,7 @@ if [ "$what" = get ]; then
   exit 0
 fi
 while [ $# -gt 1 ]; do
+  echo "\${state##*.} $1 $2" >>"\${state%/*}/commands"
   case $1 in power) echo "$2" >"$state" ;; reset) echo 1 >"$state" ;; shutdown) echo 0 >"$state" ;; esac
   shift 2
 done

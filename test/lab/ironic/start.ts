@@ -16,7 +16,7 @@ const TYPES = ["fake-hardware", "ipmi", "manual-management"];
 /** Where a running Ironic is, as the lab's file tells it. */
 export interface IronicAt extends Api {
   readonly engine: Server["engine"];
-  /** The address of its database, for the superuser. */
+  /** Name of its database, on the lab's server of this engine. */
   readonly database: string;
   /** Path of its log. */
   readonly log: string;
@@ -54,7 +54,7 @@ export async function startIronic(
   const config = join(folder, "ironic.conf");
   privateFile(config, ironicConfig({ ...options, folder, port, server, database: name }), user);
   privateFile(join(folder, "htpasswd"), hashed, user);
-  privateFile(join(folder, "policy.yaml"), "{}\n", user);
+  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
   const files = ["--config-file", config, "--config-dir", join(folder, "conf.d")];
   const folders = ["conf.d", "policy.d", "state", "tftp/master", "http", "images/master"];
   const prepare = `mkdir -p ${folders.join(" ")} && exec "$@"`;
@@ -71,7 +71,7 @@ export async function startIronic(
     url: `http://127.0.0.1:${port}`,
     password,
     engine: server.engine,
-    database: server.url(name),
+    database: name,
     log: join(folder, "log"),
     tftp: join(folder, "tftp"),
   };

@@ -1,0 +1,86 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Knex } from "knex";
+import { writeCase } from "../../src/demo/write-case.ts";
+import type { PlannedMachine } from "../../src/model/plan.ts";
+import { type Ran, runs } from "../hostile/cli.ts";
+import { type IpmiSim, startIpmiSim } from "../lab/bmc/sims.ts";
+import { needsTools } from "../lab/bmc/tools.ts";
+import { connect } from "../lab/connect.ts";
+import { lab } from "../lab/index.ts";
+import { apiOf } from "../lab/ironic/api.ts";
+import type { IronicAt } from "../lab/ironic/start.ts";
+import { fleetOf, passwordOf } from "./fleet.ts";
+
+/** A deployment with BMCs, extracted, and a real Ironic to load it into. */
+export interface Scene {
+  readonly ironic: IronicAt;
+  readonly api: ReturnType<typeof apiOf>;
+  readonly sim: IpmiSim;
+  /** Ironic's database, by a connection of the test's own. */
+  readonly db: Knex;
+  /** Runs a command on the run, for a user who may do no more than the tool needs. */
+  readonly runs: (status: number, command: string, ...options: readonly string[]) => Promise<Ran>;
+  /** What the plan says, machine by machine. */
+  readonly plan: () => readonly PlannedMachine[];
+}
+
+/**
+ * Extracts, asks the BMCs and plans a fleet of so many machines, the BMCs of every second one on.
+ * Null after the test was told to skip itself.
+ */
+export async function scene(
+  t: TestContext,
+  ironic: IronicAt,
+  machines: number,
+): Promise<Scene | null> {
+  const tools = await needsTools(t, "ipmi_sim", "ipmitool");
+  if (tools === null) return null;
+  const bmcs = Array.from({ length: machines }, (_, at) => ({
+    power: at % 2 === 0,
+    password: passwordOf(at + 1),
+  }));
+  const sim = await startIpmiSim(tools.ipmi_sim, bmcs);
+  t.after(sim.stop);
+  const folder = mkdtempSync(join(tmpdir(), "n2i-ironic-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const { db, url } = await reach(t, ironic);
+  const address = join(folder, "ironic.url");
+  writeFileSync(address, url, { mode: 0o600 });
+  const written = await writeCase(fleetOf(sim), folder);
+  const run = join(folder, "run");
+  const target = ["--ironic-db", `file:${address}`];
+  const own: { readonly [command: string]: readonly string[] } = {
+    extract: written.extract,
+    power: [],
+    plan: [...target, ...written.plan],
+  };
+  return {
+    ...{ ironic, sim, db },
+    api: apiOf(ironic),
+    runs: (status, command, ...options) =>
+      runs(status, [command, "--run", run, ...(own[command] ?? target), ...options]),
+    plan: () =>
+      readFileSync(join(run, "plan.jsonl"), "utf8")
+        .trimEnd()
+        .split("\n")
+        .slice(1, -1)
+        // The tool wrote it a moment ago.
+        .map((line) => JSON.parse(line) as PlannedMachine),
+  };
+}
+
+async function reach(
+  t: TestContext,
+  { engine, database }: IronicAt,
+): Promise<{ readonly db: Knex; readonly url: string }> {
+  const { mariadb, postgres } = await lab();
+  const server = engine === "mysql" ? mariadb : postgres;
+  if (server === null) throw new Error("an Ironic runs on a server of the lab");
+  const db = connect({ ...server, database });
+  t.after(() => db.destroy());
+  const { url } = await server.restrictedUser("tool", database, "SELECT, INSERT, UPDATE, DELETE");
+  return { db, url };
+}

@@ -1,0 +1,49 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isObject, type Json } from "../../src/model/json.ts";
+import type { Scene } from "./scene.ts";
+import { loadedRows } from "./told.ts";
+
+const PATIENCE_MS = 120_000;
+
+/** What a node's row says of its conductor. */
+interface Taken {
+  readonly uuid: string;
+  readonly conductor_affinity: number | null;
+  readonly power_state: string | null;
+  readonly reservation: string | null;
+  readonly last_error: string | null;
+}
+
+/** Asks again and again until nothing is left to wait for. */
+export async function until(what: string, left: () => Promise<readonly string[]>): Promise<void> {
+  for (const end = Date.now() + PATIENCE_MS; ; await sleep(250)) {
+    const still = await left();
+    if (still.length === 0) return;
+    if (Date.now() > end) throw new Error(`${what}: ${still.join("; ")}`);
+  }
+}
+
+/**
+ * Waits until every machine that was loaded in use and out of maintenance has a conductor, and
+ * Ironic says of each one's power what its BMC says.
+ */
+export async function takenOver({ db, plan, sim }: Scene): Promise<void> {
+  const wanted = loadedRows(plan(), "node").filter(({ maintenance }) => maintenance === false);
+  const planned = new Map(wanted.map((row) => [String(row.uuid), row]));
+  await until("machines nobody took over", async () => {
+    const rows: readonly Taken[] = await db("nodes").whereIn("uuid", [...planned.keys()]);
+    const late = rows.filter((row) => {
+      const { provision_state, driver_info } = planned.get(row.uuid) ?? {};
+      const waits = provision_state === "active" && row.conductor_affinity === null;
+      return waits || row.power_state !== powerOf(sim, driver_info) || row.reservation !== null;
+    });
+    return late.map((row) => `${row.uuid} ${row.power_state} ${row.last_error}`);
+  });
+}
+
+/** As Ironic spells it; null for a machine without a BMC, whose power nobody knows. */
+function powerOf(sim: Scene["sim"], info: Json | undefined): string | null {
+  const address = info !== undefined && isObject(info) ? info.ipmi_address : null;
+  const bmc = sim.addresses.indexOf(String(address));
+  return bmc < 0 ? null : sim.power(bmc) ? "power on" : "power off";
+}

@@ -36,6 +36,8 @@ export function inspectTenant(
     findings.push(finding("N2I-D113", where, "no interface has the MAC of a VIF"));
   if (keepsUnknownSwap(machine))
     findings.push(finding("N2I-D121", where, "an ephemeral disk, and a flavor without swap"));
+  if ((machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0)
+    findings.push(finding("N2I-D122", where, "a flavor without root_gb"));
   for (const { interface: row, vif } of ports)
     if (row?.vif_uuid && vifs !== null && row.vif_uuid !== vif)
       findings.push(

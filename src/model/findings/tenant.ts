@@ -81,4 +81,10 @@ export const TENANT = {
     advice:
       "nova-baremetal always made a swap partition, Ironic makes none for a flavor without swap: a rebuild that preserves the ephemeral disk would take it for the root. Rebuild without --preserve-ephemeral.",
   },
+  "N2I-D122": {
+    severity: "warning",
+    title: "deployed with a root size of 0",
+    advice:
+      "nova-baremetal grew such a root to the image; Ironic fails a rebuild of it, since every image is larger than 0 GiB. Nova sends its own root_gb with each rebuild, so no rule helps: boot anew with a flavor that has a root size. The machine itself runs on.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -2,7 +2,7 @@ import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { BmInterface, Machine } from "../../model/machine.ts";
 import { inspectNova } from "./nova.ts";
-import { inspectRows } from "./rows.ts";
+import { inspectLeft, inspectRows } from "./rows.ts";
 
 /** Every problem of one machine that needs no mapping to see. */
 export function inspect(machine: Machine): readonly Finding[] {
@@ -10,13 +10,11 @@ export function inspect(machine: Machine): readonly Finding[] {
 }
 
 /** An interface whose bm_node_id names no row of bm_nodes: no foreign key forbids it. */
-export function inspectOrphan({ id, bm_node_id, address }: BmInterface): Finding {
-  const names =
-    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} is not there`;
-  return finding(
-    "N2I-D013",
-    `bm_interfaces.id=${id} bm_node_id`,
-    `${names}; its address is ${JSON.stringify(address?.slice(0, 40) ?? null)}`,
+export function inspectOrphan(row: BmInterface): Finding {
+  const { bm_node_id } = row;
+  return inspectLeft(
+    row,
+    bm_node_id === null ? "bm_node_id is NULL" : `bm_nodes.id=${bm_node_id} is not there`,
   );
 }
 

@@ -8,8 +8,7 @@ import { isUuid } from "../../model/uuid.ts";
 export function inspectRows(machine: Machine): readonly Finding[] {
   const { node, interfaces } = machine;
   const where = `bm_nodes.id=${node.id}`;
-  if (node.deleted === true)
-    return [finding("N2I-D004", `${where} deleted`, "deleted is true"), ...deletedButLive(machine)];
+  if (node.deleted === true) return inspectDeleted(machine, where);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
   return [
     ...inspectUuid(node.uuid, where),
@@ -31,8 +30,16 @@ export function inspectRows(machine: Machine): readonly Finding[] {
         ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)]
         : [];
     }),
-    ...(live.length === 0 && typeof node.prov_mac_address !== "string"
-      ? [finding("N2I-D007", where, "no row of bm_interfaces names it")]
+    ...(live.every(({ address }) => address === null) && typeof node.prov_mac_address !== "string"
+      ? [
+          finding(
+            "N2I-D007",
+            where,
+            live.length === 0
+              ? "no row of bm_interfaces names it"
+              : "none of its interfaces has an address",
+          ),
+        ]
       : []),
     ...nulCharacters("bm_nodes", node),
     ...inspectMac(node.prov_mac_address, `${where} prov_mac_address`),
@@ -106,6 +113,31 @@ function nulCharacters(
     .map(([column]) =>
       finding("N2I-D009", `${table}.id=${row.id} ${column}`, "holds a NUL character"),
     );
+}
+
+/** Its interfaces should have gone with it; migration 006 and hand-written rows leave some. @source facts/nova-bm.md 1.4, 1.6 */
+function inspectDeleted(machine: Machine, where: string): readonly Finding[] {
+  const { node, interfaces, nova } = machine;
+  const names =
+    nova === null && node.instance_uuid
+      ? `; it names instance ${show(node.instance_uuid)}, and nova was not read`
+      : "";
+  return [
+    finding("N2I-D004", `${where} deleted`, `deleted is true${names}`),
+    ...deletedButLive(machine),
+    ...interfaces
+      .filter(({ deleted }) => deleted !== true)
+      .map((row) => inspectLeft(row, `bm_nodes.id=${node.id} is soft-deleted`)),
+  ];
+}
+
+/** A live interface row that gives no port. */
+export function inspectLeft({ id, address }: BmInterface, why: string): Finding {
+  return finding(
+    "N2I-D013",
+    `bm_interfaces.id=${id} bm_node_id`,
+    `${why}; its address is ${address === null ? "null" : show(address)}`,
+  );
 }
 
 function deletedButLive({ node, nova }: Machine): readonly Finding[] {

@@ -8,6 +8,18 @@ export interface Program {
   readonly port: readonly CompiledRule[];
   /** Columns of the snapshot that no rule reads and no document drops: `bm_nodes.rack`. */
   readonly unread: readonly string[];
+  /** Fields of a site entry that this release has a place for. */
+  readonly settable: ReadonlySet<string>;
+}
+
+/** Set by the site document and read by code: the driver is chosen before rules run. */
+const CHOOSES = ["driver", "power_manager", "driver_info", "properties"];
+
+function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
+  const read = rules.flatMap(({ alternatives }) =>
+    alternatives.flatMap(({ place, field }) => (place === "site" ? [field] : [])),
+  );
+  return new Set([...CHOOSES, ...read]);
 }
 
 /** Rules for the driver_info and properties that site entries set, so that they win over the driver's. */
@@ -46,9 +58,13 @@ export function compileProgram(
   );
   const compile = (list: readonly Rule[], known: readonly Column[]) =>
     compileRules(list, known, target, driver.name, origins);
-  return {
+  const compiled = {
     node: compile(node, mapping.columns.node),
     port: compile(port, mapping.columns.port),
+  };
+  return {
+    ...compiled,
+    settable: settableBy([...compiled.node, ...compiled.port]),
     unread: ["bm_nodes", "bm_interfaces"]
       .flatMap((table) => (columns[table] ?? []).map((column) => `${table}.${column}`))
       .filter((column) => !read.has(column) && !dropped.has(column)),

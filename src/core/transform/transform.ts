@@ -136,6 +136,7 @@ export function createTransform(
         ...inspectPower(source, driver.row),
         ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
         ...unread(source, program),
+        ...placeless(decided.set, program, where),
         ...inspectTenant(source, outcome, mapping),
         ...made.flatMap(({ findings }) => findings),
         ...(power === null
@@ -148,6 +149,14 @@ export function createTransform(
     );
   }
   return { machine, origins: origins.table };
+}
+
+/** What the operator set and nothing writes, in one finding. */
+function placeless(set: JsonObject, { settable }: Program, where: string): readonly Finding[] {
+  const fields = Object.keys(set).filter((field) => !settable.has(field));
+  return fields.length === 0
+    ? []
+    : [finding("N2I-D309", where, `set, and not written: ${fields.join(", ")}`)];
 }
 
 /** Values in columns that nothing reads: they would be lost. */

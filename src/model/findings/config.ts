@@ -48,4 +48,10 @@ export const CONFIG = {
     title: "deploy driver cannot be carried over",
     advice: "A Tilera machine's root filesystem lives on the compute host. Skip it.",
   },
+  "N2I-D309": {
+    severity: "warning",
+    title: "this Ironic has no place for what the site document sets",
+    advice:
+      "The release lacks that column or key, so the value is not written. Leave it out of the site document, or plan against another release.",
+  },
 } as const satisfies Record<string, FindingKind>;

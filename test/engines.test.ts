@@ -89,7 +89,7 @@ async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
     tally,
     {
       ...{ validated: made.created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
-      ...{ ironics_own: 0, left_out: left },
+      ...{ ironics_own: 0, staged: 0, left_out: left },
     },
     what,
   );

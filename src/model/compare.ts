@@ -2,6 +2,7 @@ import { isObject, type Json, type JsonObject } from "./json.ts";
 import type { Row } from "./machine.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSealed, type Sealed } from "./secret.ts";
+import { isStaged } from "./staged.ts";
 
 /** Tells whether two sealed secrets are one, though they may be sealed for different places. */
 export type SameSecret = (left: Sealed, right: Sealed) => boolean;
@@ -31,6 +32,9 @@ const OWN_KEYS: ReadonlySet<string> = new Set(["instance_info.deploy_key"]);
 /** Columns that number rows: the database's own, or told by a uuid beside them. */
 const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
 
+/** Columns a staged load writes, until the machine is released. */
+const STAGES: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason"]);
+
 /** Columns it fills in where they are NULL: an interface without a name gets the default one. */
 function isFilledIn(column: string): boolean {
   return column.endsWith("_interface");
@@ -39,7 +43,7 @@ function isFilledIn(column: string): boolean {
 export interface Compared {
   /** Fields that are not as planned. */
   readonly differs: readonly FieldChange[];
-  /** Fields that are not as planned but are Ironic's to change. */
+  /** Fields that are not as planned but are Ironic's to change, or tell that the row is staged. */
   readonly own: readonly FieldChange[];
 }
 
@@ -50,18 +54,21 @@ export interface Compared {
 export function compareRow(planned: Row, found: Row, same: SameSecret): Compared {
   const differs: FieldChange[] = [];
   const own: FieldChange[] = [];
+  const stages = isStaged(planned, found);
+  const isOwn = (column: string): boolean =>
+    IRONICS_OWN.has(column) || (stages && STAGES.has(column));
   for (const [column, want] of Object.entries(planned)) {
     const got = found[column] ?? null;
     if (isObject(want) && !isSealed(want) && (isObject(got) || got === null)) {
       compareKeys(column, want, got ?? {}, same, { differs, own });
     } else if (!equal(want, got, same)) {
-      const mine = IRONICS_OWN.has(column) || (want === null && isFilledIn(column));
+      const mine = isOwn(column) || (want === null && isFilledIn(column));
       (mine ? own : differs).push({ field: column, planned: want, found: got });
     }
   }
   for (const [column, got] of Object.entries(found))
     if (planned[column] === undefined && !NUMBERS.has(column) && !isNothing(got))
-      (IRONICS_OWN.has(column) ? own : differs).push({ field: column, planned: null, found: got });
+      (isOwn(column) ? own : differs).push({ field: column, planned: null, found: got });
   return { differs, own };
 }
 

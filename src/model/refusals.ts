@@ -181,6 +181,12 @@ export const REFUSALS = {
     why: "A machine switched since then would be recorded wrongly, and the conductor acts on records.",
     fix: "Run power again, then plan, then apply.",
   },
+  "N2I-E308": {
+    exit: refused.status,
+    title: "this Ironic cannot hold a staged load",
+    why: "Without a reason our maintenance cannot be told from an operator's, and must not be cleared.",
+    fix: "Load without --staged while no conductor runs, and start them one by one.",
+  },
   "N2I-E400": {
     exit: failed.status,
     title: "this host cannot ask BMCs",

@@ -1,16 +1,13 @@
 import assert from "node:assert/strict";
-import type { TestContext } from "node:test";
 import type { Scene } from "./scene.ts";
 
 const UUID = "f0000000-0000-4000-8000-000000000001";
 
 /** A node, a port and a trait somebody enrolled over REST: a load and a rollback must not see them. */
-export async function native(t: TestContext, { api }: Pick<Scene, "api">): Promise<void> {
+export async function native({ api }: Pick<Scene, "api">): Promise<void> {
   const node = { uuid: UUID, driver: "fake-hardware", name: "native" };
   const created = await api("POST", "/v1/nodes", node);
   assert.equal(created.status, 201, JSON.stringify(created.body));
-  // An Ironic of this test alone has ended by then.
-  t.after(() => api("DELETE", `/v1/nodes/${UUID}`).catch(() => null));
   const port = { node_uuid: UUID, address: "52:54:ff:00:00:01" };
   assert.equal((await api("POST", "/v1/ports", port)).status, 201);
   const traits = { traits: ["CUSTOM_NATIVE"] };

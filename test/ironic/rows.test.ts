@@ -21,7 +21,7 @@ test("a conductor takes over 20 machines on PostgreSQL, switches none, and a rol
 async function handedOver(t: TestContext, ironic: IronicAt, machines: number): Promise<void> {
   const at = await scene(t, ironic, machines);
   if (at === null) return;
-  await native(t, at);
+  await native(at);
   const before = await tables(at.db);
   await at.runs(0, "extract");
   // Its status is that of machines that have no BMC to ask.

@@ -31,6 +31,7 @@ interface Args extends Voice, FormatOptions {
   readonly run: string;
   readonly ironicDb: string;
   readonly skipBlocked: boolean;
+  readonly staged: boolean;
   readonly powerMaxAge: number;
   readonly recheckPower: boolean;
   readonly yes: boolean;
@@ -60,6 +61,11 @@ export const applyCommand: CommandModule<object, Args> = {
           type: "boolean",
           default: false,
           describe: "Leave blocked machines out (exit 3)",
+        },
+        staged: {
+          type: "boolean",
+          default: false,
+          describe: "Load in maintenance; `release` hands over machine by machine",
         },
         "power-max-age": {
           type: "number",
@@ -97,7 +103,7 @@ export const applyCommand: CommandModule<object, Args> = {
           header,
           mappings,
           seal,
-          { check: true },
+          { check: true, staged: args.staged },
           async (acting, verifier) => {
             const same = sameSecret(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);

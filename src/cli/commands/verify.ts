@@ -67,11 +67,11 @@ export async function verifyPlan(
       ];
   };
   await printRows(process.stdout, COLUMNS, rows(), format);
-  const { validated, mismatched, missing, extra, suspended, left_out, ironics_own } = tally;
+  const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
   progress.done(`${validated} rows validated`);
   process.stderr.write(
     `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended; ` +
-      `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}.\n`,
+      `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}.\n`,
   );
   return isEqual(tally);
 }

@@ -69,7 +69,7 @@ export async function withActing<T>(
   header: PlanHeader,
   mappings: Mappings,
   seal: Seal,
-  source: { readonly check: boolean },
+  source: { readonly check: boolean; readonly staged?: boolean },
   work: (
     acting: Omit<Acting, "progress">,
     verifier: ReturnType<typeof createTarget>["verifier"],
@@ -77,7 +77,13 @@ export async function withActing<T>(
 ): Promise<T> {
   const found = await identifyTarget(database, mappings.releases);
   checkIdentity(header.target, found.identity);
-  const target = createTarget(database, found.release, found.identity, seal, failpoint);
+  const load = { staged: source.staged === true };
+  if (load.staged && !found.release.node.some(({ name }) => name === "maintenance_reason"))
+    throw new MigrationError(
+      "N2I-E308",
+      `Ironic ${found.identity.release} keeps no reason of a maintenance`,
+    );
+  const target = createTarget(database, found.release, found.identity, seal, failpoint, load);
   const lock = await target.lock();
   const interrupt = onInterrupt();
   let journal: Journal | undefined;

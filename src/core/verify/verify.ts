@@ -3,6 +3,7 @@ import { compareRow, type SameSecret } from "../../model/compare.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord } from "../../model/plan.ts";
+import { isStaged } from "../../model/staged.ts";
 import type { Verifier } from "../../model/target.ts";
 import { ahead } from "../apply/ahead.ts";
 import { regroup } from "../apply/regroup.ts";
@@ -15,6 +16,8 @@ export interface Tally {
   suspended: number;
   /** Rows as planned but for fields a conductor changes by itself. */
   ironics_own: number;
+  /** Machines in the maintenance of a staged load. */
+  staged: number;
   /** Machines the plan leaves out: skipped, blocked, in conflict. */
   left_out: number;
 }
@@ -120,7 +123,9 @@ function judge(
     return row(resource, uuid, machine, "missing", [], "no such row in Ironic");
   if (unreadable !== undefined) return row(resource, uuid, machine, "suspended", [], unreadable);
   const { differs, own } = compareRow(planned, found, same);
-  if (own.length > 0) tally.ironics_own += 1;
+  const stages = resource === "node" && isStaged(planned, found);
+  if (stages) tally.staged += 1;
+  else if (own.length > 0) tally.ironics_own += 1;
   return differs.length === 0
     ? row(resource, uuid, machine, "validated", own)
     : row(resource, uuid, machine, "mismatched", differs);
@@ -151,6 +156,7 @@ export function emptyTally(): Tally {
     extra: 0,
     suspended: 0,
     ironics_own: 0,
+    staged: 0,
     left_out: 0,
   };
 }

@@ -4,6 +4,7 @@ import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
+import { staged } from "../../model/staged.ts";
 import type { Column } from "../../model/tables.ts";
 import type { Performed, Release } from "../../model/target.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
@@ -54,6 +55,8 @@ function isLoaded(resource: Step["resource"], planned: Row, found: Row): boolean
  * differs means the plan is stale, and the transaction ends with nothing kept, unless we loaded it
  * before: then somebody changed it since, and it is left alone.
  *
+ * @param inMaintenance write nodes as a staged load does
+ *
  * @throws MigrationError N2I-E300 naming the rows and fields
  */
 export async function createRows(
@@ -62,6 +65,7 @@ export async function createRows(
   steps: readonly Step[],
   ours: boolean,
   same: SameSecret,
+  inMaintenance: boolean,
 ): Promise<Performed> {
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
@@ -93,7 +97,8 @@ export async function createRows(
   const rowsOf = (resource: Step["resource"]): readonly { readonly [column: string]: Json }[] =>
     missing.filter((step) => step.resource === resource).map(({ after }) => after ?? {});
   const { node, port } = ironic.release;
-  await insertRows(ironic, trx, "nodes", rowsOf("node"), withoutId(node));
+  const nodes = inMaintenance ? rowsOf("node").map(staged) : rowsOf("node");
+  await insertRows(ironic, trx, "nodes", nodes, withoutId(node));
   const ports = rowsOf("port");
   const ids = await nodeIds(ironic, trx, [...new Set(ports.map((row) => String(row.node_uuid)))]);
   await insertRows(

@@ -15,6 +15,12 @@ import { createVerifier } from "./verifier.ts";
 /** Called around the commit of every batch; a test kills the process or cuts the line there. */
 export type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
+/** How rows are created. */
+export interface Load {
+  /** In maintenance with our reason, for `release` to hand over. */
+  readonly staged: boolean;
+}
+
 /** One secret may be sealed for two places: the snapshot's and the node's. */
 export function sameSecret(seal: Seal): SameSecret {
   return (left, right) => left.secret === right.secret || seal.open(left) === seal.open(right);
@@ -27,6 +33,7 @@ export function createTarget(
   identity: TargetIdentity,
   seal: Seal,
   failpoint: Failpoint = () => Promise.resolve(),
+  load: Load = { staged: false },
 ): Target & { readonly verifier: Verifier } {
   const ironic: Ironic = { database, release, seal };
   const same = sameSecret(seal);
@@ -57,7 +64,7 @@ export function createTarget(
         await guard();
         const creating = steps.filter(({ before }) => before === null);
         const removing = steps.filter(({ after }) => after === null);
-        const made = await createRows(ironic, trx, creating, ours, same);
+        const made = await createRows(ironic, trx, creating, ours, same, load.staged);
         const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
         await failpoint("commit.before");
         await run("committing", () => committed(trx));

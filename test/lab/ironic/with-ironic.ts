@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import type { TestContext } from "node:test";
 import { type LabFile, lab } from "../index.ts";
 import type { Server } from "../server.ts";
+import { alone } from "./alone.ts";
 import type { IronicOptions } from "./config.ts";
 import { IRONIC, ironicPrograms } from "./programs.ts";
 import { type IronicAt, startIronic } from "./start.ts";
@@ -12,12 +13,17 @@ let running: Promise<IronicAt | null> | null = null;
 
 /**
  * The Ironic on MariaDB the runner started, or one of this process that ends with it; null after
- * the test was told to skip itself. Tests share it, one file after the other: leave it as it was.
+ * the test was told to skip itself. Tests share it one after the other, and each finds it empty.
  */
 export async function needsIronic(t: Test): Promise<IronicAt | null> {
   running ??= open();
   const at = await running;
-  if (at === null) t.skip(howToGet());
+  const { mariadb } = await lab();
+  if (at === null || mariadb === null) {
+    t.skip(howToGet());
+    return null;
+  }
+  t.after(await alone(at, mariadb));
   return at;
 }
 

@@ -1,0 +1,46 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { STAGED } from "../src/model/staged.ts";
+import { refused, runs } from "./hostile/cli.ts";
+import { fleet, fleetUuid } from "./support/fleet.ts";
+import { scene } from "./support/scene.ts";
+
+test("a staged load holds every machine, and one whose maintenance somebody took over has drifted", async (t) => {
+  const at = await scene("sqlite", t, fleet(4, "kilo"));
+  if (at === null) return;
+  const before = await at.digest();
+  const { err } = await at.start("apply", ["--yes", "--staged"]).ended;
+  assert.match(err, /8 validated, 0 mismatched.*; 4 machines staged\./);
+  const rows = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
+  assert.deepEqual(
+    rows.map(({ maintenance }) => Number(maintenance)),
+    [1, 1, 1, 1],
+  );
+  const [first, second] = [fleetUuid(1), fleetUuid(2)];
+  await at.sql((db) =>
+    db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),
+  );
+  await at.sql((db) => db("nodes").where({ uuid: second }).update({ maintenance: false }));
+  const seen = await at.start("verify", ["-f", "value", "-c", "UUID", "-c", "Fields"]).ended;
+  assert.deepEqual(seen.out.trim().split("\n"), [
+    `${first} maintenance maintenance_reason`,
+    `${second} maintenance_reason`,
+  ]);
+  await at.sql((db) =>
+    db("nodes")
+      .whereIn("uuid", [first, second])
+      .update({ maintenance_reason: null, maintenance: 0 }),
+  );
+  const released = await at.start("verify").ended;
+  assert.match(released.err, /8 validated.*; 2 machines staged\./);
+  await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--all", "--yes"]);
+  assert.equal(await at.digest(), before);
+});
+
+test("an Ironic that keeps no reason of a maintenance is loaded at once or not at all", async (t) => {
+  const at = await scene("sqlite", t, fleet(2, "juno"));
+  if (at === null) return;
+  const before = await at.digest();
+  await refused(["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"], 4, "N2I-E308");
+  assert.equal(await at.digest(), before);
+});

@@ -25,7 +25,7 @@ export async function endpointOf(host: string, port: number): Promise<Endpoint |
   }
 }
 
-export function endpointKey({ address, port }: Endpoint): string {
+export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port">): string {
   return `${address}|${port}`;
 }
 

@@ -3,6 +3,7 @@ import { COMMANDS } from "./commands.ts";
 import type { Session } from "./login.ts";
 import { answers, type Command, parseResponse, type Response, request } from "./message.ts";
 import { open, PAYLOAD, parsePacket, seal } from "./rmcpplus.ts";
+import { sessionNamed } from "./route.ts";
 import type { Talk } from "./talk.ts";
 
 /** Commands in an open session. */
@@ -57,7 +58,7 @@ export function openChannel(talk: Talk, session: Session): Channel {
   ): Promise<Response | null> => {
     rqSeq = (rqSeq + 1) & 0x3f;
     const wanted = rqSeq;
-    const message = request(command, wanted, Uint8Array.from(data));
+    const message = request(command, wanted, data);
     return talk.exchange(
       () => sealed(message),
       waits,
@@ -66,10 +67,11 @@ export function openChannel(talk: Talk, session: Session): Channel {
   };
 
   const number = [0, 8, 16, 24].map((shift) => (theirs >>> shift) & 0xff);
-  const leave = (): void => {
+  const closing = (): Buffer => {
     rqSeq = (rqSeq + 1) & 0x3f;
-    talk.tell(sealed(request(COMMANDS.close, rqSeq, Uint8Array.from(number))));
+    return sealed(request(COMMANDS.close, rqSeq, number));
   };
+  const leave = (): void => talk.tell(closing());
   return {
     leave,
     async ask(command, data = [], waits = WAITS) {
@@ -83,7 +85,8 @@ export function openChannel(talk: Talk, session: Session): Channel {
     checksumsWrong: () => checksumsWrong,
     async close() {
       if (talk.expired()) return leave();
-      await once(COMMANDS.close, number, CLOSE_WAIT);
+      // What it says changes nothing, so it is not opened: whoever sends it can end this wait only.
+      await talk.exchange(closing, CLOSE_WAIT, (reply) => sessionNamed(reply) === ours || null);
     },
   };
 }

@@ -82,7 +82,7 @@ function capabilities(
   return talk.exchange<Answer>(
     (sending) => {
       const channel = THIS_CHANNEL | (for2(sending) ? WANT_2_0 : 0);
-      const data = Uint8Array.of(channel, ADMINISTRATOR);
+      const data = [channel, ADMINISTRATOR];
       return wrap15(request(COMMANDS.capabilities, sequence(for2(sending)), data));
     },
     waits,
@@ -102,7 +102,7 @@ function capabilities(
 export async function listSuites(talk: Talk): Promise<readonly number[] | null> {
   const pieces: Buffer[] = [];
   for (let piece = 0; piece < PIECES; piece++) {
-    const data = Uint8Array.of(THIS_CHANNEL, 0x00, 0x80 | piece);
+    const data = [THIS_CHANNEL, 0x00, 0x80 | piece];
     const datagram = plain(PAYLOAD.ipmi, request(COMMANDS.suites, piece, data));
     const response = await talk.exchange(
       () => datagram,

@@ -21,20 +21,32 @@ export interface Response {
 const BMC = 0x20;
 const CONSOLE = 0x81;
 
-/** Two's complement of the sum: sum and checksum together give 0. */
-export function checksum(bytes: Uint8Array): number {
+/**
+ * Two's complement of the sum of `bytes` from `start` to before `end`: sum and checksum together
+ * give 0.
+ */
+export function checksum(bytes: Uint8Array, start = 0, end = bytes.length): number {
   let sum = 0;
-  for (const byte of bytes) sum += byte;
+  for (let at = start; at < end; at++) sum += bytes[at] ?? 0;
   return -sum & 0xff;
 }
 
 /** @param rqSeq 0 to 63 @source facts/ipmi.md 2.3 */
-export function request(command: Command, rqSeq: number, data: Uint8Array): Buffer {
-  const message = Buffer.alloc(7 + data.length);
-  message.set([BMC, command.netFn << 2, 0, CONSOLE, (rqSeq & 0x3f) << 2, command.cmd]);
-  message[2] = checksum(message.subarray(0, 2));
-  message.set(data, 6);
-  message[message.length - 1] = checksum(message.subarray(3, -1));
+export function request(
+  command: Command,
+  rqSeq: number,
+  data: { readonly length: number; readonly [at: number]: number },
+): Buffer {
+  const end = 6 + data.length;
+  const message = Buffer.alloc(end + 1);
+  message[0] = BMC;
+  message[1] = command.netFn << 2;
+  message[2] = checksum(message, 0, 2);
+  message[3] = CONSOLE;
+  message[4] = (rqSeq & 0x3f) << 2;
+  message[5] = command.cmd;
+  for (let at = 0; at < data.length; at++) message[6 + at] = data[at] ?? 0;
+  message[end] = checksum(message, 3, end);
   return message;
 }
 
@@ -49,7 +61,7 @@ export function parseResponse(message: Buffer): Response | null {
     rqSeq: message.readUInt8(4) >> 2,
     code: message.readUInt8(6),
     data: message.subarray(7, -1),
-    checksumsGood: checksum(message.subarray(0, 3)) === 0 && checksum(message.subarray(3)) === 0,
+    checksumsGood: checksum(message, 0, 3) === 0 && checksum(message, 3) === 0,
   };
 }
 

@@ -24,7 +24,8 @@ export interface Mux {
 }
 
 interface Entry {
-  readonly key: string;
+  readonly address: string;
+  readonly port: number;
   handler: ((datagram: Buffer) => void) | null;
   session: number;
 }
@@ -42,10 +43,10 @@ export function openMux(chance: Chance): Mux {
    * else by its sender, to whom only one session is open at a time.
    */
   const received = (datagram: Buffer, from: RemoteInfo): void => {
-    const source = endpointKey({ family: 4, address: from.address, port: from.port });
     const session = sessionNamed(datagram);
-    const entry = session === null ? bySource.get(source) : bySession.get(session);
-    if (entry === undefined || entry.key !== source || entry.handler === null) strays += 1;
+    const entry = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
+    const isFrom = entry?.address === from.address && entry.port === from.port;
+    if (!isFrom || entry.handler === null) strays += 1;
     else entry.handler(datagram);
   };
   const sockets = createSockets(received);
@@ -82,16 +83,17 @@ export function openMux(chance: Chance): Mux {
         endTurn();
         throw cause;
       });
-      const entry: Entry = { key, handler: null, session: 0 };
+      const { address, port } = endpoint;
+      const entry: Entry = { address, port, handler: null, session: 0 };
       bySource.set(key, entry);
       let fault: string | null = null;
       let open = true;
+      const failed = (code: string): void => {
+        fault = code;
+      };
       return {
         send(datagram) {
-          if (!open) return;
-          socket.send(datagram, endpoint.port, endpoint.address, (code) => {
-            fault = code;
-          });
+          if (open) socket.send(datagram, port, address, failed);
         },
         receive(handler) {
           entry.handler = open ? handler : null;

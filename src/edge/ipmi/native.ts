@@ -1,10 +1,11 @@
-import { randomBytes, randomInt } from "node:crypto";
+import { randomInt } from "node:crypto";
 import { performance } from "node:perf_hooks";
 import type { PowerProbe } from "../../model/power.ts";
 import { endpointOf, IPMI_PORT } from "./address.ts";
 import { credentials, LONGEST_USER, wipe } from "./credentials.ts";
 import type { Chance, Clock } from "./line.ts";
 import type { Mux } from "./mux.ts";
+import { createRandom } from "./random.ts";
 import { unasked } from "./reading.ts";
 import { askPower, SESSION_DEFAULTS, type SessionOptions } from "./session.ts";
 
@@ -18,7 +19,7 @@ export const SYSTEM_CLOCK: Clock = {
 };
 
 export const SYSTEM_CHANCE: Chance = {
-  bytes: randomBytes,
+  bytes: createRandom(),
   fraction: () => randomInt(2 ** 32) / 2 ** 32,
 };
 

@@ -42,6 +42,9 @@ export function rakp3Mac(login: Login): Buffer {
   return hmac(login.suite, login.password, parts);
 }
 
+const FOR_K1 = [Buffer.alloc(20, 1)];
+const FOR_K2 = [Buffer.alloc(20, 2)];
+
 /** @source facts/ipmi.md 2.7, 5: both constants have 20 bytes with SHA256 too */
 export function sessionKeys(login: Login): Keys {
   const { suite, consoleRandom, bmcRandom } = login;
@@ -50,8 +53,7 @@ export function sessionKeys(login: Login): Keys {
     bmcRandom,
     ...identity(login),
   ]);
-  const derive = (constant: number): Buffer => hmac(suite, sik, [Buffer.alloc(20, constant)]);
-  return { sik, k1: derive(1), k2: derive(2) };
+  return { sik, k1: hmac(suite, sik, FOR_K1), k2: hmac(suite, sik, FOR_K2) };
 }
 
 /** The check value of RAKP 4: differs when the BMC has another Kg. @source facts/ipmi.md 2.7, 7 */

@@ -1,4 +1,4 @@
-import { PAYLOAD, parsePacket } from "./rmcpplus.ts";
+import { HEADER, isPacket, PAYLOAD } from "./rmcpplus.ts";
 
 const NAMES_SESSION: readonly number[] = [PAYLOAD.openResponse, PAYLOAD.rakp2, PAYLOAD.rakp4];
 
@@ -8,10 +8,11 @@ const NAMES_SESSION: readonly number[] = [PAYLOAD.openResponse, PAYLOAD.rakp2, P
  * sender tells apart.
  */
 export function sessionNamed(datagram: Buffer): number | null {
-  const packet = parsePacket(datagram);
-  if (packet === null) return null;
-  const { session, type, payload } = packet;
+  if (!isPacket(datagram)) return null;
+  const session = datagram.readUInt32LE(6);
   if (session !== 0) return session;
-  const named = NAMES_SESSION.includes(type) && payload.length >= 8 ? payload.readUInt32LE(4) : 0;
+  const type = datagram.readUInt8(5) & 0x3f;
+  const long = datagram.readUInt16LE(14) >= 8;
+  const named = long && NAMES_SESSION.includes(type) ? datagram.readUInt32LE(HEADER + 4) : 0;
   return named === 0 ? null : named;
 }

@@ -121,6 +121,7 @@ async function* pass(
   const answers: Asked[] = [];
   const bugs: unknown[] = [];
   let wake = (): void => undefined;
+  signal.addEventListener("abort", () => wake(), { once: true });
 
   const start = (question: PowerQuestion): void => {
     gaps.begin(bmcOf(question));
@@ -145,10 +146,8 @@ async function* pass(
       const cancel = delay === Infinity ? () => undefined : clock.after(delay, () => wake());
       wake = () => {
         cancel();
-        signal.removeEventListener("abort", wake);
         resolve();
       };
-      signal.addEventListener("abort", wake, { once: true });
     });
 
   try {

@@ -61,7 +61,7 @@ export async function askPower(
   const { clock, chance } = environment;
   const asked_at = clock.date().toISOString();
   const talk = startTalk(line, clock, chance, limits);
-  const end = await ask(talk, line, credentials, options);
+  const end = await ask(talk, line, credentials, options).finally(talk.end);
   const { opened, capabilities, suites } = end;
   const rtt = talk.rtt();
   const known: Known = {

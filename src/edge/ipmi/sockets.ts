@@ -1,5 +1,6 @@
-import { createSocket, type RemoteInfo, type Socket } from "node:dgram";
+import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from "node:dgram";
 import { once } from "node:events";
+import { isIPv6 } from "node:net";
 import { MigrationError } from "../../model/error.ts";
 
 /** A UDP socket that several BMCs share. */
@@ -38,7 +39,7 @@ export function createSockets(received: (datagram: Buffer, from: RemoteInfo) => 
 
   const create = (family: 4 | 6): Entry => {
     const socket = createSocket(
-      family === 4 ? { type: "udp4" } : { type: "udp6", ipv6Only: true },
+      family === 4 ? { type: "udp4", lookup } : { type: "udp6", ipv6Only: true, lookup },
       received,
     );
     const entry = { family, socket, ready: bound(socket), users: 0 };
@@ -83,10 +84,17 @@ export function createSockets(received: (datagram: Buffer, from: RemoteInfo) => 
   };
 }
 
+/** Only addresses are sent to, so nothing is looked up, and a datagram leaves at once. */
+const lookup: NonNullable<SocketOptions["lookup"]> = (address, _, found) => {
+  found(null, address, isIPv6(address) ? 6 : 4);
+};
+
 async function bound(socket: Socket): Promise<void> {
   try {
+    // As nothing is looked up, it may listen before bind returns.
+    const listening = once(socket, "listening");
     socket.bind(0);
-    await once(socket, "listening");
+    await listening;
   } catch (cause) {
     const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
     socket.on("error", () => undefined).close();

@@ -26,6 +26,8 @@ export interface Talk {
   /** Datagrams that were no answer. */
   readonly strays: () => number;
   readonly newSession: () => number;
+  /** Listens to the signal no more; nothing may be asked after it. */
+  readonly end: () => void;
   readonly chance: Chance;
 }
 
@@ -40,58 +42,72 @@ export function startTalk(
   const left = (): number => Math.max(0, begun + deadline - clock.now());
   let rtt: number | null = null;
   let strays = 0;
-
-  const wait = <T>(delay: number, arm: (done: (value: T) => void) => void): Promise<T | null> =>
-    new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const end = (): void => {
-        cancel();
-        line.receive(null);
-        signal.removeEventListener("abort", abort);
-      };
-      const done = (value: T | null): void => {
-        end();
-        resolve(value);
-      };
-      const abort = (): void => {
-        end();
-        reject(signal.reason);
-      };
-      const cancel = clock.after(Math.min(delay, left()), () => done(null));
-      signal.addEventListener("abort", abort, { once: true });
-      arm(done);
-    });
+  /** Ends the wait that is going on. */
+  let stop: (() => void) | null = null;
+  const abort = (): void => stop?.();
+  // One listener for all waits: ten thousand BMCs wait ten times each.
+  signal.addEventListener("abort", abort);
 
   return {
-    async exchange(make, waits, accept) {
-      for (const [sending, delay] of waits.entries()) {
-        if (left() === 0) return null;
-        const sent = clock.now();
-        const answer = await wait<NonNullable<ReturnType<typeof accept>>>(delay, (done) => {
-          line.receive((datagram) => {
-            const found = accept(datagram);
-            if (found === null || found === undefined) {
-              strays += 1;
-              return;
-            }
-            if (sending === 0) rtt = Math.min(rtt ?? Infinity, clock.now() - sent);
-            done(found);
-          });
+    // One promise and one timer at a time: this is where a fleet's time and memory go.
+    exchange: (make, waits, accept) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        let sending = -1;
+        let sent = 0;
+        let cancel = (): void => undefined;
+        const end = (): void => {
+          cancel();
+          line.receive(null);
+          stop = null;
+        };
+        const send = (): void => {
+          sending += 1;
+          sent = clock.now();
+          const delay = Math.min(waits[sending] ?? 0, begun + deadline - sent);
+          if (delay <= 0) {
+            end();
+            resolve(null);
+            return;
+          }
+          cancel = clock.after(delay, send);
           line.send(make(sending));
+        };
+        stop = () => {
+          end();
+          reject(signal.reason);
+        };
+        line.receive((datagram) => {
+          const found = accept(datagram);
+          if (found === null) {
+            strays += 1;
+            return;
+          }
+          if (sending === 0) rtt = Math.min(rtt ?? Infinity, clock.now() - sent);
+          end();
+          resolve(found);
         });
-        if (answer !== null) return answer;
-      }
-      return null;
-    },
+        send();
+      }),
     tell: line.send,
-    async pause(delay) {
-      await wait(delay, () => undefined);
-    },
+    pause: (delay) =>
+      new Promise((resolve, reject) => {
+        if (signal.aborted) return reject(signal.reason);
+        const cancel = clock.after(Math.min(delay, left()), () => {
+          stop = null;
+          resolve();
+        });
+        stop = () => {
+          cancel();
+          reject(signal.reason);
+        };
+      }),
     expired: () => left() === 0,
     rtt: () => rtt,
     elapsed: () => clock.now() - begun,
     strays: () => strays,
     newSession: line.newSession,
+    end: () => signal.removeEventListener("abort", abort),
     chance,
   };
 }

@@ -123,3 +123,17 @@ test("a nova.conf that cannot be read is refused with file and line, and nothing
   }
   assert.deepEqual(treeOf(join(made.folder, "runs")), before);
 });
+
+test("an entry that matches no machine is told with its file and path", async (t) => {
+  const made = await planned(t);
+  const site = join(made.folder, "misspelt.yaml");
+  const entry = '  - {match: {uuid: "deadbeef-*"}, skip: returned}';
+  writeFileSync(site, `format: nova2ironic/site@1\nmachines:\n${entry}\n  - match: {}\n`);
+  const plan = ["plan", ...made.at, ...made.reader, "--allow-pairing"];
+  const { out } = await runs(0, [...plan, "--site", site, "-q"]);
+  assert.match(
+    out,
+    /N2I-D310 warning .*misspelt.yaml \/machines\/0\/match: no machine has \{"uuid":"deadbeef-\*"\}/,
+  );
+  assert.doesNotMatch(out, /machines\/1/);
+});

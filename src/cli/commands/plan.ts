@@ -3,6 +3,7 @@ import { plansOf } from "../../core/apply/ledger.ts";
 import { NO_SITE } from "../../core/mapping/site.ts";
 import {
   renderCounts,
+  renderFinding,
   renderFindingCounts,
   renderHeader,
   renderLine,
@@ -133,6 +134,7 @@ export const planCommand: CommandModule<object, Args> = {
           [
             renderHeader(planned.header),
             ...lines.text(),
+            ...planned.late.map(renderFinding),
             ...renderFindingCounts(planned.counts.findings),
             renderCounts(planned.counts),
           ].join("\n"),

@@ -20,6 +20,8 @@ export interface Planned {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
   readonly sha256: string;
+  /** What is known only after the last machine: counted in the plan, told beside it. */
+  readonly late: readonly Finding[];
 }
 
 /** The readings a plan is made with, and how they are named in its header. */
@@ -108,9 +110,11 @@ export async function makePlan(
       }
       progress(tally.counts().machines);
     }
+    const late = transform.unmatched();
+    tally.note(late);
     const counts = tally.counts();
     const { sha256 } = await writer.finish(counts);
-    return { header, counts, sha256 };
+    return { header, counts, sha256, late };
   } catch (error) {
     await writer.abandon();
     throw error;

@@ -40,12 +40,12 @@ export async function* questionsOf(
   wanted: (id: number) => boolean,
   aside: Aside,
 ): AsyncGenerator<PowerQuestion> {
-  const siteOf = compileSite(site);
+  const decisions = compileSite(site);
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
   for await (const batch of lines)
     for (const line of batch) {
       if ("orphan" in line || line.node.deleted === true || !wanted(line.node.id)) continue;
-      const decided = siteOf(line);
+      const decided = decisions.of(line);
       if (decided.skip !== null) continue;
       const host = hostOf(line, hosts);
       const named = decided.set.power_manager;

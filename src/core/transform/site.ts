@@ -1,4 +1,6 @@
+import type { Finding } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
+import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Acceptance, Site, SiteEntry } from "../../model/mapping.ts";
 
@@ -31,19 +33,39 @@ function matcher(entry: SiteEntry): Matcher {
     });
 }
 
+/** The site document, asked machine by machine. */
+export interface Decisions {
+  readonly of: (machine: Machine) => Decided;
+  /** Entries that matched none of the machines asked about so far; an empty match never misses. */
+  readonly unmatched: () => readonly Finding[];
+}
+
 /** Reads the site document once; asks it for each machine. */
-export function compileSite(site: Site): (machine: Machine) => Decided {
+export function compileSite(site: Site): Decisions {
   const entries = site.machines.map((entry) => ({ entry, matches: matcher(entry) }));
-  if (entries.length === 0) return () => NOTHING;
-  return (machine) =>
+  const matched = new Set<SiteEntry>();
+  const of = (machine: Machine): Decided =>
     entries
       .filter(({ matches }) => matches(machine))
-      .reduce<Decided>(
-        (decided, { entry }) => ({
+      .reduce<Decided>((decided, { entry }) => {
+        matched.add(entry);
+        return {
           set: { ...decided.set, ...entry.set },
           skip: entry.skip ?? decided.skip,
           accept: [...(entry.accept ?? []), ...decided.accept],
-        }),
-        NOTHING,
-      );
+        };
+      }, NOTHING);
+  const unmatched = (): readonly Finding[] =>
+    site.machines.flatMap((entry, at) =>
+      matched.has(entry) || Object.keys(entry.match).length === 0
+        ? []
+        : [
+            finding(
+              "N2I-D310",
+              `${site.file ?? "the site document"} /machines/${at}/match`,
+              `no machine has ${JSON.stringify(entry.match)}`,
+            ),
+          ],
+    );
+  return { of: entries.length === 0 ? () => NOTHING : of, unmatched };
 }

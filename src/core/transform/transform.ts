@@ -33,6 +33,8 @@ export type Validate = (resource: Resource, row: Desired["row"]) => readonly str
 export interface Transform {
   readonly machine: (machine: Machine) => Transformed;
   /** Every origin the rules can give: what `Desired.origins` points into. */
+  /** What the site document says of machines that never came. */
+  readonly unmatched: () => readonly Finding[];
   readonly origins: () => readonly (readonly [string, string])[];
 }
 
@@ -65,11 +67,11 @@ export function createTransform(
       compileProgram(mapping, row, columns, origins),
     ]),
   );
-  const siteOf = compileSite(mapping.site);
+  const site = compileSite(mapping.site);
 
   function machine(source: Machine): Transformed {
     const { node } = source;
-    const decided = siteOf(source);
+    const decided = site.of(source);
     const where = `bm_nodes.id=${node.id}`;
     const facts = factsOf(source);
     const decision = decide(facts, mapping.states, decided.accept);
@@ -89,9 +91,9 @@ export function createTransform(
     };
     if (node.deleted === true) return give(source.findings, []);
 
-    const site = flat(decided.set);
+    const set = flat(decided.set);
     const conf = hostOf(source, hosts);
-    const driver = driverOf(source, conf, site, mapping);
+    const driver = driverOf(source, conf, set, mapping);
     const found = [
       ...source.findings,
       ...driver.findings,
@@ -103,7 +105,7 @@ export function createTransform(
     const keeps = mapping.states.outcomes[outcome].instance;
     const reading = power?.readings.get(node.id);
     const sources = {
-      ...nodeSources(source, conf, driver.row, outcome, site, mapping),
+      ...nodeSources(source, conf, driver.row, outcome, set, mapping),
       power: power?.record === true && reading?.power ? { state: `power ${reading.power}` } : null,
     };
     const made = [
@@ -148,7 +150,7 @@ export function createTransform(
       desired,
     );
   }
-  return { machine, origins: origins.table };
+  return { machine, unmatched: site.unmatched, origins: origins.table };
 }
 
 /** What the operator set and nothing writes, in one finding. */

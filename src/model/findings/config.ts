@@ -54,4 +54,10 @@ export const CONFIG = {
     advice:
       "The release lacks that column or key, so the value is not written. Leave it out of the site document, or plan against another release.",
   },
+  "N2I-D310": {
+    severity: "warning",
+    title: "entry of the site document matches no machine",
+    advice:
+      "A misspelt uuid or host: what it skips is loaded, and what it sets or accepts is not heard. Compare its match with show RUN/snapshot.jsonl.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -77,7 +77,8 @@ export const powerCommand: CommandModule<object, Args> = {
         deadline: {
           type: "number",
           default: SCHEDULE.deadline / 1000,
-          describe: "Seconds for one BMC",
+          describe:
+            "Seconds for one BMC, both times it is asked; for a host of virtual machines, too",
         },
         list: {
           type: "boolean",

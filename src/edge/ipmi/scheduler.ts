@@ -10,7 +10,7 @@ export interface Schedule {
   readonly startsPerSecond: number;
   /** Milliseconds between two sessions with one BMC. */
   readonly gap: number;
-  /** Milliseconds for one BMC. */
+  /** Milliseconds for one BMC, both times it is asked together. */
   readonly deadline: number;
   /** Of the order. */
   readonly seed: number;
@@ -36,6 +36,9 @@ const AGAIN: readonly PowerVerdict[] = [
   "protocol-error",
   "no-session",
 ];
+
+/** Milliseconds: with less of the deadline left a BMC is not asked again. */
+const LEAST = 1000;
 
 interface Asked {
   readonly question: PowerQuestion;
@@ -69,8 +72,13 @@ export async function* askAll(
     bucket: createBucket(clock, schedule.startsPerSecond),
     gaps: createGaps(clock, schedule.gap),
   };
-  const run = (source: AsyncIterable<PowerQuestion>): AsyncGenerator<Asked, void> =>
-    pass(createQueue(source, schedule.window, random), probe, { clock, signal, schedule, ...pace });
+  const run = (
+    source: AsyncIterable<PowerQuestion>,
+    left: ReadonlyMap<string, number> = new Map(),
+  ): AsyncGenerator<Asked, void> => {
+    const queue = createQueue(source, schedule.window, random);
+    return pass(queue, probe, { clock, signal, schedule, left, ...pace });
+  };
 
   const failures = new Map<string, Asked>();
   for await (const asked of run(questions)) {
@@ -81,7 +89,16 @@ export async function* askAll(
     }
   }
   if (!signal.aborted) {
-    for await (const { question, reading } of run(each(failures))) {
+    const again = [...failures.values()].filter(
+      ({ reading }) => timeLeft(schedule.deadline, reading) >= LEAST,
+    );
+    const left = new Map(
+      again.map(({ question, reading }) => [
+        nameOf(question),
+        timeLeft(schedule.deadline, reading),
+      ]),
+    );
+    for await (const { question, reading } of run(each(again), left)) {
       const first = failures.get(nameOf(question));
       failures.delete(nameOf(question));
       const attempts = reading.attempts + (first?.reading.attempts ?? 0);
@@ -96,11 +113,20 @@ function nameOf({ bm_node_ids }: PowerQuestion): string {
   return bm_node_ids.join(" ");
 }
 
-async function* each(failures: ReadonlyMap<string, Asked>): AsyncGenerator<PowerQuestion, void> {
-  for (const { question } of [...failures.values()]) yield question;
+function timeLeft(deadline: number, { elapsed }: PowerReading): number {
+  return deadline - elapsed;
 }
 
-/** Every question of the queue once. */
+async function* each(asked: readonly Asked[]): AsyncGenerator<PowerQuestion, void> {
+  for (const { question } of asked) yield question;
+}
+
+/**
+ * Every question of the queue once. A BMC that does not answer does so whoever asks: questions to
+ * it that wait for their turn have their answer.
+ *
+ * @param context.left milliseconds for questions that do not have the whole deadline
+ */
 async function* pass(
   queue: Queue,
   probe: PowerProbe,
@@ -108,11 +134,12 @@ async function* pass(
     readonly clock: Clock;
     readonly signal: AbortSignal;
     readonly schedule: Schedule;
+    readonly left: ReadonlyMap<string, number>;
     readonly bucket: Bucket;
     readonly gaps: Gaps;
   },
 ): AsyncGenerator<Asked, void> {
-  const { clock, schedule, bucket, gaps } = context;
+  const { clock, schedule, left, bucket, gaps } = context;
   const stop = new AbortController();
   const signal = AbortSignal.any([context.signal, stop.signal]);
   // Each BMC in flight listens to it.
@@ -123,11 +150,18 @@ async function* pass(
   let wake = (): void => undefined;
   signal.addEventListener("abort", () => wake(), { once: true });
 
+  const silent = new Map<string, PowerReading>();
+  const delayOf = (bmc: string): number => (silent.has(bmc) ? 0 : gaps.delay(bmc));
+
   const start = (question: PowerQuestion): void => {
     gaps.begin(bmcOf(question));
-    const asking = probe(question, { deadline: schedule.deadline, signal })
+    const deadline = left.get(nameOf(question)) ?? schedule.deadline;
+    const asking = probe(question, { deadline, signal })
       .then(
-        (reading) => void answers.push({ question, reading }),
+        (reading) => {
+          answers.push({ question, reading });
+          if (reading.verdict === "unreachable") silent.set(bmcOf(question), reading);
+        },
         (error: unknown) => {
           if (!signal.aborted) bugs.push(error);
         },
@@ -157,9 +191,17 @@ async function* pass(
       while (!signal.aborted && running.size < schedule.inFlight) {
         delay = bucket.delay();
         if (delay > 0) break;
-        const question = queue.take(gaps.delay);
-        delay = queue.heldFor(gaps.delay);
+        const question = queue.take(delayOf);
+        delay = queue.heldFor(delayOf);
         if (question === undefined) break;
+        const known = silent.get(bmcOf(question));
+        if (known !== undefined) {
+          answers.push({
+            question,
+            reading: { ...known, bm_node_ids: question.bm_node_ids, attempts: 0 },
+          });
+          continue;
+        }
         bucket.take();
         start(question);
       }

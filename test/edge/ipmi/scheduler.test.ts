@@ -97,6 +97,29 @@ test("failures are asked again after all others, and refusals never", async () =
   assert.deepEqual([byId.get(10)?.verdict, byId.get(10)?.pass], ["wrong-password", 1]);
 });
 
+test("the deadline bounds both times a BMC is asked, and silence is asked for once", async () => {
+  const questions = ["one", "two", "three"].map((user, id) => ({
+    ...question(id),
+    address: "10.2.2.2",
+    user,
+  }));
+  for (const [deadline, starts] of [
+    [3000, 1],
+    [8000, 2],
+  ] as const) {
+    const { readings, seen, clock } = await play(questions, {
+      schedule: { deadline },
+      took: 3000,
+      answer: () => ({ verdict: "unreachable", detail: "does not answer", elapsed: 3000 }),
+    });
+    assert.equal(seen.starts.length, starts);
+    assert.ok(clock.now() < deadline + 5500, `${clock.now()} ms`);
+    const ids = readings.map(({ bm_node_ids: [id] }) => id ?? -1);
+    assert.deepEqual(ids.toSorted(byNumber), [0, 1, 2]);
+    assert.ok(readings.every(({ verdict }) => verdict === "unreachable"));
+  }
+});
+
 test("when it is stopped, what is in flight is stopped, and what is known is told", async () => {
   const stop = new AbortController();
   let told = 0;

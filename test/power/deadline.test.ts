@@ -1,0 +1,25 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { deployed, readings, run, user } from "./deployed.ts";
+
+/** Nothing listens there. */
+const SILENT = "127.19.255.254";
+
+test("--deadline bounds a silent BMC, whoever asks it and how often", async (t) => {
+  const nodes = [1, 2, 3].map((id) => ({ id, pm_address: SILENT }));
+  const at = await deployed(t, [{ users: user(1) }], { nova_bm: { nodes } });
+  if (at === null) return;
+  const began = performance.now();
+  const asked = await run(at.folder, ["power", "--run", "run", "--deadline", "3"]);
+  const seconds = (performance.now() - began) / 1000;
+  assert.equal(asked.code, 3, asked.err);
+  assert.ok(seconds > 3 && seconds < 6, `${seconds} s`);
+  const verdicts = readings(at.folder).flatMap(({ bm_node_ids, verdict }) =>
+    bm_node_ids.map((id) => [id, verdict]),
+  );
+  assert.deepEqual(verdicts, [
+    [1, "unreachable"],
+    [2, "unreachable"],
+    [3, "unreachable"],
+  ]);
+});

@@ -73,7 +73,8 @@ function annotate(line: string, from: ReadonlyMap<string, string>, state: string
   if (sign !== "+") return `${sign} ${text}`;
   const field = text.slice(0, text.indexOf(" = "));
   const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
-  if (origin === undefined) return `${sign} ${text}`;
+  // A column no rule could fill is NULL, and verify holds Ironic to that.
+  if (origin === undefined) return `${sign} ${text.padEnd(58)}  <- nothing gives it`;
   const named = origin === "rule state" ? `rule state/${state}` : origin;
   return `${sign} ${text.padEnd(58)}  <- ${named}`;
 }

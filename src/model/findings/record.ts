@@ -14,9 +14,9 @@ export const RECORD = {
   },
   "N2I-D402": {
     severity: "warning",
-    title: "take-over will fail for want of this value",
+    title: "take-over or deployment will fail for want of this value",
     advice:
-      "The conductor tries for ever and logs nothing. Extract with --nova-db, or set it in the site document.",
+      "A machine in use is tried for ever and nothing logged; a free one fails at its next deployment, unless the flavor brings deploy images. Extract with --nova-db, or set it in the site document.",
   },
   "N2I-D403": {
     severity: "blocks",

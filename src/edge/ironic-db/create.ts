@@ -1,27 +1,14 @@
 import type { Knex } from "knex";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
-import { isObject, type Json } from "../../model/json.ts";
+import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import { staged } from "../../model/staged.ts";
-import type { Column } from "../../model/tables.ts";
-import type { Performed, Release } from "../../model/target.ts";
+import type { Performed } from "../../model/target.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
 import { type Ironic, lockRows, toNode, toPort } from "./current.ts";
-import { insertRows } from "./insert.ts";
-
-/** A port's columns as the table has them: node_id instead of our node_uuid. */
-function withNodeId(row: Row, ids: ReadonlyMap<string, number>): Row {
-  const { node_uuid, ...rest } = row;
-  const id = ids.get(String(node_uuid));
-  if (id === undefined)
-    throw new MigrationError(
-      "N2I-E300",
-      `port ${String(row.uuid)}: its node ${String(node_uuid)} is not in Ironic`,
-    );
-  return { ...rest, node_id: id };
-}
+import { insertRows, type NodeIds } from "./insert.ts";
 
 async function nodeIds(
   { database }: Ironic,
@@ -35,8 +22,48 @@ async function nodeIds(
   return new Map(rows.map(({ id, uuid }) => [text(uuid) ?? "", integer(id) ?? 0]));
 }
 
-function withoutId(columns: Release["node"]): readonly Column[] {
-  return columns.filter(({ name }) => name !== "id");
+/** Rows of a kind that the steps create, in their order. */
+function rowsOf(steps: readonly Step[], resource: Step["resource"]): readonly Row[] {
+  return steps.flatMap((step) =>
+    step.resource === resource && step.after !== null ? [step.after] : [],
+  );
+}
+
+/** Nodes, then their ports; what can be made ready while the server works is. */
+async function insertAll(
+  ironic: Ironic,
+  trx: Knex,
+  steps: readonly Step[],
+  inMaintenance: boolean,
+): Promise<void> {
+  const { release } = ironic;
+  const rows = rowsOf(steps, "node");
+  const ports = rowsOf(steps, "port");
+  const nodes = async (): Promise<NodeIds> => {
+    const made = await insertRows(
+      ironic,
+      trx,
+      "nodes",
+      inMaintenance ? rows.map(staged) : rows,
+      release.node,
+      null,
+    );
+    const others = new Set(ports.map((row) => String(row.node_uuid)));
+    for (const uuid of made.keys()) others.delete(uuid);
+    return new Map([...made, ...(await nodeIds(ironic, trx, [...others]))]);
+  };
+  const owners = nodes();
+  try {
+    await insertRows(ironic, trx, "ports", ports, release.port, owners);
+  } finally {
+    await owners.catch(() => undefined); // nothing is under way when the transaction ends
+  }
+  await owners;
+}
+
+/** A value that must be unique is taken: by a row of ours, or by somebody else's. */
+function isTaken(error: unknown): boolean {
+  return error instanceof MigrationError && error.code === "N2I-E300";
 }
 
 /**
@@ -67,9 +94,32 @@ export async function createRows(
   same: SameSecret,
   inMaintenance: boolean,
 ): Promise<Performed> {
+  if (!ours) {
+    // As a rule none is there, and the indexes say so sooner than a question would.
+    const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
+    await savepoint("SAVEPOINT before_rows");
+    try {
+      await insertAll(ironic, trx, steps, inMaintenance);
+      return { done: steps.map(({ id }) => id), found: [], left: [] };
+    } catch (error) {
+      if (!isTaken(error)) throw error;
+      await savepoint("ROLLBACK TO SAVEPOINT before_rows");
+    }
+  }
+  return createMissing(ironic, trx, steps, ours, same, inMaintenance);
+}
+
+async function createMissing(
+  ironic: Ironic,
+  trx: Knex,
+  steps: readonly Step[],
+  ours: boolean,
+  same: SameSecret,
+  inMaintenance: boolean,
+): Promise<Performed> {
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
-    steps.filter((step) => step.resource === resource).map(({ after }) => String(after?.uuid));
+    rowsOf(steps, resource).map(({ uuid }) => String(uuid));
   const there = await lockRows(ironic, trx, uuidsOf("node"), uuidsOf("port"));
   const rows = [
     ...there.nodes.map((raw) => ["node", toNode(ironic, raw)] as const),
@@ -94,19 +144,6 @@ export async function createRows(
     );
   const skip = new Set([...found, ...changed.map(({ id }) => id)]);
   const missing = steps.filter(({ id, after }) => after !== null && !skip.has(id));
-  const rowsOf = (resource: Step["resource"]): readonly { readonly [column: string]: Json }[] =>
-    missing.filter((step) => step.resource === resource).map(({ after }) => after ?? {});
-  const { node, port } = ironic.release;
-  const nodes = inMaintenance ? rowsOf("node").map(staged) : rowsOf("node");
-  await insertRows(ironic, trx, "nodes", nodes, withoutId(node));
-  const ports = rowsOf("port");
-  const ids = await nodeIds(ironic, trx, [...new Set(ports.map((row) => String(row.node_uuid)))]);
-  await insertRows(
-    ironic,
-    trx,
-    "ports",
-    ports.map((row) => withNodeId(row, ids)),
-    withoutId(port),
-  );
+  await insertAll(ironic, trx, missing, inMaintenance);
   return { done: missing.map(({ id }) => id), found, left: changed };
 }

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { runs } from "./cli.ts";
+import { deploy } from "./deployment.ts";
+import { SITE } from "./fleet.ts";
+
+const TWICE: Case = {
+  shows: "two uuids that differ in case only",
+  site: SITE,
+  nova_bm: {
+    nodes: [
+      { id: 1, uuid: caseUuid("node", 10) },
+      { id: 2, uuid: caseUuid("node", 10).toUpperCase() },
+      { id: 3 },
+    ],
+  },
+};
+
+// MariaDB's own key refuses the second of them.
+for (const engine of ["sqlite", "postgresql"] as const satisfies Engine[])
+  test(`on ${engine}, uuids that differ in case only block both machines, and no other`, async (t) => {
+    const made = await deploy(engine, t, TWICE);
+    if (made === null) return;
+    const { at, source, reader, plan, run } = made;
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const columns = ["-c", "BM ID", "-c", "Verdict", "-c", "Findings"];
+    const { out } = await runs(0, ["show", `${run}/plan.jsonl`, "-f", "value", ...columns]);
+    assert.deepEqual(out.trimEnd().split("\n"), [
+      "1 blocked N2I-D016 N2I-D604",
+      "2 blocked N2I-D016 N2I-D604",
+      "3 create N2I-D604",
+    ]);
+  });

@@ -1,116 +1,20 @@
 import assert from "node:assert/strict";
-import { chmodSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { cp } from "node:fs/promises";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
-import type { Knex } from "knex";
-import type { Case } from "../src/demo/case.ts";
+import { test } from "node:test";
 import type { Engine } from "../src/demo/create-tables.ts";
-import { loadIronic, loadNova, loadNovaBm } from "../src/demo/load-case.ts";
-import { type WrittenCase, writeCase } from "../src/demo/write-case.ts";
-import type { Database } from "../src/edge/database/open.ts";
-import { digestDatabase } from "../src/edge/ironic-db/digest.ts";
-import { withDatabase } from "./lab/index.ts";
-import { contentOf } from "./support/content.ts";
+import { loadIronic } from "../src/demo/load-case.ts";
 import { everything } from "./support/everything.ts";
-import { extracted, open, planned, targetOf, type Workplace } from "./support/planned-case.ts";
-import { applied, artefact, rolledBack, verified } from "./support/stages.ts";
-
-const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies readonly Engine[];
-
-/** A database with something in it, open as the tool opens it; null when the server is not there. */
-async function filled(
-  engine: Engine,
-  t: TestContext,
-  readOnly: boolean,
-  fill: (db: Knex) => Promise<void>,
-  charset?: string,
-): Promise<Database | null> {
-  const place = await withDatabase(engine, t, charset);
-  if (place === null) return null;
-  await fill(place.db);
-  // A URL with a password is taken from a file or an environment only.
-  const database = await open("env:URL", readOnly, { URL: place.url });
-  t.after(() => database.close());
-  return database;
-}
-
-async function written(given: Case, t: TestContext): Promise<WrittenCase> {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-engines-"));
-  chmodSync(folder, 0o700);
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
-  return writeCase(given, folder);
-}
-
-/** Extracts a case from one engine; the run's folder, or null when the server is not there. */
-async function extractedFrom(
-  engine: Engine,
-  given: Case,
-  files: WrittenCase,
-  t: TestContext,
-  charset?: string,
-): Promise<string | null> {
-  const bm = await filled(engine, t, true, (db) => loadNovaBm(db, engine, given, charset), charset);
-  const nova = await filled(engine, t, true, (db) => loadNova(db, engine, given));
-  if (bm === null || nova === null) return null;
-  const path = join(files.folder, `from-${engine}-${charset ?? "utf8"}`);
-  await extracted({ path }, files, bm, nova);
-  return path;
-}
-
-/** An artefact's lines of machines: neither header nor footer, which name servers. */
-function machines(path: string): readonly string[] {
-  return readFileSync(path, "utf8").trimEnd().split("\n").slice(1, -1);
-}
-
-function sameLines(found: readonly string[], wanted: readonly string[], what: string): void {
-  found.forEach((line, at) => {
-    assert.equal(line, wanted[at], `${what}, line ${at + 1}`);
-  });
-  assert.equal(found.length, wanted.length, what);
-}
-
-interface Loaded {
-  readonly plan: readonly string[];
-  readonly content: string;
-}
-
-/** Plans, applies, verifies and takes back; the target must be as before, ids included. */
-async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
-  const before = await digestDatabase(at.ironic, true);
-  const { counts } = await planned(at);
-  const made = await applied(at);
-  assert.ok(counts.nodes > 0, what);
-  assert.equal(made.created, counts.nodes + counts.ports, what);
-  const { tally } = await verified(at);
-  const left = counts.verdicts.blocked + counts.verdicts.skipped;
-  assert.deepEqual(
-    tally,
-    {
-      ...{ validated: made.created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
-      ...{ ironics_own: 0, staged: 0, left_out: left },
-    },
-    what,
-  );
-  const { release } = await targetOf(at.ironic);
-  const content = await contentOf(at.ironic, release);
-  const undone = await rolledBack(at);
-  assert.deepEqual(
-    { removed: undone.removed, left: undone.left },
-    { removed: made.created, left: [] },
-  );
-  assert.equal(await digestDatabase(at.ironic, true), before, what);
-  return { plan: machines(artefact(at, "plan")), content };
-}
-
-/** A run of its own on what was extracted, so that journals do not meet. */
-async function runOn(source: string, ironic: Database, files: WrittenCase): Promise<Workplace> {
-  const path = `${source}-on-${ironic.engine}`;
-  await cp(source, path, { recursive: true });
-  chmodSync(path, 0o700);
-  return { run: { path }, written: files, ironic };
-}
+import {
+  ENGINES,
+  extractedFrom,
+  filled,
+  type Loaded,
+  machines,
+  roundTrip,
+  runOn,
+  sameLines,
+  written,
+} from "./support/round-trip.ts";
 
 test("every engine gives the same answers, as source and as target", async (t) => {
   const given = everything("juno");

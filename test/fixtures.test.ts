@@ -1,39 +1,18 @@
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { renderMachine } from "../src/core/render/diff.ts";
-import { renderFinding } from "../src/core/render/summary.ts";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
 import { FINDINGS } from "../src/model/findings.ts";
 import type { Drivers, States } from "../src/model/mapping.ts";
-import { planned, planOf, seal, type Workplace, withCase } from "./support/planned-case.ts";
+import { matchesGolden, planText } from "./support/golden.ts";
+import { planned, withCase } from "./support/planned-case.ts";
 
 const FOLDER = join(packageRoot(), "fixtures");
-const UPDATE = process.env.UPDATE_GOLDEN === "1";
 const cases = readdirSync(FOLDER)
   .filter((name) => existsSync(join(FOLDER, name, "case.json")))
   .sort();
-
-/** Compares with the reviewed text, or writes it when that was asked for. */
-function matchesGolden(path: string, text: string): void {
-  if (UPDATE) {
-    mkdirSync(join(path, ".."), { recursive: true });
-    writeFileSync(path, text);
-  }
-  assert.equal(text, readFileSync(path, "utf8"), path);
-}
-
-/** Every machine in full, and what belongs to none. */
-async function planText(at: Workplace): Promise<string> {
-  const { header, lines } = await planOf(at);
-  const parts = header.findings.map((finding) => `${renderFinding(finding)}\n`);
-  for await (const batch of lines())
-    for (const machine of batch)
-      parts.push(renderMachine(machine, header.origins, seal.fingerprint, false));
-  return parts.join("");
-}
 
 /** A case as it was written. */
 function readCase(name: string): Case {
@@ -64,6 +43,7 @@ function expected(): string {
     .flatMap((name) =>
       ["plan.txt", "counts.json"].map((file) => join(FOLDER, name, "expected", file)),
     )
+    .concat(join(FOLDER, "releases", "expected", "by-release.txt"))
     .map((path) => readFileSync(path, "utf8"))
     .join("");
 }

@@ -4,18 +4,21 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { createTables, type Engine } from "../src/demo/create-tables.ts";
-import { loadTables, type TablesName } from "../src/demo/load-tables.ts";
+import {
+  loadTables,
+  type TablesName,
+  type TablesVersion,
+  tablesVersions,
+} from "../src/demo/load-tables.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
 import type { Column, Table } from "../src/model/tables.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 
 const MAPPINGS = join(packageRoot(), "mappings");
-const VERSIONS: readonly (readonly [TablesName, number?])[] = [
+const VERSIONS: readonly (readonly [TablesName, TablesVersion])[] = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((version) => ["nova_bm", version] as const),
   ...[216, 234, 254].map((version) => ["nova", version] as const),
-  ["ironic-juno"],
-  ["ironic-kilo"],
-  ["ironic-2023.1"],
+  ...tablesVersions("ironic").map((release) => ["ironic", release] as const),
 ];
 
 test("every document of tables is as its schema says", () => {
@@ -28,7 +31,7 @@ test("every document of tables is as its schema says", () => {
 
 test("a version that a document does not tell of is refused", () => {
   assert.throws(() => loadTables("nova_bm", 11), RangeError);
-  assert.throws(() => loadTables("ironic-juno", 1), RangeError);
+  assert.throws(() => loadTables("ironic", "icehouse"), RangeError);
 });
 
 test("nova_bm 1 has four tables of its own, 10 has two", () => {
@@ -41,7 +44,7 @@ test("nova_bm 1 has four tables of its own, 10 has two", () => {
 for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
   test(`${engine} holds the columns of every version as the documents say`, async (t) => {
     for (const [name, version] of VERSIONS) {
-      await t.test([name, version].join(" ").trim(), async (inner) => {
+      await t.test(`${name} ${version}`, async (inner) => {
         const database = await withDatabase(engine, inner);
         if (database === null) return;
         const document = loadTables(name, version);
@@ -58,7 +61,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
     const database = await withDatabase(engine, t);
     if (database === null) return;
     const { db } = database;
-    await createTables(db, loadTables("ironic-2023.1"), { engine });
+    await createTables(db, loadTables("ironic", "2023.1"), { engine });
     if (engine === "sqlite") await db.raw("PRAGMA foreign_keys = ON");
     await assert.rejects(db("ports").insert({ node_id: 99 }), /foreign key/i);
     await db("nodes").insert({ uuid: "a" });
@@ -74,7 +77,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
 const dumps = process.env.N2I_SCHEMA_DUMPS;
 if (dumps !== undefined && existsSync(dumps)) {
   for (const [name, version] of VERSIONS) {
-    test(`${name} ${version ?? ""} is what the migrations made on MariaDB`, async (t) => {
+    test(`${name} ${version} is what the migrations made on MariaDB`, async (t) => {
       const database = await withDatabase("mysql", t, "utf8mb3");
       if (database === null) return;
       const document = loadTables(name, version);
@@ -160,10 +163,10 @@ function declarations(sql: string): { readonly [table: string]: readonly string[
   );
 }
 
-function dump(name: TablesName, version = 0): string {
+function dump(name: TablesName, version: TablesVersion): string {
   if (name === "nova_bm") return `nova_bm/mysql_v${version}.sql`;
-  if (name !== "nova") return `ironic/${name.replace("ironic-", "")}.sql`;
-  const series = { 216: "havana-v216", 234: "icehouse-v234" }[version] ?? "juno-2014.2";
+  if (name === "ironic") return `ironic/${version}.sql`;
+  const series = { 216: "havana-v216", 234: "icehouse-v234" }[Number(version)] ?? "juno-2014.2";
   return `nova/nova-${series}.mysql.sql`;
 }
 

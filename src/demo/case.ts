@@ -33,7 +33,8 @@ export interface Case {
   /** Host -> options of [baremetal]; "*" for the file of all hosts. Null: none is given. */
   readonly nova_conf?: { readonly [host: string]: { readonly [option: string]: string } } | null;
   readonly ironic?: {
-    readonly release?: "juno" | "kilo" | "2023.1";
+    /** As mappings/targets names it; Juno without it. */
+    readonly release?: string;
     readonly nodes?: readonly CaseRow[];
     /** A port names its node by `node_uuid`. */
     readonly ports?: readonly CaseRow[];

@@ -178,7 +178,7 @@ export async function loadIronic(
   charset?: string,
 ): Promise<void> {
   const { release = "juno", nodes = [], ports = [] } = given.ironic ?? {};
-  await createTables(db, loadTables(`ironic-${release}`), {
+  await createTables(db, loadTables("ironic", release), {
     engine,
     ...(charset !== undefined && { charset }),
   });

@@ -3,12 +3,15 @@ import { join } from "node:path";
 import type { Column, ForeignKey, Key, Table, Tables } from "../model/tables.ts";
 import { packageRoot } from "./package-root.ts";
 
-export type TablesName = "nova_bm" | "nova" | "ironic-juno" | "ironic-kilo" | "ironic-2023.1";
+export type TablesName = "nova_bm" | "nova" | "ironic";
+
+/** A number of migrate_version, or a release of Ironic. */
+export type TablesVersion = number | string;
 
 /** First and last version that has a thing; without them, every version of the document. */
 interface Span {
-  readonly since?: number;
-  readonly until?: number;
+  readonly since?: TablesVersion;
+  readonly until?: TablesVersion;
 }
 
 interface Document {
@@ -21,60 +24,69 @@ interface Document {
       readonly index?: readonly (Key & Span)[];
     };
   };
+  /** Oldest first. */
+  readonly versions: readonly TablesVersion[];
   /** Of documents with numbered versions. */
   readonly repository?: string;
   readonly repository_path?: string;
-  readonly versions?: readonly number[];
-  /** Of Ironic's. */
-  readonly alembic_head?: string;
+}
+
+/** Documents read once: Ironic's has every release. */
+const read = new Map<string, unknown>();
+
+function documentOf<T>(...path: readonly string[]): T {
+  const file = join(packageRoot(), "mappings", ...path);
+  const known = read.get(file) ?? JSON.parse(readFileSync(file, "utf8"));
+  read.set(file, known);
+  // The documents are part of this package, and tests hold them to the schemas of mappings/schema.
+  return known as T;
 }
 
 /**
  * The tables of `mappings/tables/NAME.json` as they are at one version.
  *
- * @param version of migrate_version: 1 to 10 of nova_bm, 216, 234 or 254 of nova; the newest
- *   when not given. Ironic's documents have one version each.
+ * @param version of migrate_version: 1 to 10 of nova_bm, 216, 234 or 254 of nova; of Ironic a
+ *   release; the newest when not given
  * @throws RangeError for a version the document does not tell of
  * @source facts/nova-bm.md 1.1-1.3, 4.3, 5.1; facts/ironic.md 1.1-1.4
  */
-export function loadTables(name: TablesName, version?: number): Tables {
-  const path = join(packageRoot(), "mappings", "tables", `${name}.json`);
-  // The document is part of this package, and a test holds it to mappings/schema/tables.schema.json.
-  const document = JSON.parse(readFileSync(path, "utf8")) as Document;
-  const at = version ?? document.versions?.at(-1) ?? 0;
-  if (version !== undefined && !document.versions?.includes(version)) {
-    throw new RangeError(`mappings/tables/${name}.json has no version ${version}`);
-  }
+export function loadTables(name: TablesName, version?: TablesVersion): Tables {
+  const document = documentOf<Document>("tables", `${name}.json`);
+  const { versions } = document;
+  const said = version ?? versions.at(-1) ?? 0;
+  const at = versions.indexOf(said);
+  if (at === -1) throw new RangeError(`mappings/tables/${name}.json has no version ${version}`);
+  const within = ({ since = said, until = said }: Span): boolean =>
+    versions.indexOf(since) <= at && at <= versions.indexOf(until);
+  const cut = <T>(things: readonly (T & Span)[] = []): readonly T[] => things.filter(within);
   const tables = Object.entries(document.tables)
-    .filter(([, table]) => within(table, at))
+    .filter(([, table]) => within(table))
     .map(([table, { columns, primary, unique, foreign, index }]): [string, Table] => [
       table,
       {
-        columns: cut(columns, at),
+        columns: cut(columns),
         primary,
-        unique: cut(unique, at),
-        foreign: cut(foreign, at),
-        index: cut(index, at),
+        unique: cut(unique),
+        foreign: cut(foreign),
+        index: cut(index),
       },
     ]);
-  return { tables: Object.fromEntries(tables), version: versionRow(document, at) };
+  return { tables: Object.fromEntries(tables), version: versionRow(document, said) };
 }
 
-function versionRow(document: Document, version: number): Tables["version"] {
-  if (document.alembic_head !== undefined) {
-    return { table: "alembic_version", row: { version_num: document.alembic_head } };
+/** The versions `loadTables` knows of a document, oldest first. */
+export function tablesVersions(name: TablesName): readonly TablesVersion[] {
+  return documentOf<Document>("tables", `${name}.json`).versions;
+}
+
+function versionRow(document: Document, version: TablesVersion): Tables["version"] {
+  const { repository, repository_path = "" } = document;
+  if (repository === undefined) {
+    const target = documentOf<{ readonly alembic_head: string }>("targets", `${version}.json`);
+    return { table: "alembic_version", row: { version_num: target.alembic_head } };
   }
-  const { repository = "", repository_path = "" } = document;
   return {
     table: "migrate_version",
     row: { repository_id: repository, repository_path, version },
   };
-}
-
-function cut<T>(things: readonly (T & Span)[] = [], version: number): readonly T[] {
-  return things.filter((thing) => within(thing, version));
-}
-
-function within({ since = 0, until = Number.POSITIVE_INFINITY }: Span, version: number): boolean {
-  return since <= version && version <= until;
 }

@@ -83,6 +83,7 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
     ironic: ["--ironic-db", ironic],
     plan: [
       ...(decisions === undefined ? [] : ["--site", site]),
+      ...(given.ironic?.release === undefined ? [] : ["--ironic-release", given.ironic.release]),
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
     ],
   };

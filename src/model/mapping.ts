@@ -19,8 +19,11 @@ export interface Rule {
   readonly optional?: boolean;
   /** The finding when nothing is there. */
   readonly missing?: FindingCode;
-  /** `takeover`: only where the target's take-over needs it; `netboot`: only where it boots from the network. */
-  readonly missing_when?: "takeover" | "netboot";
+  /**
+   * `takeover`: only where the target's take-over needs the instance's image; `deploy-images`: only
+   * where it needs those too; `netboot`: only where it makes a boot file of the root's uuid.
+   */
+  readonly missing_when?: "takeover" | "deploy-images" | "netboot";
   /** Why a constant is what it is. */
   readonly why?: string;
 }
@@ -40,8 +43,6 @@ export interface DriverRow {
   readonly power_manager: string | null;
   /** Why it can never be carried over. */
   readonly refused?: string;
-  /** Fields by release: driver and interfaces. */
-  readonly targets: { readonly [release: string]: { readonly [field: string]: string } };
   readonly rules: readonly Rule[];
   /** bm_nodes columns nova-baremetal insisted on. */
   readonly credentials: readonly string[];
@@ -87,8 +88,6 @@ export interface States {
 export interface TargetDoc {
   readonly release: string;
   readonly alembic_head: string;
-  /** Name of the document in mappings/tables. */
-  readonly tables: string;
   /** Source versions of the same release; null: none, the pairing needs the operator's word. */
   readonly pairing: {
     readonly nova: readonly number[];
@@ -101,20 +100,41 @@ export interface TargetDoc {
   readonly capabilities: { readonly [key: string]: string };
   /** Keys of driver_info by which a conductor of this release logs in to a BMC another way. */
   readonly power_keys: readonly string[];
-  /** `image`: take-over needs image and deploy images. */
-  readonly takeover: "image" | "none";
+  /** What take-over needs: the instance's image, `deploy-images` those too. */
+  readonly takeover: "deploy-images" | "image" | "none";
   /**
    * What take-over makes of a network-booting machine's boot file: `deploy` leaves it in deploy
-   * mode, `netboot` needs its root filesystem's uuid, `local` removes it.
+   * mode, `edit` needs it there and `netboot` makes it, both of the root filesystem's uuid, `local`
+   * removes it.
    * @source facts/ironic.md 2.3
    */
-  readonly boot: "deploy" | "netboot" | "local";
+  readonly boot: "deploy" | "edit" | "netboot" | "local";
+  /** boot_option of the capabilities of machines with an instance, where it must be said. */
+  readonly boot_option: string | null;
+  /** Of every node, where the release must have one. */
+  readonly network_interface: string | null;
+  /** Driver and interfaces by row of the driver table; null: the release has none for it. */
+  readonly drivers: { readonly [name: string]: { readonly [field: string]: string } | null };
   readonly states: { readonly [outcome: string]: { readonly [field: string]: Json } };
   /** Tables whose rows hang on a node: a conductor's go with it, an operator's keep it. */
   readonly children: {
     readonly conductor: readonly string[];
     readonly operator: readonly string[];
   };
+}
+
+/** Alembic revisions, in the order they are applied. mappings/schema/heads.schema.json has the form. */
+export interface Heads {
+  /** A release that cannot be a target. */
+  readonly older: {
+    readonly release: string;
+    readonly why: string;
+    readonly heads: readonly string[];
+  };
+  /** By supported release: its revisions, of which the last is its head. */
+  readonly steps: { readonly [release: string]: readonly string[] };
+  /** After the newest supported release. */
+  readonly newer: readonly string[];
 }
 
 export interface Acceptance {

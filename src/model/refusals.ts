@@ -133,6 +133,12 @@ export const REFUSALS = {
     why: "The server answered with an error; the batch was rolled back.",
     fix: "Look the server's error number up; nothing of this batch was kept.",
   },
+  "N2I-E208": {
+    exit: refused.status,
+    title: "the Ironic release is not certain",
+    why: "Some releases share one schema and treat machines differently: Zed boots from disk only, Xena and Yoga from the network too.",
+    fix: "Look which release runs and give --ironic-release.",
+  },
   "N2I-E300": {
     exit: refused.status,
     title: "the plan is stale",

@@ -178,7 +178,7 @@ export async function makeFleet(
 ): Promise<void> {
   await createTables(nova_bm, loadTables("nova_bm"), { engine });
   await createTables(nova, loadTables("nova"), { engine });
-  await createTables(ironic, loadTables("ironic-juno"), { engine });
+  await createTables(ironic, loadTables("ironic", "juno"), { engine });
   const numbers = NUMBERS[engine](size);
   await nova_bm.raw(fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`));
   const both = `${numbers} CROSS JOIN (SELECT 0 AS nic UNION ALL SELECT 1) AS nics ORDER BY n, nic`;

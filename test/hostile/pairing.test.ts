@@ -10,6 +10,8 @@ const JUNO = "487deb87cc9d";
 const ICEHOUSE = "3cb628139ea4";
 const KILO = "2fb93ffd2af1";
 const UNKNOWN = "3bea56f25597";
+const NEWER = "9fb44677ef15";
+const NOBODYS = "0123456789ab";
 
 interface Pairing {
   readonly nova: number | null;
@@ -48,7 +50,11 @@ const MATRIX: readonly Pairing[] = [
   },
   {
     ...{ nova: 254, novaBm: 10, head: ICEHOUSE },
-    refusal: { code: "N2I-E204", saying: /Icehouse, which has no instance_info/ },
+    refusal: {
+      code: "N2I-E204",
+      saying:
+        /3cb628139ea4 \(Icehouse, which has no instance_info.*Upgrade Ironic to juno or later/s,
+    },
   },
   {
     ...{ nova: 234, novaBm: 10, head: ICEHOUSE },
@@ -60,7 +66,25 @@ const MATRIX: readonly Pairing[] = [
   },
   {
     ...{ nova: 254, novaBm: 10, head: UNKNOWN },
-    refusal: { code: "N2I-E204", saying: new RegExp(`${UNKNOWN} .*supported are .*juno ${JUNO}`) },
+    refusal: {
+      code: "N2I-E204",
+      saying:
+        /3bea56f25597 \(a step on the way to juno.*Finish with ironic-dbsync upgrade of juno/s,
+    },
+  },
+  {
+    ...{ nova: 254, novaBm: 10, head: NEWER },
+    refusal: {
+      code: "N2I-E204",
+      saying: /9fb44677ef15 \(newer than 2026.1\).*Load into an Ironic of 2026.1 or before/s,
+    },
+  },
+  {
+    ...{ nova: 254, novaBm: 10, head: NOBODYS },
+    refusal: {
+      code: "N2I-E204",
+      saying: new RegExp(`${NOBODYS} \\(unknown here\\); supported are .*juno ${JUNO}`),
+    },
   },
   {
     ...{ nova: 280, novaBm: 10, head: JUNO },
@@ -117,6 +141,30 @@ test("a pairing the rule forbids goes with --allow-pairing, and the plan says so
   const words = ["plan", ...made.at, ...made.reader, ...made.plan, "-q"];
   const { out } = await runs(0, [...words, "--allow-pairing"]);
   assert.match(out, /--allow-pairing/);
+});
+
+test("where releases share a head, plan wants the operator's word and keeps to it", async (t) => {
+  const made = await deployFiles(t, { ...SMALL, ironic: { release: "yoga" } });
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  const planning = ["plan", ...made.at, ...made.reader, ...made.plan, "--allow-pairing", "-q"];
+  await refused(planning, 4, "N2I-E208", [/9ef41f07cb58, which xena, yoga, zed share/]);
+  const other = [...planning, "--ironic-release", "kilo"];
+  await refused(other, 4, "N2I-E208", [/xena, yoga, zed share/]);
+  const { out } = await runs(0, [...planning, "--ironic-release", "yoga"]);
+  assert.match(out, /yoga/);
+  await runs(0, ["apply", ...made.at, ...made.writer, "--yes", "-q"]);
+  await runs(0, ["verify", ...made.at, ...made.reader, "-q"]);
+  await runs(0, ["rollback", ...made.at, ...made.writer, "--all", "--yes", "-q"]);
+});
+
+test("a release that is not the head's is refused, though the head is certain", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  const planning = ["plan", ...made.at, ...made.reader, ...made.plan, "-q"];
+  await refused([...planning, "--ironic-release", "zed"], 4, "N2I-E208", [
+    /--ironic-release is zed, but .* 487deb87cc9d, which is juno/,
+  ]);
+  await refused([...planning, "--ironic-release", "icehouse"], 64, "N2I-E100", [/juno.*2026.1/s]);
 });
 
 for (const engine of ["sqlite", "mysql", "postgresql"] as const)

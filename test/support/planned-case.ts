@@ -77,15 +77,19 @@ export async function extracted(
   return extract(run, bm, nova, hosts, seal, "2014-12-01T00:00:00.000Z", () => {});
 }
 
-/** The row road of an open Ironic database. */
-export async function targetOf(ironic: Database) {
-  const { identity, release } = await identifyTarget(ironic, mappings.releases);
+/**
+ * The row road of an open Ironic database.
+ *
+ * @param said release, where several share the schema
+ */
+export async function targetOf(ironic: Database, said?: string) {
+  const { identity, release } = await identifyTarget(ironic, mappings, said);
   return { release, target: createTarget(ironic, release, identity, seal) };
 }
 
 /** Plans what was extracted; the plan is in the run's folder. */
 export async function planned({ run, written, ironic }: Workplace): Promise<Planned> {
-  const { release, target } = await targetOf(ironic);
+  const { release, target } = await targetOf(ironic, after(written.plan, "--ironic-release")[0]);
   const [file] = after(written.plan, "--site");
   return makePlan(
     run,

@@ -27,8 +27,8 @@ export function rolledBack(at: Place): Promise<Undone> {
 export async function verified(
   at: Place,
 ): Promise<{ readonly tally: Tally; readonly verdicts: readonly RowVerdict[] }> {
-  const { target } = await targetOf(at.ironic);
   const plan = await planOf(at);
+  const { target } = await targetOf(at.ironic, plan.header.target.release);
   const tally = emptyTally();
   const verdicts: RowVerdict[] = [];
   for await (const verdict of verify(plan.lines, target.verifier, sameSecret(seal), tally, true))

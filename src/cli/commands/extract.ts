@@ -3,6 +3,7 @@ import { renderFindingCounts } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openRole } from "../wire/databases.ts";
+import { releaseNames } from "../wire/documents.ts";
 import { extract } from "../wire/extract.ts";
 import { inRun } from "../wire/run.ts";
 import { inStage, keyOption, print, runOption, say, shellWord, type Voice } from "./shared.ts";
@@ -37,6 +38,7 @@ export const extractCommand: CommandModule<object, Args> = {
         },
         ...keyOption,
       })
+      .epilogue(`Ironic releases \`plan\` can load into: ${releaseNames().join(", ")}`)
       .example(
         "$0 extract --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --nova-conf /etc/nova/nova.conf",
         "",

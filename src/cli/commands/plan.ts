@@ -12,11 +12,12 @@ import {
 import { replaceable } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
+import { expectRelease } from "../../edge/ironic-db/release.ts";
 import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { openRole } from "../wire/databases.ts";
-import { loadMappings } from "../wire/documents.ts";
+import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { makePlan } from "../wire/plan.ts";
 import { POWER, readingsOf, viewOf } from "../wire/power.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
@@ -36,6 +37,7 @@ import { printDiff } from "./show.ts";
 interface Args extends Voice {
   readonly run: string;
   readonly ironicDb: string;
+  readonly ironicRelease?: string;
   readonly site?: string;
   readonly allowPairing: boolean;
   readonly diff?: string;
@@ -57,6 +59,12 @@ export const planCommand: CommandModule<object, Args> = {
       .options({
         ...runOption,
         ...ironicOption,
+        "ironic-release": {
+          type: "string",
+          requiresArg: true,
+          choices: releaseNames(),
+          describe: "Which of the releases it is, where several have one schema",
+        },
         site: { type: "string", requiresArg: true, describe: "Your decisions: YAML or JSON" },
         "allow-pairing": {
           type: "boolean",
@@ -99,7 +107,8 @@ export const planCommand: CommandModule<object, Args> = {
         args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
       const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
       try {
-        const { identity, release } = await identifyTarget(database, mappings.releases);
+        const { identity, release } = await identifyTarget(database, mappings, args.ironicRelease);
+        expectRelease(release, args.ironicRelease);
         const target = createTarget(database, release, identity, seal);
         // A plan that was applied stays readable under its digest: rollback needs its lines.
         const { entries } = await readJournal(`${run.path}/journal.jsonl`);

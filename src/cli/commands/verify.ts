@@ -99,7 +99,11 @@ export const verifyCommand: CommandModule<object, Args> = {
     const mappings = loadMappings();
     const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
     try {
-      const { identity, release } = await identifyTarget(database, mappings.releases);
+      const { identity, release } = await identifyTarget(
+        database,
+        mappings,
+        plan.header.target.release,
+      );
       checkIdentity(plan.header.target, identity);
       const { verifier } = createTarget(database, release, identity, seal);
       const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;

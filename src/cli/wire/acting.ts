@@ -75,7 +75,7 @@ export async function withActing<T>(
     verifier: ReturnType<typeof createTarget>["verifier"],
   ) => Promise<T>,
 ): Promise<T> {
-  const found = await identifyTarget(database, mappings.releases);
+  const found = await identifyTarget(database, mappings, header.target.release);
   checkIdentity(header.target, found.identity);
   const load = { staged: source.staged === true };
   if (load.staged && !found.release.node.some(({ name }) => name === "maintenance_reason"))
@@ -107,7 +107,7 @@ export async function withActing<T>(
         guard: async () => {
           checkIdentity(
             header.target,
-            (await identifyTarget(database, mappings.releases)).identity,
+            (await identifyTarget(database, mappings, header.target.release)).identity,
           );
           if (
             source.check &&

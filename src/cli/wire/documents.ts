@@ -8,16 +8,16 @@ import { recordValidator } from "../../core/mapping/record-schema.ts";
 import { createAjv } from "../../core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../../core/mapping/site.ts";
 import type { Validate } from "../../core/transform/transform.ts";
-import { loadTables, type TablesName } from "../../demo/load-tables.ts";
+import { loadTables, tablesVersions } from "../../demo/load-tables.ts";
 import { packageRoot } from "../../demo/package-root.ts";
 import { systemCode } from "../../edge/disk/failure.ts";
+import type { KnownReleases } from "../../edge/ironic-db/release.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
 import type { Release } from "../../model/target.ts";
 
 /** The mapping documents of this package, ready, and the digest a plan records of them. */
-export interface Mappings {
-  readonly releases: readonly Release[];
+export interface Mappings extends KnownReleases {
   readonly sha256: string;
   /** @throws MigrationError N2I-E103 */
   readonly site: (file: string) => { readonly site: Site; readonly sha256: string };
@@ -27,7 +27,12 @@ export interface Mappings {
   ) => { readonly mapping: Mapping; readonly validate: Validate };
 }
 
-const SCHEMAS = ["rules", "drivers", "states", "target", "site"] as const;
+const SCHEMAS = ["rules", "drivers", "states", "heads", "target", "site"] as const;
+
+/** Releases that can be targets, oldest first; without reading what they are like. */
+export function releaseNames(): readonly string[] {
+  return tablesVersions("ironic").map(String);
+}
 
 /** Reads, checks and compiles mappings/. */
 export function loadMappings(): Mappings {
@@ -47,6 +52,7 @@ export function loadMappings(): Mappings {
     rules: read("rules.json"),
     drivers: read("drivers.json"),
     states: read("states.json"),
+    heads: read("heads.json"),
     targets: readdirSync(join(folder, "targets"))
       .filter((name) => name.endsWith(".json"))
       .sort()
@@ -57,6 +63,7 @@ export function loadMappings(): Mappings {
   const siteSchema = ajv.compile(schemas.site ?? {});
   return {
     releases,
+    heads: checked.heads,
     sha256: hash.digest("hex"),
     site(file) {
       const text = readSite(file);
@@ -74,8 +81,7 @@ export function loadMappings(): Mappings {
 }
 
 function toRelease(doc: TargetDoc): Release {
-  // A target document names one of the table documents beside it; loadTables fails on another.
-  const { tables } = loadTables(doc.tables as TablesName);
+  const { tables } = loadTables("ironic", doc.release);
   return { doc, node: tables.nodes?.columns ?? [], port: tables.ports?.columns ?? [] };
 }
 

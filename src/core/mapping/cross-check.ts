@@ -1,5 +1,5 @@
 import { FINDINGS } from "../../model/findings.ts";
-import type { Drivers, Rule, States, TargetDoc } from "../../model/mapping.ts";
+import type { Drivers, Heads, Rule, States, TargetDoc } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
 
 /** Faults that need more than the form of one document; each is a path and what is wrong. */
@@ -16,15 +16,9 @@ export function findingFaults(rules: readonly Rule[], path: string): Faults {
   );
 }
 
-/** Driver rows for releases nobody knows, and rules that name a finding there is not. */
-export function driverFaults({ drivers }: Drivers, targets: readonly TargetDoc[]): Faults {
-  const releases = new Set(targets.map(({ release }) => release));
-  return drivers.flatMap(({ targets: named, rules }, at) => [
-    ...Object.keys(named)
-      .filter((release) => !releases.has(release))
-      .map((release) => `/drivers/${at}/targets/${release} is no release of mappings/targets`),
-    ...findingFaults(rules, `/drivers/${at}/rules`),
-  ]);
+/** Driver rows whose rules name a finding there is not. */
+export function driverFaults({ drivers }: Drivers): Faults {
+  return drivers.flatMap(({ rules }, at) => findingFaults(rules, `/drivers/${at}/rules`));
 }
 
 /** The table must have a row for every machine, and a way to load what the operator accepts. */
@@ -40,11 +34,39 @@ export function stateFaults({ rows }: States): Faults {
   ];
 }
 
-/** Every outcome that loads a machine must say what the release's record has in it. */
-export function targetFaults({ states }: TargetDoc, { outcomes }: States): Faults {
-  return Object.keys(outcomes)
-    .filter((outcome) => outcome !== "block" && states[outcome] === undefined)
-    .map((outcome) => `/states ${outcome} is missing`);
+/** Every outcome that loads a machine must say what the release's record has in it, and every driver have a row. */
+export function targetFaults(
+  { states, drivers: named }: TargetDoc,
+  { outcomes }: States,
+  { drivers }: Drivers,
+): Faults {
+  const rows = new Set(drivers.map(({ name }) => name));
+  return [
+    ...Object.keys(outcomes)
+      .filter((outcome) => outcome !== "block" && states[outcome] === undefined)
+      .map((outcome) => `/states ${outcome} is missing`),
+    ...Object.keys(named)
+      .filter((name) => !rows.has(name))
+      .map((name) => `/drivers ${name} is no row of mappings/drivers.json`),
+  ];
+}
+
+/** Each supported head ends its release's steps, and no revision stands in two places. */
+export function headFaults({ older, steps, newer }: Heads, targets: readonly TargetDoc[]): Faults {
+  const all = [...older.heads, ...Object.values(steps).flat(), ...newer];
+  const ends = new Set(Object.values(steps).map((heads) => heads.at(-1)));
+  const releases = new Set(targets.map(({ release }) => release));
+  return [
+    ...all
+      .filter((head, at) => all.indexOf(head) !== at)
+      .map((head) => `/ ${head} stands there twice`),
+    ...Object.keys(steps)
+      .filter((release) => !releases.has(release))
+      .map((release) => `/steps/${release} is no release of mappings/targets`),
+    ...targets
+      .filter(({ alembic_head }) => !ends.has(alembic_head))
+      .map(({ release, alembic_head }) => `/steps none ends with ${release}'s ${alembic_head}`),
+  ];
 }
 
 function column({ to }: Rule, { keys }: TargetDoc): string {

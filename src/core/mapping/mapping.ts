@@ -1,25 +1,38 @@
-import type { Ajv2020, AnySchemaObject } from "ajv/dist/2020.js";
-import type { Drivers, Mapping, Rules, Site, States, TargetDoc } from "../../model/mapping.ts";
+import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
+import type { JsonObject } from "../../model/json.ts";
+import type {
+  Drivers,
+  Heads,
+  Mapping,
+  Rules,
+  Site,
+  States,
+  TargetDoc,
+} from "../../model/mapping.ts";
 import {
   columnFaults,
   driverFaults,
   findingFaults,
+  headFaults,
   neededFaults,
   stateFaults,
   targetFaults,
 } from "./cross-check.ts";
+import { extendTargets, type Named } from "./extend.ts";
 import { refuse, schemaFaults, told } from "./schemas.ts";
 
 const RULES = "mappings/rules.json";
 const DRIVERS = "mappings/drivers.json";
 const STATES = "mappings/states.json";
+const HEADS = "mappings/heads.json";
 
 /** Documents and schemas as read from disk, unchecked. */
 export interface Documents {
   readonly rules: unknown;
   readonly drivers: unknown;
   readonly states: unknown;
-  readonly targets: readonly { readonly name: string; readonly document: unknown }[];
+  readonly heads: unknown;
+  readonly targets: readonly Named[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
 
@@ -28,6 +41,8 @@ export interface Checked {
   readonly rules: Rules;
   readonly drivers: Drivers;
   readonly states: States;
+  readonly heads: Heads;
+  /** Oldest first. */
   readonly targets: readonly TargetDoc[];
 }
 
@@ -43,26 +58,46 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
     told(RULES, schemaFaults(validator("rules"), documents.rules)),
     told(DRIVERS, schemaFaults(validator("drivers"), documents.drivers)),
     told(STATES, schemaFaults(validator("states"), documents.states)),
+    told(HEADS, schemaFaults(validator("heads"), documents.heads)),
     ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
   ]);
+  const whole = wholeTargets(target, documents.targets);
   // Each has just been checked against the schema its type describes.
   const checked: Checked = {
     rules: documents.rules as Rules,
     drivers: documents.drivers as Drivers,
     states: documents.states as States,
-    targets: documents.targets.map(({ document }) => document as TargetDoc),
+    heads: documents.heads as Heads,
+    targets: whole.map(({ document }) => document),
   };
-  const { rules, drivers, states, targets } = checked;
+  const { rules, drivers, states, heads, targets } = checked;
   refuse([
     told(RULES, [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")]),
-    told(DRIVERS, driverFaults(drivers, targets)),
+    told(DRIVERS, driverFaults(drivers)),
     told(STATES, stateFaults(states)),
-    ...documents.targets.map(({ name }, at) => {
-      const document = targets[at];
-      return told(name, document === undefined ? [] : targetFaults(document, states));
-    }),
+    told(HEADS, headFaults(heads, targets)),
+    ...whole.map(({ name, document }) => told(name, targetFaults(document, states, drivers))),
   ]);
   return checked;
+}
+
+/**
+ * Releases' documents with what they extend, each checked again now that it is whole.
+ *
+ * @throws MigrationError N2I-E103
+ */
+function wholeTargets(
+  validate: ValidateFunction,
+  documents: readonly Named[],
+): readonly Named<TargetDoc>[] {
+  // Each has just been checked against the schema, which asks for a release.
+  const { whole, faults } = extendTargets(
+    documents as readonly Named<JsonObject & { readonly release: string }>[],
+  );
+  refuse(faults.map(([name, fault]) => told(name, [fault])));
+  refuse(whole.map(({ name, document }) => told(name, schemaFaults(validate, document))));
+  // Checked against the schema its type describes.
+  return whole as unknown as readonly Named<TargetDoc>[];
 }
 
 /**

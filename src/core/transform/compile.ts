@@ -81,9 +81,13 @@ export function compileRules(
   origins: Origins,
 ): readonly CompiledRule[] {
   const known = new Set([...columns.map(({ name }) => name), "node_uuid"]);
-  const needed = (rule: Rule): boolean =>
-    rule.missing_when === undefined ||
-    (rule.missing_when === "takeover" ? target.takeover === "image" : target.boot === "netboot");
+  const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
+    takeover: target.takeover !== "none",
+    "deploy-images": target.takeover === "deploy-images",
+    netboot: target.boot === "netboot" || target.boot === "edit",
+  };
+  const needed = ({ missing_when }: Rule): boolean =>
+    missing_when === undefined || needs[missing_when];
   return rules.flatMap((rule) => {
     const to = resolve(rule.to, target.keys);
     if (to === null) return [];

@@ -36,7 +36,7 @@ export function driverOf(
     ({ name, power_manager }) =>
       power_manager !== null && (power_manager === named || name === named),
   );
-  if (row?.targets[target.release] !== undefined) return { row, findings: [] };
+  if (row !== undefined && target.drivers[row.name]) return { row, findings: [] };
   if (site.driver !== undefined) return { row: own, findings: [] };
   if (named === undefined) {
     const host = machine.node.service_host ?? "NULL";

@@ -49,9 +49,14 @@ export function nodeSources(
     flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
     conf: conf === null ? null : { ...conf },
     site,
-    driver: driver.targets[target.release] ?? null,
+    driver: target.drivers[driver.name] ?? null,
     state: target.states[outcome] ?? NO_FIELDS,
-    target: { node_version: target.versions.node, port_version: target.versions.port },
+    target: {
+      node_version: target.versions.node,
+      port_version: target.versions.port,
+      boot_option: target.boot_option,
+      network_interface: target.network_interface,
+    },
     machine: fields,
   };
 }

@@ -1,8 +1,27 @@
 import type { Finding } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Mapping, Outcome } from "../../model/mapping.ts";
+import type { Mapping, Outcome, TargetDoc } from "../../model/mapping.ts";
 import { portsOf } from "./vif.ts";
+
+interface Unbooted {
+  readonly code: FindingCode;
+  readonly says: (ironic: string) => string;
+  /** Though no conductor takes the machine over. */
+  readonly always?: true;
+}
+
+/** What take-over does to the boot file of a machine, where it then does not boot. */
+const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
+  deploy: { code: "N2I-D406", says: (ironic) => `take-over by ${ironic} rewrites its boot file` },
+  edit: { code: "N2I-D408", says: (ironic) => `take-over by ${ironic} edits a file not there` },
+  local: {
+    code: "N2I-D403",
+    says: (ironic) => `${ironic} boots instances from disk only`,
+    always: true,
+  },
+};
 
 /**
  * What would hurt a machine's tenant after the load, though each row is right.
@@ -19,15 +38,11 @@ export function inspectTenant(
   const ports = portsOf(machine);
   const vifs = machine.nova?.instance?.vifs ?? null;
   const findings: Finding[] = [];
-  if (target.boot === "local")
-    findings.push(
-      finding("N2I-D403", where, `Ironic ${target.release} boots instances from disk only`),
-    );
+  const unbooted = UNBOOTED[target.boot];
   // A conductor takes over what is active, at the latest when maintenance ends.
-  if (target.boot === "deploy" && target.states[outcome]?.provision_state === "active")
-    findings.push(
-      finding("N2I-D406", where, `take-over by Ironic ${target.release} rewrites its boot file`),
-    );
+  const taken = target.states[outcome]?.provision_state === "active";
+  if (unbooted !== undefined && (taken || unbooted.always === true))
+    findings.push(finding(unbooted.code, where, unbooted.says(`Ironic ${target.release}`)));
   if (vifs !== null && vifs.length > ports.length)
     findings.push(
       finding("N2I-D112", where, `${vifs.length} VIFs in Nova's cache, ${ports.length} interfaces`),

@@ -15,6 +15,7 @@ const JSON_COLUMNS: ReadonlySet<string> = new Set([
   "raid_config",
   "target_raid_config",
   "deploy_step",
+  "service_step",
   "network_data",
   "local_link_connection",
   "internal_info",

@@ -4,11 +4,7 @@ import type { Release } from "../../model/target.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { select, text } from "../database/rows.ts";
-
-/** Heads this tool recognises only to refuse them by name. @source facts/ironic.md 1.1 */
-const KNOWN_HEADS: { readonly [head: string]: string } = {
-  "3cb628139ea4": "Icehouse, which has no instance_info and cannot be a target",
-};
+import { type KnownReleases, releaseOf } from "./release.ts";
 
 async function headOf(database: Database): Promise<string> {
   const rows = await database.run("reading alembic_version", () =>
@@ -35,12 +31,14 @@ async function charsetOf(database: Database): Promise<string> {
 /**
  * Which Ironic this is: by alembic head, then by the columns really there.
  *
+ * @param said release, where several share the head
  * @throws MigrationError N2I-E202 when it is another database, N2I-E204 when its head is unknown,
- *   unsupported, or its columns are not those of the head
+ *   unsupported, or its columns are not those of the head, N2I-E208 when `said` does not decide
  */
 export async function identifyTarget(
   database: Database,
-  releases: readonly Release[],
+  known: KnownReleases,
+  said?: string,
 ): Promise<{ readonly identity: TargetIdentity; readonly release: Release }> {
   const tables = await tableNames(database);
   if (!tables.has("nodes") || !tables.has("ports") || !tables.has("alembic_version"))
@@ -49,12 +47,7 @@ export async function identifyTarget(
       `--ironic-db ${database.shown} is not an Ironic database: it has no ${["nodes", "ports", "alembic_version"].filter((table) => !tables.has(table)).join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
     );
   const head = await headOf(database);
-  const release = releases.find(({ doc }) => doc.alembic_head === head);
-  if (release === undefined)
-    throw new MigrationError(
-      "N2I-E204",
-      `--ironic-db ${database.shown} is at alembic head ${head || "none"} (${KNOWN_HEADS[head] ?? "unknown here"}); supported are ${releases.map(({ doc }) => `${doc.release} ${doc.alembic_head}`).join(", ")}`,
-    );
+  const release = releaseOf(head, known, database.shown, said);
   for (const [table, columns] of [
     ["nodes", release.node],
     ["ports", release.port],

@@ -48,4 +48,10 @@ export const RECORD = {
     advice:
       "Nova of Stein and later refuses such a node (NoResourceClass): it reports no inventory of it and never schedules it, since flavors ask for resources:CUSTOM_<CLASS>=1. Set resource_class in the site document.",
   },
+  "N2I-D408": {
+    severity: "warning",
+    title: "take-over fails for want of a boot file",
+    advice:
+      "Ironic 4.0 to 6.2.2 edit tftp_root/NODE-UUID/config, which only their own deployment writes (bugs 1516816, 1646038), and point DHCP there before that. Put the file there first, or run 6.2.3; until then keep the machine in maintenance.",
+  },
 } as const satisfies Record<string, FindingKind>;

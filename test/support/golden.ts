@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { renderMachine } from "../../src/core/render/diff.ts";
+import { renderFinding } from "../../src/core/render/summary.ts";
+import { planOf, seal, type Workplace } from "./planned-case.ts";
+
+const UPDATE = process.env.UPDATE_GOLDEN === "1";
+
+/** Compares with the reviewed text, or writes it when that was asked for. */
+export function matchesGolden(path: string, text: string): void {
+  if (UPDATE) {
+    mkdirSync(join(path, ".."), { recursive: true });
+    writeFileSync(path, text);
+  }
+  assert.equal(text, readFileSync(path, "utf8"), path);
+}
+
+/** Every machine in full, and what belongs to none. */
+export async function planText(at: Pick<Workplace, "run">): Promise<string> {
+  const { header, lines } = await planOf(at);
+  const parts = header.findings.map((finding) => `${renderFinding(finding)}\n`);
+  for await (const batch of lines())
+    for (const machine of batch)
+      parts.push(renderMachine(machine, header.origins, seal.fingerprint, false));
+  return parts.join("");
+}

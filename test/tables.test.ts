@@ -29,6 +29,19 @@ test("every document of tables is as its schema says", () => {
   }
 });
 
+test("what a document says of first and last versions names versions it has", () => {
+  for (const file of readdirSync(join(MAPPINGS, "tables"))) {
+    const text = readFileSync(join(MAPPINGS, "tables", file), "utf8");
+    // The test above holds the document to its schema.
+    const { versions } = JSON.parse(text) as { readonly versions: readonly unknown[] };
+    JSON.parse(text, (key, value: unknown) => {
+      if (key === "since" || key === "until")
+        assert.ok(versions.includes(value), `${file}: ${key} ${String(value)}`);
+      return value;
+    });
+  }
+});
+
 test("a version that a document does not tell of is refused", () => {
   assert.throws(() => loadTables("nova_bm", 11), RangeError);
   assert.throws(() => loadTables("ironic", "icehouse"), RangeError);

@@ -11,6 +11,7 @@ import {
 } from "./ipmitool-arguments.ts";
 import { mayPass, type Run, readRun } from "./ipmitool-verdict.ts";
 import { SYSTEM_CLOCK } from "./native.ts";
+import { onSocket } from "./own-socket.ts";
 import { withPasswordFile } from "./password-file.ts";
 import { unasked } from "./reading.ts";
 import type { Verdict } from "./verdicts.ts";
@@ -31,8 +32,8 @@ export function ipmitoolProbe(options: IpmitoolOptions = IPMITOOL_DEFAULTS): Pow
     const start = SYSTEM_CLOCK.now();
     const elapsed = (): number => SYSTEM_CLOCK.now() - start;
     for (let attempts = 1; ; attempts++) {
-      const run = await withPasswordFile(question.password(), (file) =>
-        runOnce(question, options, file, deadline - elapsed(), signal),
+      const run = await withPasswordFile(question.password(), (path, read) =>
+        runOnce(question, options, { path, read }, { timeout: deadline - elapsed(), signal }),
       );
       const result = readRun(run);
       if ("power" in result || !mayPass(result) || elapsed() + GAP >= deadline) {
@@ -80,14 +81,13 @@ function unusable({ address, user, kg }: PowerQuestion, options: IpmitoolOptions
 async function runOnce(
   question: PowerQuestion,
   options: IpmitoolOptions,
-  file: string,
-  timeout: number,
-  signal: AbortSignal,
+  file: { readonly path: string; readonly read: () => void },
+  { timeout, signal }: { readonly timeout: number; readonly signal: AbortSignal },
 ): Promise<Run> {
   signal.throwIfAborted();
   const started = SYSTEM_CLOCK.now();
   const kg = question.kg === undefined ? null : Buffer.from(question.kg()).toString("latin1");
-  const child = spawn(options.program, ipmitoolArguments(question, file, options), {
+  const child = spawn(options.program, ipmitoolArguments(question, file.path, options), {
     // Nothing else of our environment: there may be secrets in it.
     env: {
       PATH: process.env.PATH ?? "/usr/sbin:/usr/bin:/sbin:/bin",
@@ -100,6 +100,7 @@ async function runOnce(
   });
   const stop = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
+  const unwatch = child.pid === undefined ? () => undefined : onSocket(child.pid, file.read);
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
     child[name].setEncoding("utf8").on("data", (text: string) => {
@@ -117,6 +118,7 @@ async function runOnce(
       fix: "Install the package ipmitool, or ask with --ipmi-client native.",
     });
   } finally {
+    unwatch();
     signal.removeEventListener("abort", stop);
   }
 }

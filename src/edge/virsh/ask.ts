@@ -126,7 +126,7 @@ async function runOnce(
   const agent = key === null ? undefined : process.env.SSH_AUTH_SOCK;
   const environment = agent === undefined ? {} : { SSH_AUTH_SOCK: agent };
   if (password === null) return runSsh(program, args, environment, options);
-  return withAskpass(password(), (askpass) =>
-    runSsh(program, args, { ...environment, ...askpass }, options),
+  return withAskpass((askpass) =>
+    runSsh(program, args, { ...environment, ...askpass }, { ...options, input: `${password()}\n` }),
   );
 }

@@ -12,15 +12,14 @@ export const ASKED_AGAIN = "n2i: asked for the password again";
  * again, it ends ssh, so that one run costs an account one wrong password at most.
  */
 const PROGRAM = `#!/bin/sh
-folder=\${0%/*}
 # A question of the other host itself comes with "(user@host) " before it.
 case \${1#(*@*) } in
   *yes/no* | *assphrase* | *[Nn]ew\\ * | *[Oo]ld\\ * | *[Cc]urrent[\\ \\)]* | *[Rr]etype* | *ne-time*) exit 1 ;;
   *[Pp]assword*) ;;
   *) exit 1 ;;
 esac
-if mv "$folder/password" "$folder/given" 2>/dev/null; then
-  cat "$folder/given" && rm "$folder/given"
+if IFS= read -r password; then
+  printf '%s\\n' "$password"
 else
   echo "${ASKED_AGAIN}" >&2
   kill "$PPID"
@@ -29,21 +28,20 @@ fi
 `;
 
 /**
- * Gives `use` the environment by which ssh gets the password: the path of a program (0700) that
- * prints a file (0600), both in a folder of our own (0700), gone when `use` is done. The file goes
- * as soon as it was read. DISPLAY is for an ssh older than 8.4, which asks no program without one.
+ * Gives `use` the environment by which ssh gets the password: the path of a program (0700) in a
+ * folder of our own (0700), gone when `use` is done. The program reads the password from ssh's
+ * standard input, a pipe, so that no file ever holds it, even if this process is killed. DISPLAY is
+ * for an ssh older than 8.4, which asks no program without one.
  *
- * @throws MigrationError N2I-E400 when they cannot be written
+ * @throws MigrationError N2I-E400 when the program cannot be written
  * @source ssh(1), SSH_ASKPASS and SSH_ASKPASS_REQUIRE
  */
 export async function withAskpass<T>(
-  password: string,
   use: (environment: { readonly [name: string]: string }) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "n2i-ssh-")).catch(refuse);
   try {
     const program = join(folder, "askpass");
-    await write(join(folder, "password"), 0o600, `${password}\n`);
     await write(program, 0o700, PROGRAM);
     return await use({ SSH_ASKPASS: program, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" });
   } finally {
@@ -61,7 +59,7 @@ async function write(path: string, mode: number, text: string): Promise<void> {
 
 function refuse(cause: unknown): never {
   const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
-  throw new MigrationError("N2I-E400", `no password file for ssh can be written (${code})`, {
+  throw new MigrationError("N2I-E400", `no program for ssh can be written (${code})`, {
     cause,
   });
 }

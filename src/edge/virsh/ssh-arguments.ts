@@ -33,7 +33,8 @@ export function sshArguments(route: Route, line: string, timeout: number): reado
     RemoteCommand: "none",
   };
   return [
-    ...["-T", "-p", String(port), "-l", user],
+    // -n: the password on our standard input is for SSH_ASKPASS, never for the other host.
+    ...["-n", "-T", "-p", String(port), "-l", user],
     // IdentityFile has codes that begin with a percent sign.
     ...(key === null ? [] : ["-i", key.replaceAll("%", "%%"), "-o", "IdentitiesOnly=yes"]),
     ...Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]),

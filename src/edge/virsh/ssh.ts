@@ -17,6 +17,8 @@ export interface RunOptions {
   /** Milliseconds from now. */
   readonly deadline: number;
   readonly signal: AbortSignal;
+  /** For its standard input, which is empty without it. */
+  readonly input?: string;
 }
 
 /** Bytes of output: 10,000 machines have 40 MiB. */
@@ -35,14 +37,16 @@ export async function runSsh(
   program: string,
   args: readonly string[],
   environment: { readonly [name: string]: string },
-  { deadline, signal }: RunOptions,
+  { deadline, signal, input }: RunOptions,
 ): Promise<Run> {
   signal.throwIfAborted();
   const child = spawn(program, args, {
     env: inherited(environment),
-    stdio: ["ignore", "pipe", "pipe"],
+    stdio: ["pipe", "pipe", "pipe"],
     detached: true,
   });
+  // It may end without reading.
+  child.stdin.on("error", () => undefined).end(input);
   const chunks: Buffer[] = [];
   let size = 0;
   let stderr = "";
@@ -95,6 +99,7 @@ function killAll(child: ChildProcess): void {
     // It has ended already.
   }
   setTimeout(() => {
+    child.stdin?.destroy();
     child.stdout?.destroy();
     child.stderr?.destroy();
   }, LAST).unref();

@@ -195,8 +195,8 @@ export const REFUSALS = {
   },
   "N2I-E400": {
     exit: failed.status,
-    title: "this host cannot ask BMCs",
-    why: "No socket can be opened, or ipmitool cannot be run: that says nothing about any machine.",
+    title: "this host cannot ask for power states",
+    why: "No socket can be opened, or ipmitool or ssh cannot be run: that says nothing about any machine.",
     fix: "Remove the cause named, then run power again: it goes on where it stopped.",
   },
   "N2I-E900": {

@@ -94,5 +94,6 @@ test("virtual machines are asked through ssh, and a host that cannot be reached 
   assert.notEqual(readings(at.folder)[0]?.verdict, "ok");
   assert.doesNotMatch(asked.out + asked.err, /virt-secret/);
   const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
-  assert.match(plan.out, /blocked +N2I-D60/);
+  assert.match(plan.out, /blocked +N2I-D608/);
+  assert.doesNotMatch(plan.out, /BMC/);
 });

@@ -36,6 +36,13 @@ const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
   "other-power": "N2I-D605",
 };
 
+/** The same of a virtual machine, where the host that runs it is asked; D600 to D606 are of BMCs. */
+const MEANS_OF_HOST: { readonly [verdict in PowerVerdict]?: FindingCode } = {
+  unreachable: "N2I-D608",
+  "wrong-password": "N2I-D609",
+  "protocol-error": "N2I-D610",
+};
+
 /** nova.instances.power_state: 1 running, 4 shut down; anything else says nothing. */
 function novaPower(machine: Machine): "on" | "off" | null {
   const instance = machine.nova?.instance;
@@ -74,12 +81,12 @@ export function gate(
   if (machine.node.deleted === true) return [];
   const where = `bm_nodes.id=${machine.node.id} pm_address`;
   if (reading === undefined) return [finding("N2I-D604", where, "no reading of it in power.jsonl")];
-  const { verdict, detail, power, advice, warnings } = reading;
+  const { verdict, detail, power, advice, warnings, client } = reading;
   const observed = warnings.map((code) => finding(code, where, `BMC ${reading.address}`));
-  const code = MEANS[verdict];
+  const code = (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? MEANS[verdict];
   if (code !== null) {
     const told = finding(code, where, `${verdict}: ${detail}`);
-    const allowed = code === "N2I-D600" && unreachable !== null;
+    const allowed = verdict === "unreachable" && unreachable !== null;
     return [allowed ? { ...told, accepted: unreachable } : told, ...observed];
   }
   const other = needed(advice, keys, isObject(set) ? set : {}).map(({ words }) =>
@@ -88,7 +95,13 @@ export function gate(
   const expected = novaPower(machine);
   const differs =
     expected !== null && power !== null && expected !== power
-      ? [finding("N2I-D603", where, `BMC says ${power}, nova recorded ${expected}`)]
+      ? [
+          finding(
+            "N2I-D603",
+            where,
+            `${client === "virsh" ? reading.address : "BMC"} says ${power}, nova recorded ${expected}`,
+          ),
+        ]
       : [];
   return [...other, ...differs, ...observed];
 }

@@ -36,9 +36,9 @@ export const GATE = {
   },
   "N2I-D605": {
     severity: "blocks",
-    title: "power cannot be asked over IPMI",
+    title: "power cannot be asked by this tool",
     advice:
-      "Virtual power, iBoot and fake machines have no BMC. Look at the machine, then accept it.",
+      "iBoot, Tilera and fake machines have no BMC, and virtual ones need the SSH settings of their host in nova.conf. Look at the machine, then accept it.",
     acceptable: true,
   },
   "N2I-D606": {
@@ -49,8 +49,30 @@ export const GATE = {
   },
   "N2I-D607": {
     severity: "blocks",
-    title: "power credentials cannot be used",
-    advice: "Address, user or password is missing or too long for IPMI. Complete the row.",
+    title: "power cannot be asked with what is known",
+    advice:
+      "Address, user or password of the BMC, or the SSH settings or the MAC of a virtual machine, is missing or cannot be used; the detail names it. Complete the row or nova.conf.",
+    acceptable: true,
+  },
+  "N2I-D608": {
+    severity: "blocks",
+    title: "host of the virtual machine does not answer",
+    advice:
+      "It is asked by ssh, as nova-compute asked it. Mend it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
+    acceptable: true,
+  },
+  "N2I-D609": {
+    severity: "blocks",
+    title: "host of the virtual machine refuses the login",
+    advice:
+      "The driver would be refused too. Correct virtual_power_host_user, _pass or _key in nova.conf and extract again, or accept it.",
+    acceptable: true,
+  },
+  "N2I-D610": {
+    severity: "blocks",
+    title: "host of the virtual machine does not tell its power",
+    advice:
+      "Its ssh, virsh or VBoxManage says what the detail names. Mend that and run power --only failed, or accept it.",
     acceptable: true,
   },
 } as const satisfies Record<string, FindingKind>;

@@ -1,0 +1,37 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gate } from "../../../src/core/power/gate.ts";
+import { FINDINGS } from "../../../src/model/findings.ts";
+import type { Machine } from "../../../src/model/machine.ts";
+import type { PowerReading, PowerVerdict } from "../../../src/model/power.ts";
+
+const VIEW = { readings: new Map(), unreachable: null, record: false };
+
+function codes(verdict: PowerVerdict, client: PowerReading["client"], allowed?: string) {
+  // The gate reads no more of a machine that nova does not know, nor of a reading.
+  const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
+  const told = { verdict, client, detail: "why", power: null, advice: [], warnings: [] };
+  const reading = { ...told, address: "10.0.0.1" } as unknown as PowerReading;
+  const view = { ...VIEW, unreachable: allowed ?? null };
+  return gate(machine, reading, [], undefined, view);
+}
+
+for (const [verdict, bmc, host] of [
+  ["unreachable", "N2I-D600", "N2I-D608"],
+  ["wrong-password", "N2I-D601", "N2I-D609"],
+  ["protocol-error", "N2I-D606", "N2I-D610"],
+] as const)
+  test(`${verdict} is said of a BMC, or of the host of a virtual machine, whichever was asked`, () => {
+    assert.deepEqual(
+      [codes(verdict, "native"), codes(verdict, "virsh")].map(([first]) => first?.code),
+      [bmc, host],
+    );
+    assert.doesNotMatch(`${FINDINGS[host].title} ${FINDINGS[host].advice}`, /BMC/);
+  });
+
+test("silence of a host is allowed by --max-unreachable as a BMC's is, and a refusal is not", () => {
+  for (const client of ["native", "virsh"] as const) {
+    assert.equal(codes("unreachable", client, "said so")[0]?.accepted, "said so");
+    assert.equal(codes("wrong-password", client, "said so")[0]?.accepted, undefined);
+  }
+});

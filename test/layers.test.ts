@@ -12,7 +12,17 @@ interface Room {
   readonly packages: readonly string[];
 }
 
-const CORE = ["mapping", "inspect", "power", "transform", "plan", "apply", "verify", "render"];
+const CORE = [
+  "mapping",
+  "inspect",
+  "power",
+  "transform",
+  "plan",
+  "apply",
+  "verify",
+  "release",
+  "render",
+];
 
 /** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */
 const MAP: readonly Room[] = [

@@ -44,3 +44,31 @@ test("an Ironic that keeps no reason of a maintenance is loaded at once or not a
   await refused(["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"], 4, "N2I-E308");
   assert.equal(await at.digest(), before);
 });
+
+test("a release hands over what it is told, says what no conductor takes, and is taken back", async (t) => {
+  const at = await scene("sqlite", t, fleet(4, "kilo"));
+  if (at === null) return;
+  const release = (status: number, ...options: readonly string[]) =>
+    runs(status, ["release", "--run", at.run, ...at.ironic, ...options]);
+  await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
+  const digest = await at.digest();
+  await refused(["release", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
+  const free = await release(0, "--yes", "--node", "1");
+  assert.match(free.out, /^Release: 1 machines released now, 1 handed over, 0 waiting/);
+  // Nobody is there to take over the machine with a tenant.
+  const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
+  assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
+  const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
+  assert.deepEqual(
+    staged.map(({ uuid }) => uuid),
+    [fleetUuid(2), fleetUuid(4)],
+  );
+  const back = await release(0, "--yes", "--undo");
+  assert.match(back.out, /^Release taken back: 2 machines staged again, 0 left\./);
+  assert.equal(await at.digest(), digest);
+  await refused(
+    ["release", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
+    3,
+    "N2I-E306",
+  );
+});

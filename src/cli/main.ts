@@ -31,6 +31,8 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
     "rate",
     "deadline",
     "max-unreachable",
+    "max-failures",
+    "per-minute",
   ]) {
     const value = args[name];
     if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))

@@ -29,6 +29,10 @@ const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
     const { verifyCommand } = await import("./verify.ts");
     return (program) => program.command(verifyCommand);
   },
+  release: async () => {
+    const { releaseCommand } = await import("./release.ts");
+    return (program) => program.command(releaseCommand);
+  },
   rollback: async () => {
     const { rollbackCommand } = await import("./rollback.ts");
     return (program) => program.command(rollbackCommand);

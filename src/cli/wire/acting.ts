@@ -10,6 +10,7 @@ import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Seal } from "../../model/secret.ts";
+import type { Release } from "../../model/target.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint, withFailpoints } from "./failpoint.ts";
 import { onInterrupt } from "./interrupt.ts";
@@ -28,6 +29,12 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
       "N2I-E300",
       `the plan was made for another target: ${changed.join("; ")}`,
     );
+}
+
+/** @throws MigrationError N2I-E308 when the release cannot tell a staged machine from others */
+export function checkReasons({ doc, node }: Release): void {
+  if (!node.some(({ name }) => name === "maintenance_reason"))
+    throw new MigrationError("N2I-E308", `Ironic ${doc.release} keeps no reason of a maintenance`);
 }
 
 /**
@@ -78,11 +85,7 @@ export async function withActing<T>(
   const found = await identifyTarget(database, mappings, header.target.release);
   checkIdentity(header.target, found.identity);
   const load = { staged: source.staged === true };
-  if (load.staged && !found.release.node.some(({ name }) => name === "maintenance_reason"))
-    throw new MigrationError(
-      "N2I-E308",
-      `Ironic ${found.identity.release} keeps no reason of a maintenance`,
-    );
+  if (load.staged) checkReasons(found.release);
   const target = createTarget(database, found.release, found.identity, seal, failpoint, load);
   const lock = await target.lock();
   const interrupt = onInterrupt();

@@ -1,5 +1,6 @@
 import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { ReleaseEntry } from "../../model/handover.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 
 const ENGINES = ["mysql", "postgresql", "sqlite"] as const;
@@ -34,6 +35,28 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
       const rows = { removed: texts("removed"), conflicts: texts("conflicts") };
       return { do: doing, ...plan(), at: text("at"), ...rows };
     }
+    default:
+      throw malformed(place, "do");
+  }
+}
+
+/**
+ * A line of release.jsonl as an entry.
+ *
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+export function parseRelease(line: JsonObject, place: string): ReleaseEntry {
+  const { text } = fields(line, place);
+  switch (line.do) {
+    case "open": {
+      if (line.format !== "nova2ironic/release@1")
+        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/release@1`);
+      const target = parseTarget(line.target, place);
+      return { do: line.do, format: line.format, tool: text("tool"), target };
+    }
+    case "release":
+    case "stage":
+      return { do: line.do, node: text("node"), at: text("at"), by: text("by") };
     default:
       throw malformed(place, "do");
   }

@@ -4,26 +4,32 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { JsonObject } from "../../model/json.ts";
 import { parseObject } from "./artefact-form.ts";
 import { notRead, notWritten, systemCode } from "./failure.ts";
 import { parseEntry } from "./journal-entry.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";
 
+type Doing = { readonly do: string };
+
+/** Reads a line's entry; `place` names the line. */
+type Parse<Entry> = (line: JsonObject, place: string) => Entry;
+
 /** What was begun and what was done, in order. Each line names the digest of the one before. */
-export interface Journal {
+export interface Journal<Entry extends Doing = JournalEntry> {
   readonly path: string;
   /** Whether a last line that a crash left unfinished was cut off at opening. */
   readonly torn: boolean;
   /** Those found at opening and those appended since. */
-  readonly entries: () => readonly JournalEntry[];
+  readonly entries: () => readonly Entry[];
   /**
    * Adds an entry; once this resolves, a power cut keeps it. Calls may overlap, the order is that
    * of the calls. After one failure all fail: nobody knows what the disk holds.
    *
    * @throws MigrationError N2I-E120
    */
-  readonly append: (entry: JournalEntry) => Promise<void>;
+  readonly append: (entry: Entry) => Promise<void>;
   readonly close: () => Promise<void>;
 }
 
@@ -35,14 +41,23 @@ const NONE_BEFORE = "0".repeat(16);
  *
  * @throws MigrationError N2I-E112 when its chain is broken, N2I-E113 when it is another file, N2I-E120
  */
-export async function openJournal(run: RunFolder): Promise<Journal> {
-  const path = join(run.path, "journal.jsonl");
+export function openJournal(run: RunFolder): Promise<Journal> {
+  return openEntries(run, "journal.jsonl", parseEntry);
+}
+
+/** The same for another journal of the run. */
+export async function openEntries<Entry extends Doing>(
+  run: RunFolder,
+  name: string,
+  parse: Parse<Entry>,
+): Promise<Journal<Entry>> {
+  const path = join(run.path, name);
   let handle: FileHandle | undefined;
   try {
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
-    const found = parseJournal(await contentOf(handle, path), path);
+    const found = parseJournal(await contentOf(handle, path), path, parse);
     if (found.torn) {
       await handle.truncate(found.bytes);
       await handle.sync();
@@ -65,7 +80,7 @@ export async function readJournal(
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { entries, torn } = parseJournal(await contentOf(handle, path), path);
+    const { entries, torn } = parseJournal(await contentOf(handle, path), path, parseEntry);
     return { entries, torn };
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
@@ -75,12 +90,16 @@ export async function readJournal(
   }
 }
 
-function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
+function journalOn<Entry extends Doing>(
+  handle: FileHandle,
+  path: string,
+  found: Parsed<Entry>,
+): Journal<Entry> {
   const entries = [...found.entries];
   let prev = found.prev;
   let last: Promise<void> = Promise.resolve();
 
-  const put = async (entry: JournalEntry): Promise<void> => {
+  const put = async (entry: Entry): Promise<void> => {
     if (entries.length === 0 && entry.do !== "open") {
       throw new Error("a journal begins with its open entry");
     }
@@ -111,8 +130,8 @@ function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
   };
 }
 
-interface Parsed {
-  readonly entries: readonly JournalEntry[];
+interface Parsed<Entry> {
+  readonly entries: readonly Entry[];
   readonly torn: boolean;
   /** Of the whole lines. */
   readonly bytes: number;
@@ -120,11 +139,11 @@ interface Parsed {
   readonly prev: string;
 }
 
-function parseJournal(content: Buffer, path: string): Parsed {
+function parseJournal<Entry>(content: Buffer, path: string, parse: Parse<Entry>): Parsed<Entry> {
   const bytes = content.lastIndexOf(0x0a) + 1;
   const whole = content.subarray(0, bytes);
   if (!isUtf8(whole)) throw broken(path, "is not UTF-8 throughout");
-  const entries: JournalEntry[] = [];
+  const entries: Entry[] = [];
   let prev = NONE_BEFORE;
   for (const line of whole.toString("utf8").split("\n").slice(0, -1)) {
     const number = entries.length + 1;
@@ -133,7 +152,7 @@ function parseJournal(content: Buffer, path: string): Parsed {
       throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
     }
     if (value?.prev !== prev) throw broken(path, `does not follow from line ${number - 1}`, number);
-    entries.push(parseEntry(value, `${path}:${number}`));
+    entries.push(parse(value, `${path}:${number}`));
     prev = digest(line);
   }
   const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);

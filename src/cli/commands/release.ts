@@ -1,0 +1,176 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { CommandModule } from "yargs";
+import { type Pace, plannedNodes, release, type Trouble } from "../../core/release/release.ts";
+import { restage } from "../../core/release/restage.ts";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { confirm } from "../wire/acting.ts";
+import { openRole } from "../wire/databases.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { withReleasing } from "../wire/releasing.ts";
+import { inRun, openPlan, PLAN } from "../wire/run.ts";
+import {
+  exitWith,
+  inStage,
+  ironicOption,
+  print,
+  runOption,
+  say,
+  shellWord,
+  type Voice,
+  yesOption,
+} from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly node?: readonly string[];
+  readonly inFlight: number;
+  readonly perMinute?: number;
+  readonly deadline: number;
+  readonly maxFailures: number;
+  readonly undo: boolean;
+  readonly yes: boolean;
+}
+
+export const releaseCommand: CommandModule<object, Args> = {
+  command: "release",
+  describe:
+    "Hand staged machines over to Ironic's conductors, one by one, and watch each take-over",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...ironicOption,
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Only this machine: uuid or bm_nodes.id",
+        },
+        "in-flight": {
+          type: "number",
+          default: 8,
+          describe: "Machines released and not taken over yet, at most",
+        },
+        "per-minute": { type: "number", describe: "Machines released a minute, at most" },
+        deadline: {
+          type: "number",
+          default: 900,
+          describe: "Seconds a conductor may take for one machine",
+        },
+        "max-failures": {
+          type: "number",
+          default: 1,
+          describe: "Release no other machine after so many failed",
+        },
+        undo: {
+          type: "boolean",
+          default: false,
+          describe: "Put machines this run released back into maintenance",
+        },
+        ...yesOption,
+        ...formatOptions,
+      })
+      .example("$0 release --run m1 --ironic-db conf:/etc/ironic/ironic.conf", "") as never,
+  async handler(args) {
+    const pace = paceOf(args);
+    await inRun(args.run, "release", { create: false }, async (run) => {
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const { machines } = plan.footer.footer;
+      const wanted = await wantedOf(args.node ?? [], plan.lines);
+      const mappings = loadMappings();
+      const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
+      try {
+        const which = args.node === undefined ? "the staged machines" : args.node.join(", ");
+        const doing = args.undo ? "Stage again" : "Hand over";
+        await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
+        await withReleasing(run, database, plan.header, mappings, sleep, async (releasing) => {
+          const nodes = () => plannedNodes(plan.lines(), wanted);
+          const trouble = args.undo
+            ? await inStage(
+                "stage",
+                machines,
+                args,
+                (progress) => restage(nodes(), { ...releasing, progress }),
+                ({ staged }) => `${staged} machines staged again`,
+              ).then(({ staged, left }) => {
+                print(`Release taken back: ${staged} machines staged again, ${left.length} left.`);
+                return left;
+              })
+            : await inStage(
+                "release",
+                machines,
+                args,
+                (progress) => release(nodes(), { ...releasing, progress }, pace),
+                ({ released, done }) => `${released} machines released, ${done} handed over`,
+              ).then((made) => {
+                print(
+                  `Release: ${made.released} machines released now, ${made.done} handed over, ` +
+                    `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed.`,
+                );
+                if (made.stopped) say(args, "Stopped on request; run the same command to go on.");
+                return made.trouble;
+              });
+          await printTrouble(trouble, args);
+          const again = `nova2ironic release --run ${shellWord(args.run)} --ironic-db DB`;
+          say(args, args.undo ? `Next: ${again}` : `Undo: ${again} --undo`);
+        });
+      } finally {
+        await database.close();
+      }
+    });
+  },
+};
+
+/** @throws MigrationError N2I-E100 */
+function paceOf({ inFlight, perMinute, deadline, maxFailures }: Args): Pace {
+  if (!(inFlight >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
+    throw new MigrationError(
+      "N2I-E100",
+      "--in-flight and --max-failures are at least 1, --deadline and --per-minute more than 0",
+    );
+  const every = perMinute === undefined ? 0 : 60_000 / perMinute;
+  return { inFlight, every, deadline, maxFailures };
+}
+
+/**
+ * Machines named by uuid or id; all when none is named.
+ *
+ * @throws MigrationError N2I-E306 for a name no machine of the plan has: nothing is done then
+ */
+async function wantedOf(
+  names: readonly string[],
+  lines: () => AsyncIterable<readonly PlannedMachine[]>,
+): Promise<(machine: PlannedMachine) => boolean> {
+  if (names.length === 0) return () => true;
+  const wanted = new Set(names.map((name) => name.toLowerCase()));
+  const namesOf = ({ uuid, bm_node_id }: PlannedMachine): readonly string[] =>
+    [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => wanted.has(name));
+  const missing = new Set(wanted);
+  for await (const batch of lines())
+    for (const name of batch.flatMap(namesOf)) missing.delete(name);
+  if (missing.size > 0)
+    throw new MigrationError("N2I-E306", `${[...missing].join(", ")} is not in the plan`);
+  return (machine) => namesOf(machine).length > 0;
+}
+
+async function printTrouble(trouble: readonly Trouble[], format: FormatOptions): Promise<void> {
+  if (trouble.length === 0) return;
+  await printRows(
+    process.stdout,
+    ["UUID", "BM ID", "Standing", "Why", "What to do"],
+    trouble.map(({ uuid, bm_node_id, standing, why, fix }) => [
+      uuid,
+      bm_node_id,
+      standing,
+      why,
+      fix,
+    ]),
+    format,
+  );
+  exitWith(EXIT_STATUS.partial.status);
+}

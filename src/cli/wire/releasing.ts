@@ -1,0 +1,57 @@
+import type { Releasing } from "../../core/release/release.ts";
+import type { Database } from "../../edge/database/open.ts";
+import { openEntries } from "../../edge/disk/journal.ts";
+import { parseRelease } from "../../edge/disk/journal-entry.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { createHandover } from "../../edge/ironic-db/handover.ts";
+import { lockTarget } from "../../edge/ironic-db/lock.ts";
+import { identifyTarget } from "../../edge/ironic-db/open.ts";
+import type { PlanHeader } from "../../model/artefact.ts";
+import type { ReleaseEntry } from "../../model/handover.ts";
+import { checkIdentity, checkReasons } from "./acting.ts";
+import type { Mappings } from "./documents.ts";
+import { onInterrupt } from "./interrupt.ts";
+import { whoami } from "./run.ts";
+
+/** The journal of hand-overs, in the run's folder. */
+const RELEASE = "release.jsonl";
+
+/** Everything a hand-over needs: the target's lock, its journal, and a stop on Ctrl-C. */
+export async function withReleasing<T>(
+  run: RunFolder,
+  database: Database,
+  header: PlanHeader,
+  mappings: Mappings,
+  sleep: (milliseconds: number) => Promise<void>,
+  work: (releasing: Omit<Releasing, "progress">) => Promise<T>,
+): Promise<T> {
+  const { identity, release } = await identifyTarget(database, mappings, header.target.release);
+  checkIdentity(header.target, identity);
+  checkReasons(release);
+  const lock = await lockTarget(database);
+  const interrupt = onInterrupt();
+  try {
+    const journal = await openEntries<ReleaseEntry>(run, RELEASE, parseRelease);
+    try {
+      if (journal.entries().length === 0)
+        await journal.append({
+          do: "open",
+          format: "nova2ironic/release@1",
+          tool: header.tool,
+          target: identity,
+        });
+      return await work({
+        handover: createHandover(database),
+        journal,
+        clock: { now: Date.now, sleep },
+        by: whoami(),
+        stopping: interrupt.stopping,
+      });
+    } finally {
+      await journal.close();
+    }
+  } finally {
+    interrupt.end();
+    await lock.release();
+  }
+}

@@ -1,0 +1,72 @@
+import type { Observed } from "../../model/handover.ts";
+import type { Row } from "../../model/machine.ts";
+import { isOurs } from "../../model/staged.ts";
+
+/**
+ * Where a machine stands on its way to a conductor: `staged` until it is released, `waiting` until
+ * a conductor has taken it over, `done` then; `held` is loaded in maintenance by the plan's own
+ * word; `failed` and `missing` need somebody.
+ */
+export type Standing = "staged" | "waiting" | "done" | "held" | "failed" | "missing";
+
+export interface Judged {
+  readonly standing: Standing;
+  /** What is wrong, when something is. */
+  readonly why: string | null;
+  /** What the operator can do about it: one sentence. */
+  readonly fix: string | null;
+}
+
+/**
+ * Judges a machine by its planned row and what Ironic says now. Only a machine in use is taken
+ * over; for any other it is enough that nothing keeps a conductor from it.
+ *
+ * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried again
+ */
+export function judge(planned: Row, observed: Observed | undefined): Judged {
+  if (observed === undefined)
+    return told("missing", "no such node in Ironic", "Run verify, then apply again.");
+  if (planned.maintenance === true) return told("held");
+  const { maintenance, maintenance_reason, last_error, conductor_affinity } = observed;
+  if (isOurs(maintenance, maintenance_reason)) return told("staged");
+  if (maintenance)
+    return told(
+      "failed",
+      `in maintenance: ${maintenance_reason ?? "without a reason"}${quoted(last_error)}`,
+      "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
+    );
+  if (observed.reservation !== null) return told("waiting");
+  if (planned.provision_state === "active" && conductor_affinity === null)
+    return last_error === null
+      ? told("waiting")
+      : told("failed", `take-over failed: ${last_error}`, RETRIES);
+  return last_error === null || last_error === planned.last_error
+    ? told("done")
+    : told("failed", `a conductor says: ${last_error}`, RETRIES);
+}
+
+const RETRIES =
+  "Mend what it says, the conductor tries again by itself; or take it back with release --undo --node.";
+
+/**
+ * A machine nobody took over in time. An interface no conductor enables leaves nothing in the row:
+ * its name ends the whole periodic task, each time, with a trace in the log alone (seen on 2023.1).
+ */
+export function overdue({ driver, conductor_group }: Row, seconds: number): Judged {
+  const group = typeof conductor_group === "string" ? conductor_group : "";
+  return told(
+    "failed",
+    `no conductor took it over in ${seconds} s`,
+    `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
+      "interfaces enabled? One that is not stops the take-over of all others: its log says so. " +
+      "Take the machine back with release --undo --node.",
+  );
+}
+
+function told(standing: Standing, why: string | null = null, fix: string | null = null): Judged {
+  return { standing, why, fix };
+}
+
+function quoted(last_error: string | null): string {
+  return last_error === null ? "" : ` (${last_error})`;
+}

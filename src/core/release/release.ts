@@ -1,0 +1,166 @@
+import type { Handover, ReleaseEntry } from "../../model/handover.ts";
+import type { Row } from "../../model/machine.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { regroup } from "../apply/regroup.ts";
+import { isLoaded } from "../verify/verify.ts";
+import { type Judged, judge, overdue } from "./judge.ts";
+
+/** What release needs of the world. */
+export interface Releasing {
+  readonly handover: Handover;
+  readonly journal: {
+    readonly entries: () => readonly ReleaseEntry[];
+    readonly append: (entry: ReleaseEntry) => Promise<void>;
+  };
+  readonly clock: {
+    /** Milliseconds since the epoch. */
+    readonly now: () => number;
+    readonly sleep: (milliseconds: number) => Promise<void>;
+  };
+  readonly by: string;
+  /** True once the operator asked to stop: no other machine is released. */
+  readonly stopping: () => boolean;
+  /** Told of machines behind us. */
+  readonly progress: (machines: number) => void;
+}
+
+export interface Pace {
+  /** Machines released and not taken over yet, at most. */
+  readonly inFlight: number;
+  /** Milliseconds from one release to the next, at least. */
+  readonly every: number;
+  /** Seconds a conductor may take. */
+  readonly deadline: number;
+  /** Failures that end it. */
+  readonly maxFailures: number;
+}
+
+export interface Trouble extends Judged {
+  readonly uuid: string;
+  readonly bm_node_id: number;
+}
+
+export interface Released {
+  /** Released now. */
+  released: number;
+  /** Taken over, or free for a conductor to work with, those of earlier runs too. */
+  done: number;
+  held: number;
+  /** Released, and not seen taken over when this ended. */
+  waiting: number;
+  readonly trouble: Trouble[];
+  stopped: boolean;
+}
+
+/** A machine's node as planned. */
+export interface Planned {
+  readonly uuid: string;
+  readonly bm_node_id: number;
+  readonly row: Row;
+}
+
+const BATCH = 128;
+const POLL_MS = 1000;
+
+/** The nodes a plan loads, of the machines that are wanted. */
+export async function* plannedNodes(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  wanted: (machine: PlannedMachine) => boolean,
+): AsyncGenerator<readonly Planned[]> {
+  for await (const batch of regroup(plan, BATCH))
+    yield batch
+      .filter((machine) => isLoaded(machine) && wanted(machine))
+      .flatMap(({ records, bm_node_id }) =>
+        records
+          .filter(({ resource }) => resource === "node")
+          .map(({ row }) => ({ uuid: String(row.uuid), bm_node_id, row })),
+      );
+}
+
+/**
+ * Clears the maintenance of staged machines in the order of the plan, never more at a time than the
+ * pace allows, and watches each until a conductor has it. Safe to run again: the rows tell who was
+ * released. It ends at the last machine, on request, or with so many failures; machines that are
+ * under way then are watched to their end, unless it was on request.
+ */
+export async function release(
+  plan: AsyncIterable<readonly Planned[]>,
+  releasing: Releasing,
+  pace: Pace,
+): Promise<Released> {
+  const { handover, clock } = releasing;
+  const result: Released = {
+    ...{ released: 0, done: 0, held: 0, waiting: 0, trouble: [], stopped: false },
+  };
+  const waiting = new Map<string, Planned & { readonly since: number }>();
+  const enough = (): boolean => releasing.stopping() || result.trouble.length >= pace.maxFailures;
+  let behind = 0;
+  const ends = (node: Planned, judged: Judged): void => {
+    if (judged.standing === "done") result.done += 1;
+    else if (judged.standing === "held") result.held += 1;
+    else result.trouble.push({ ...judged, uuid: node.uuid, bm_node_id: node.bm_node_id });
+    behind += 1;
+    releasing.progress(behind);
+  };
+  const watch = async (): Promise<void> => {
+    if (waiting.size === 0) return;
+    const seen = await handover.observe([...waiting.keys()]);
+    for (const [uuid, node] of waiting) {
+      const judged = judge(node.row, seen.get(uuid));
+      const late = clock.now() - node.since >= pace.deadline * 1000;
+      const under = judged.standing === "waiting" || judged.standing === "staged";
+      // A conductor had reserved it when it was to be released.
+      if (judged.standing === "staged" && !late) await handover.clear(uuid);
+      if (under && !late) continue;
+      waiting.delete(uuid);
+      ends(node, under ? overdue(node.row, pace.deadline) : judged);
+    }
+  };
+  const room = async (): Promise<void> => {
+    while (waiting.size >= pace.inFlight && !enough()) {
+      await watch();
+      if (waiting.size >= pace.inFlight) await clock.sleep(POLL_MS);
+    }
+  };
+  let next = 0;
+  const turn = async (): Promise<void> => {
+    await room();
+    while (clock.now() < next && !enough()) {
+      await clock.sleep(Math.min(POLL_MS, next - clock.now()));
+      await watch();
+    }
+    next = clock.now() + pace.every;
+  };
+  for await (const batch of plan) {
+    const seen = await handover.observe(batch.map(({ uuid }) => uuid));
+    for (const node of batch) {
+      const judged = judge(node.row, seen.get(node.uuid));
+      if (judged.standing === "staged") {
+        await turn();
+        if (enough()) break;
+        await clear(node, releasing);
+        result.released += 1;
+        waiting.set(node.uuid, { ...node, since: clock.now() });
+      } else if (judged.standing === "waiting")
+        waiting.set(node.uuid, { ...node, since: clock.now() });
+      else ends(node, judged);
+      if (enough()) break;
+    }
+    if (enough()) break;
+  }
+  while (waiting.size > 0 && !releasing.stopping()) {
+    await watch();
+    if (waiting.size > 0) await clock.sleep(POLL_MS);
+  }
+  return { ...result, waiting: waiting.size, stopped: releasing.stopping() };
+}
+
+async function clear({ uuid }: Planned, releasing: Releasing): Promise<void> {
+  const { handover, journal, clock, by } = releasing;
+  await journal.append({ do: "release", node: uuid, at: iso(clock.now()), by });
+  await handover.clear(uuid);
+}
+
+export function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}

@@ -1,0 +1,57 @@
+import type { Knex } from "knex";
+import type { Handover, Observed } from "../../model/handover.ts";
+import { STAGED } from "../../model/staged.ts";
+import type { Database } from "../database/open.ts";
+import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
+
+const COLUMNS = [
+  ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
+  ...["conductor_affinity", "reservation", "last_error"],
+].join(",");
+
+/**
+ * The hand-over by Ironic's own database. Each change is one statement that changes the row only
+ * while it is as expected and no conductor has reserved it: conductors read it anew at every turn.
+ *
+ * @source facts/ironic.md 1.5, 2.2
+ */
+export function createHandover(database: Database): Handover {
+  const { knex, run } = database;
+  const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance) =>
+    run(doing, async () => {
+      const changed: number = await maintenance(knex("nodes").where({ uuid }), from)
+        .whereNull("reservation")
+        .update({ maintenance: to !== null, maintenance_reason: to });
+      return changed === 1;
+    });
+  return {
+    async observe(uuids) {
+      if (uuids.length === 0) return new Map();
+      const sql = `SELECT ${COLUMNS} FROM nodes WHERE uuid IN (${marks(uuids)})`;
+      const rows = await run("observing nodes", () => select(database, knex, sql, uuids));
+      return new Map(rows.map((row) => [text(row.uuid) ?? "", observed(row)]));
+    },
+    clear: (uuid) => set("releasing a node", uuid, STAGED, null),
+    stage: (uuid) => set("staging a node", uuid, null, STAGED),
+  };
+}
+
+/** The reason of a maintenance; null: there is none. */
+type Maintenance = string | null;
+
+function maintenance(query: Knex.QueryBuilder, reason: Maintenance): Knex.QueryBuilder {
+  return reason === null
+    ? query.where({ maintenance: false })
+    : query.where({ maintenance: true, maintenance_reason: reason });
+}
+
+function observed(row: RawRow): Observed {
+  return {
+    provision_state: text(row.provision_state),
+    maintenance: boolean(row.maintenance) === true,
+    maintenance_reason: text(row.maintenance_reason),
+    conductor_affinity: integer(row.conductor_affinity),
+    reservation: text(row.reservation),
+    last_error: text(row.last_error),
+  };
+}

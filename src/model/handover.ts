@@ -1,0 +1,40 @@
+import type { TargetIdentity } from "./artefact.ts";
+
+/** What a node's row tells of its hand-over to a conductor. */
+export interface Observed {
+  readonly provision_state: string | null;
+  readonly maintenance: boolean;
+  readonly maintenance_reason: string | null;
+  /** Id of the conductor that took it over; null until then. */
+  readonly conductor_affinity: number | null;
+  /** Host of the conductor that works on it now. */
+  readonly reservation: string | null;
+  readonly last_error: string | null;
+}
+
+/** How machines are handed over; every call speaks of node uuids. */
+export interface Handover {
+  /** Nodes that are not there are not in the answer. */
+  readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, Observed>>;
+  /** Clears the maintenance of a staged load; false when it is not there or a conductor works on it. */
+  readonly clear: (uuid: string) => Promise<boolean>;
+  /** Puts it there again; false when the machine is in maintenance or a conductor works on it. */
+  readonly stage: (uuid: string) => Promise<boolean>;
+}
+
+/** A line of release.jsonl: a release is written before it is done, its undoing after. */
+export type ReleaseEntry =
+  | {
+      readonly do: "open";
+      readonly format: "nova2ironic/release@1";
+      readonly tool: string;
+      readonly target: TargetIdentity;
+    }
+  | {
+      /** `release` clears the maintenance, `stage` takes that back. */
+      readonly do: "release" | "stage";
+      readonly node: string;
+      /** ISO 8601, UTC. */
+      readonly at: string;
+      readonly by: string;
+    };

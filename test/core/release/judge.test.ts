@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { judge, overdue } from "../../../src/core/release/judge.ts";
+import type { Observed } from "../../../src/model/handover.ts";
+import { STAGED } from "../../../src/model/staged.ts";
+
+const ACTIVE = { provision_state: "active", maintenance: false, driver: "ipmi" };
+const FREE = { provision_state: "available", maintenance: false };
+const HELD = { provision_state: "manageable", maintenance: true };
+const IDLE: Observed = {
+  provision_state: "active",
+  maintenance: false,
+  maintenance_reason: null,
+  conductor_affinity: null,
+  reservation: null,
+  last_error: null,
+};
+
+test("a machine in use is done when a conductor has it, any other when nothing is in the way", () => {
+  const cases = [
+    [ACTIVE, { maintenance: true, maintenance_reason: STAGED }, "staged"],
+    [ACTIVE, {}, "waiting"],
+    [ACTIVE, { reservation: "lab", conductor_affinity: 1 }, "waiting"],
+    [ACTIVE, { conductor_affinity: 1 }, "done"],
+    [ACTIVE, { last_error: "Async execution of _do_takeover failed" }, "failed"],
+    [ACTIVE, { conductor_affinity: 1, last_error: "no power" }, "failed"],
+    [ACTIVE, { maintenance: true }, "failed"],
+    [ACTIVE, { maintenance: true, maintenance_reason: "fans broken" }, "failed"],
+    [FREE, {}, "done"],
+    [FREE, { last_error: "no power" }, "failed"],
+    [HELD, { maintenance: true, maintenance_reason: "unclean" }, "held"],
+    [HELD, {}, "held"],
+  ] as const;
+  for (const [planned, more, standing] of cases)
+    assert.equal(judge(planned, { ...IDLE, ...more }).standing, standing, JSON.stringify(more));
+  assert.equal(judge(ACTIVE, undefined).standing, "missing");
+});
+
+test("what failed is told with what the conductor says and with what to do", () => {
+  const reason = { maintenance: true, maintenance_reason: "power sync", last_error: "no route" };
+  const { why, fix } = judge(ACTIVE, { ...IDLE, ...reason });
+  assert.equal(why, "in maintenance: power sync (no route)");
+  assert.match(fix ?? "", /power --node/);
+  assert.match(
+    overdue({ ...ACTIVE, conductor_group: "rack7" }, 60).fix ?? "",
+    /ipmi in group rack7/,
+  );
+});

@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  type Pace,
+  type Planned,
+  type Releasing,
+  release,
+} from "../../../src/core/release/release.ts";
+import { releasedNodes, restage } from "../../../src/core/release/restage.ts";
+import type { Handover, Observed, ReleaseEntry } from "../../../src/model/handover.ts";
+import { STAGED } from "../../../src/model/staged.ts";
+
+const PACE: Pace = { inFlight: 2, every: 0, deadline: 100, maxFailures: 1 };
+
+test("no more machines are under way than the pace allows, and all get there", async () => {
+  const world = ironic(10, { takes: 5 });
+  const result = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual({ ...result, trouble: [] }, { ...NOTHING, released: 10, done: 10 });
+  assert.equal(world.most(), 2);
+  assert.equal(releasedNodes(world.entries).size, 10);
+});
+
+test("from one release to the next passes the time that was asked for", async () => {
+  const world = ironic(4, { takes: 0 });
+  await release(world.plan(), world.releasing(), { ...PACE, every: 20_000 });
+  const at = world.entries.flatMap((entry) => (entry.do === "open" ? [] : [Date.parse(entry.at)]));
+  assert.deepEqual(at, [0, 20_000, 40_000, 60_000]);
+});
+
+test("a machine that fails lets no other go, and those under way are watched to their end", async () => {
+  const world = ironic(10, { takes: 3, fails: { n3: "no route to host" } });
+  const result = await release(world.plan(), world.releasing(), { ...PACE, inFlight: 3 });
+  assert.deepEqual(
+    result.trouble.map(({ uuid, why }) => [uuid, why]),
+    [["n3", "take-over failed: no route to host"]],
+  );
+  assert.equal(result.done, result.released - 1);
+  assert.ok(result.released < 10 && result.waiting === 0);
+});
+
+test("a machine nobody takes over in time has failed", async () => {
+  const world = ironic(2, { takes: 1_000_000 });
+  const result = await release(world.plan(), world.releasing(), PACE);
+  assert.match(result.trouble[0]?.why ?? "", /^no conductor took it over in 100 s$/);
+});
+
+test("a machine a conductor has reserved is released when it lets go", async () => {
+  const world = ironic(1, { takes: 1 });
+  world.reserve("n1", "lab");
+  const released = release(world.plan(), world.releasing(), PACE);
+  world.at(7, () => world.reserve("n1", null));
+  assert.equal((await released).done, 1);
+});
+
+test("stopped on request it leaves the rest staged, and goes on with the same command", async () => {
+  const world = ironic(6, { takes: 2 });
+  let asked = 0;
+  const stopping = (): boolean => {
+    asked += 1;
+    return asked > 6;
+  };
+  const first = await release(world.plan(), { ...world.releasing(), stopping }, PACE);
+  assert.ok(first.stopped && first.released < 6);
+  const second = await release(world.plan(), world.releasing(), PACE);
+  assert.equal(first.released + second.released, 6);
+  assert.equal(second.done, 6);
+});
+
+test("what was released is staged again, but for a machine that is in another's maintenance", async () => {
+  const world = ironic(3, { takes: 1 });
+  await release(world.plan(), world.releasing(), PACE);
+  world.hold("n2", "fans broken");
+  const { staged, left } = await restage(world.plan(), world.releasing());
+  assert.equal(staged, 2);
+  assert.deepEqual(
+    left.map(({ uuid, why }) => [uuid, why]),
+    [["n2", "in maintenance: fans broken"]],
+  );
+  assert.deepEqual([...releasedNodes(world.entries)], ["n2"]);
+  assert.equal((await restage(world.plan(), world.releasing())).staged, 0);
+});
+
+const NOTHING = { released: 0, done: 0, held: 0, waiting: 0, trouble: [], stopped: false };
+
+interface Nature {
+  /** Seconds a conductor needs for a machine. */
+  readonly takes: number;
+  /** What it says of a machine instead of taking it over. */
+  readonly fails?: { readonly [uuid: string]: string };
+}
+
+/** An Ironic that takes machines over by a clock that only sleeping moves. */
+function ironic(count: number, { takes, fails = {} }: Nature) {
+  const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
+  const rows = new Map(uuids.map((uuid) => [uuid, { ...ROW, since: 0 }]));
+  const entries: ReleaseEntry[] = [];
+  const events: { readonly second: number; readonly work: () => void }[] = [];
+  let [now, most] = [0, 0];
+  const row = (uuid: string) => rows.get(uuid) ?? { ...ROW, since: 0 };
+  const look = (uuid: string): Observed => {
+    const { since, ...here } = row(uuid);
+    if (here.maintenance || now - since < takes * 1000) return here;
+    const last_error = fails[uuid] ?? null;
+    return last_error === null ? { ...here, conductor_affinity: 1 } : { ...here, last_error };
+  };
+  const set = (uuid: string, from: boolean, to: boolean): Promise<boolean> => {
+    const { maintenance, reservation } = row(uuid);
+    if (maintenance !== from || reservation !== null) return Promise.resolve(false);
+    if (maintenance && row(uuid).maintenance_reason !== STAGED) return Promise.resolve(false);
+    const maintenance_reason = to ? STAGED : null;
+    rows.set(uuid, { ...row(uuid), maintenance: to, maintenance_reason, since: now });
+    const under = uuids.map(look).filter((one) => !one.maintenance && !one.conductor_affinity);
+    most = Math.max(most, under.length);
+    return Promise.resolve(true);
+  };
+  const handover: Handover = {
+    observe: (asked) => Promise.resolve(new Map(asked.map((uuid) => [uuid, look(uuid)]))),
+    clear: (uuid) => set(uuid, true, false),
+    stage: (uuid) => set(uuid, false, true),
+  };
+  const sleep = (milliseconds: number): Promise<void> => {
+    now += milliseconds;
+    for (const { second, work } of events) if (now >= second * 1000) work();
+    return Promise.resolve();
+  };
+  const releasing = (): Releasing => ({
+    handover,
+    journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
+    clock: { now: () => now, sleep },
+    by: "a test",
+    stopping: () => false,
+    progress: () => {},
+  });
+  const change = (uuid: string, values: Partial<Observed>): void =>
+    void rows.set(uuid, { ...row(uuid), ...values });
+  return {
+    entries,
+    releasing,
+    most: () => most,
+    at: (second: number, work: () => void) => events.push({ second, work }),
+    reserve: (uuid: string, reservation: string | null) => change(uuid, { reservation }),
+    hold: (uuid: string, maintenance_reason: string) =>
+      change(uuid, { maintenance: true, maintenance_reason }),
+    async *plan(): AsyncGenerator<readonly Planned[]> {
+      yield uuids.map((uuid, at) => ({ uuid, bm_node_id: at + 1, row: { ...PLANNED, uuid } }));
+    },
+  };
+}
+
+const ROW: Observed = {
+  provision_state: "active",
+  maintenance: true,
+  maintenance_reason: STAGED,
+  conductor_affinity: null,
+  reservation: null,
+  last_error: null,
+};
+const PLANNED = { driver: "ipmi", provision_state: "active", maintenance: false };

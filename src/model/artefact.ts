@@ -148,7 +148,8 @@ export type JournalEntry =
       readonly plan: string;
       readonly from: number;
       readonly to: number;
-      readonly nodes: readonly string[];
+      /** Uuids of the machines named, or the whole stretch. */
+      readonly nodes: readonly string[] | "all";
       readonly at: string;
       readonly by: string;
     }
@@ -158,7 +159,13 @@ export type JournalEntry =
       readonly from: number;
       readonly to: number;
       readonly at: string;
-      readonly removed: readonly string[];
+      /** Rows taken away now. */
+      readonly removed: number;
+      /** Rows that were away already. */
+      readonly gone: number;
+      /** Of those left by a rollback before, the ones that are away now. */
+      readonly settled: readonly string[];
+      /** Rows left, as somebody changed them. */
       readonly conflicts: readonly string[];
     };
 

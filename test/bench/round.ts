@@ -99,6 +99,7 @@ export async function round(
       );
     const peer = await copy("ironic", "nodes", "ports");
     await copy("nova_bm", "bm_nodes", "bm_interfaces");
+    const rollback = await run("rollback", ...at, ...to, "--all", "--yes");
     return {
       engine: server.engine,
       machines,
@@ -106,7 +107,7 @@ export async function round(
       peer: peer.seconds,
       load,
       road: extract.seconds + plan.seconds + apply.seconds,
-      rss: Math.max(...[extract, plan, apply, verify].map(({ rss }) => rss ?? 0)),
+      rss: Math.max(...[extract, plan, apply, verify, rollback].map(({ rss }) => rss ?? 0)),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

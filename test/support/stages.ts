@@ -19,7 +19,7 @@ export function applied(at: Place): Promise<Applied> {
 /** Takes back everything the run loaded, as `rollback --all` does. */
 export function rolledBack(at: Place): Promise<Undone> {
   return acting(at, { check: false }, async (plan, how) =>
-    undo(plan.lines(), plan.footer.sha256, () => true, how),
+    undo(plan.lines(), plan.footer.sha256, { all: true, wants: () => true }, how),
   );
 }
 

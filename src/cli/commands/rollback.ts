@@ -1,7 +1,7 @@
 import type { CommandModule } from "yargs";
 import { BATCH, stretches } from "../../core/apply/apply.ts";
-import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
-import { undo, undoSteps } from "../../core/apply/undo.ts";
+import { ledgerOf, plansOf, wasBegun, wasUndone } from "../../core/apply/ledger.ts";
+import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -9,7 +9,6 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Json } from "../../model/json.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { confirm, withActing } from "../wire/acting.ts";
@@ -38,8 +37,6 @@ interface Args extends Voice, FormatOptions {
   readonly keyFile?: string;
 }
 
-type Scope = (machine: PlannedMachine) => boolean;
-
 /** @throws MigrationError N2I-E305 when neither or both of --all and --node say what to undo */
 function scopeOf({ all, node = [] }: Args): Scope {
   if (all === node.length > 0)
@@ -48,8 +45,9 @@ function scopeOf({ all, node = [] }: Args): Scope {
       all ? "--all and --node exclude each other" : "nothing says what to undo",
     );
   const wanted = new Set(node.map((text) => text.toLowerCase()));
-  return ({ uuid, bm_node_id }) =>
+  const wants: Scope["wants"] = ({ uuid, bm_node_id }) =>
     all || wanted.has(uuid?.toLowerCase() ?? "") || wanted.has(String(bm_node_id));
+  return { all, wants };
 }
 
 export const rollbackCommand: CommandModule<object, Args> = {
@@ -165,9 +163,9 @@ async function preview(
       const plan = await openPlan(await findPlan(run, sha256));
       for await (const { from, to, machines } of stretches(plan.lines(), BATCH)) {
         if (!wasBegun(ledger, { from, to })) continue;
-        for (const machine of machines.filter(wanted))
+        for (const machine of machines.filter(wanted.wants))
           for (const { id, resource } of undoSteps(machine, ledger))
-            if (!ledger.undone.has(id))
+            if (!wasUndone(ledger, { from, to }, machine.uuid ?? "", id))
               yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
       }
     }

@@ -6,6 +6,9 @@ export interface Stretch {
   readonly to: number;
 }
 
+/** Uuids of some machines of a stretch, or all of them. */
+type Machines = ReadonlySet<string> | "all";
+
 /** What a journal says of one plan. */
 export interface Ledger {
   /** Stretches begun, whether or not their end was recorded. */
@@ -14,8 +17,10 @@ export interface Ledger {
   readonly open: readonly Stretch[];
   /** Steps that were there before us: never ours to undo. */
   readonly foreign: ReadonlySet<string>;
-  /** Steps removed by a rollback and not begun again since. */
-  readonly undone: ReadonlySet<string>;
+  /** Stretches rolled back and not begun again since, by key: which machines of them. */
+  readonly undone: ReadonlyMap<string, Machines>;
+  /** Rows a rollback took away and that were not begun again since. */
+  readonly back: number;
   /** Steps a rollback left in place, as last told. */
   readonly left: ReadonlySet<string>;
   /** Rows ever created, as the ends of stretches have it. */
@@ -38,7 +43,12 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
   const begun: Stretch[] = [];
   let open: Stretch[] = [];
   const foreign = new Set<string>();
-  const undone = new Map<string, Set<string>>();
+  const undone = new Map<string, Machines>();
+  /** Begun and without an end: which machines are being taken back. */
+  const undoing = new Map<string, readonly string[] | "all">();
+  /** Whether the one before it was begun and had no end. */
+  const cut = new Map<string, boolean>();
+  const back = new Map<string, number>();
   const rows = new Map<string, number>();
   const left = new Set<string>();
   let created = 0;
@@ -51,6 +61,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         if (!begun.some((other) => sameStretch(other, stretch))) begun.push(stretch);
         if (!open.some((other) => sameStretch(other, stretch))) open.push(stretch);
         undone.delete(key);
+        back.delete(key);
         break;
       case "done":
         open = open.filter((other) => !sameStretch(other, stretch));
@@ -59,22 +70,41 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         for (const id of entry.found) foreign.add(id);
         break;
       case "undo":
+        cut.set(key, undoing.has(key));
+        undoing.set(key, entry.nodes);
         break;
       case "undone": {
-        const gone = undone.get(key) ?? new Set();
-        undone.set(key, gone);
-        for (const id of entry.removed) {
-          gone.add(id);
-          left.delete(id);
-        }
-        rows.set(key, Math.max(0, (rows.get(key) ?? 0) - entry.removed.length));
+        const { removed, gone } = entry;
+        undone.set(key, together(undone.get(key), undoing.get(key) ?? []));
+        undoing.delete(key);
+        // What a rollback found away after one that did not live to record it, that one took.
+        back.set(key, (back.get(key) ?? 0) + removed + (cut.get(key) === true ? gone : 0));
+        rows.set(key, Math.max(0, (rows.get(key) ?? 0) - removed - gone));
+        for (const id of entry.settled) left.delete(id);
         for (const id of entry.conflicts) left.add(id);
         break;
       }
     }
   }
-  const back = new Set([...undone.values()].flatMap((ids) => [...ids]));
-  return { begun, open, foreign, undone: back, left, created, rows };
+  const sum = [...back.values()].reduce((all, more) => all + more, 0);
+  return { begun, open, foreign, undone, back: sum, left, created, rows };
+}
+
+function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
+  if (before === "all" || more === "all") return "all";
+  return new Set([...(before ?? []), ...more]);
+}
+
+/** Whether a rollback was recorded to have taken a row of a machine away. */
+export function wasUndone(
+  { undone, left }: Ledger,
+  stretch: Stretch,
+  machine: string,
+  row: string,
+): boolean {
+  const machines = undone.get(stretchKey(stretch));
+  if (machines === undefined || left.has(row)) return false;
+  return machines === "all" || machines.has(machine);
 }
 
 /** The plans a journal speaks of, newest first. */

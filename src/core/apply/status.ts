@@ -69,11 +69,11 @@ function appliedOf(
   const plans = plansOf(entries);
   if (plan === null || plans.length === 0) return { text: "nothing was loaded", next: APPLY };
   const parts = plans.map((sha256) => {
-    const { begun, open, created, undone, left } = ledgerOf(entries, sha256);
+    const { begun, open, created, back, left } = ledgerOf(entries, sha256);
     return (
       `plan ${sha256.slice(0, 12)}: ${created} rows created in ${count(begun.length - open.length)}` +
       `${open.length > 0 ? `, ${count(open.length)} begun and not recorded as done` : ""}` +
-      `${undone.size > 0 ? `, ${undone.size} rows rolled back` : ""}` +
+      `${back > 0 ? `, ${back} rows rolled back` : ""}` +
       `${left.size > 0 ? `, ${left.size} rows left by rollback` : ""}`
     );
   });

@@ -21,32 +21,38 @@ export function undoSteps(machine: PlannedMachine, ledger: Ledger): readonly Ste
     .map(invert);
 }
 
+/** What to take back: everything, or the machines that are named. */
+export interface Scope {
+  readonly all: boolean;
+  readonly wants: (machine: PlannedMachine) => boolean;
+}
+
 /**
  * Takes back what was applied of a plan, within a scope. A row that is no longer as loaded is left
  * and listed. Safe to run again: what is gone is gone.
  *
- * @param wanted whether a machine is in the scope
  * @throws MigrationError N2I-E301 when it stops midway
  */
 export async function undo(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   sha256: string,
-  wanted: (machine: PlannedMachine) => boolean,
+  { all, wants }: Scope,
   acting: Acting,
 ): Promise<Undone> {
   const { target, lock, journal } = acting;
   const guard = once(acting.guard);
   const left: { readonly id: string; readonly why: string }[] = [];
+  // What is appended from here on speaks of stretches behind us.
+  const ledger = ledgerOf(journal.entries(), sha256);
   let [removed, gone, machines] = [0, 0, 0];
   for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
     if (acting.stopping()) return { removed, gone, left, stopped: true };
-    const ledger = ledgerOf(journal.entries(), sha256);
-    const chosen = wasBegun(ledger, { from, to }) ? batch.filter(wanted) : [];
+    const chosen = wasBegun(ledger, { from, to }) ? batch.filter(wants) : [];
     const steps = chosen.flatMap((machine) => undoSteps(machine, ledger));
     if (steps.length > 0) {
       try {
         await lock.check();
-        const nodes = chosen.map(({ uuid }) => uuid ?? "");
+        const nodes = all ? "all" : chosen.map(({ uuid }) => uuid ?? "");
         await journal.append({
           do: "undo",
           plan: sha256,
@@ -67,7 +73,9 @@ export async function undo(
           from,
           to,
           at: acting.now(),
-          removed: [...performed.done, ...performed.found],
+          removed: performed.done.length,
+          gone: performed.found.length,
+          settled: [...performed.done, ...performed.found].filter((id) => ledger.left.has(id)),
           conflicts: performed.left.map(({ id }) => id),
         });
       } catch (cause) {

@@ -30,10 +30,14 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
       return { do: doing, ...plan(), at: text("at"), ...counts };
     }
     case "undo":
-      return { do: doing, ...plan(), nodes: texts("nodes"), at: text("at"), by: text("by") };
+      return {
+        ...{ do: doing, ...plan(), at: text("at"), by: text("by") },
+        nodes: line.nodes === "all" ? "all" : texts("nodes"),
+      };
     case "undone": {
-      const rows = { removed: texts("removed"), conflicts: texts("conflicts") };
-      return { do: doing, ...plan(), at: text("at"), ...rows };
+      const counts = { removed: number("removed"), gone: number("gone") };
+      const rows = { settled: texts("settled"), conflicts: texts("conflicts") };
+      return { do: doing, ...plan(), at: text("at"), ...counts, ...rows };
     }
     default:
       throw malformed(place, "do");

@@ -28,7 +28,9 @@ const ENTRIES: readonly JournalEntry[] = [
   { do: "begin", ...span, by: "root@host" },
   { do: "done", ...span, created: 49, found: ["node:x"] },
   { do: "undo", ...span, nodes: ["u1"], by: "root@host" },
-  { do: "undone", ...span, removed: ["u1"], conflicts: [] },
+  { do: "undone", ...span, removed: 3, gone: 0, settled: [], conflicts: [] },
+  { do: "undo", ...span, nodes: "all", by: "root@host" },
+  { do: "undone", ...span, removed: 140, gone: 3, settled: ["u1"], conflicts: [] },
 ];
 
 async function written(run: RunFolder): Promise<string> {
@@ -136,7 +138,7 @@ for (const [what, from, to] of wrong) {
       const start = text.lastIndexOf('{"do"');
       return text.slice(0, start) + text.slice(start).replace(from, to);
     });
-    await assert.rejects(readJournal(path), refuses("N2I-E112", "journal.jsonl:5"));
+    await assert.rejects(readJournal(path), refuses("N2I-E112", "journal.jsonl:7"));
   });
 }
 

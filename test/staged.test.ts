@@ -42,7 +42,11 @@ test("an Ironic that keeps no reason of a maintenance is loaded at once or not a
   if (at === null) return;
   const before = await at.digest();
   await refused(["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"], 4, "N2I-E308");
+  await refused(["release", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
   assert.equal(await at.digest(), before);
+  await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
+  const seen = await runs(0, ["verify", "--run", at.run, ...at.ironic, "--takeover", "--all-rows"]);
+  assert.match(seen.err, /^Take-over: 2 handed over, 0 waiting/m);
 });
 
 test("a release hands over what it is told, says what no conductor takes, and is taken back", async (t) => {
@@ -58,6 +62,8 @@ test("a release hands over what it is told, says what no conductor takes, and is
   // Nobody is there to take over the machine with a tenant.
   const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
   assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
+  const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
+  assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
   const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
   assert.deepEqual(
     staged.map(({ uuid }) => uuid),

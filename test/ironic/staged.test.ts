@@ -24,6 +24,8 @@ test("staged machines are handed over, one that fails ends it, and all of it can
   await change({ deploy_interface: "direct" });
   const rest = await at.runs(0, "release", "--yes", "--in-flight", "4");
   assert.match(rest.out, /9 machines released now, 12 handed over, 0 waiting, 7 held/);
+  const seen = await at.runs(0, "verify", "--takeover");
+  assert.match(seen.err, /Take-over: 12 handed over, 0 waiting, 0 staged, 7 held by the plan, 0 f/);
   await takenOver(at);
   await assertTold(at);
   assert.doesNotMatch((await at.runs(0, "verify")).err, /staged/);

@@ -6,7 +6,7 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { printRows } from "../print/table.ts";
+import { printStandings } from "../print/standings.ts";
 import { confirm } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
@@ -160,17 +160,6 @@ async function wantedOf(
 
 async function printTrouble(trouble: readonly Trouble[], format: FormatOptions): Promise<void> {
   if (trouble.length === 0) return;
-  await printRows(
-    process.stdout,
-    ["UUID", "BM ID", "Standing", "Why", "What to do"],
-    trouble.map(({ uuid, bm_node_id, standing, why, fix }) => [
-      uuid,
-      bm_node_id,
-      standing,
-      why,
-      fix,
-    ]),
-    format,
-  );
+  await printStandings(trouble, format);
   exitWith(EXIT_STATUS.partial.status);
 }

@@ -1,15 +1,20 @@
 import type { CommandModule } from "yargs";
+import { isHandedOver, noStandings, observe } from "../../core/release/observe.ts";
+import { plannedNodes } from "../../core/release/release.ts";
 import { type Fingerprint, masked } from "../../core/render/value.ts";
 import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
+import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import type { Handover } from "../../model/handover.ts";
 import type { Json } from "../../model/json.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";
 import { checkIdentity } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
@@ -21,6 +26,7 @@ interface Args extends Voice, FormatOptions {
   readonly run: string;
   readonly ironicDb: string;
   readonly allRows: boolean;
+  readonly takeover: boolean;
   readonly keyFile?: string;
 }
 
@@ -76,6 +82,23 @@ export async function verifyPlan(
   return isEqual(tally);
 }
 
+/** Looks once where each machine stands; prints those that are not handed over. */
+async function verifyTakeover(
+  plan: Awaited<ReturnType<typeof openPlan>>,
+  handover: Handover,
+  format: FormatOptions & { readonly allRows: boolean },
+): Promise<boolean> {
+  const tally = noStandings();
+  const nodes = plannedNodes(plan.lines(), () => true);
+  await printStandings(observe(nodes, handover, tally, format.allRows), format);
+  const { done, waiting, staged, held, failed, missing } = tally;
+  process.stderr.write(
+    `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ` +
+      `${held} held by the plan, ${failed} failed, ${missing} missing.\n`,
+  );
+  return isHandedOver(tally);
+}
+
 export const verifyCommand: CommandModule<object, Args> = {
   command: "verify",
   describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
@@ -85,6 +108,11 @@ export const verifyCommand: CommandModule<object, Args> = {
         ...runOption,
         ...ironicOption,
         "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
+        takeover: {
+          type: "boolean",
+          default: false,
+          describe: "Instead: where each machine stands on its way to a conductor",
+        },
         ...keyOption,
         ...formatOptions,
       })
@@ -112,7 +140,10 @@ export const verifyCommand: CommandModule<object, Args> = {
           "N2I-E114",
           `the snapshot has ${lost} machines more than the plan`,
         );
-      if (!(await verifyPlan(plan, verifier, sameSecret(seal), args, args)))
+      if (args.takeover) {
+        const observer = createHandover(database, release);
+        if (!(await verifyTakeover(plan, observer, args))) exitWith(EXIT_STATUS.differs.status);
+      } else if (!(await verifyPlan(plan, verifier, sameSecret(seal), args, args)))
         exitWith(EXIT_STATUS.differs.status);
     } finally {
       await database.close();

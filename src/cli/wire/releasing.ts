@@ -41,7 +41,7 @@ export async function withReleasing<T>(
           target: identity,
         });
       return await work({
-        handover: createHandover(database),
+        handover: createHandover(database, release),
         journal,
         clock: { now: Date.now, sleep },
         by: whoami(),

@@ -1,13 +1,14 @@
 import type { Knex } from "knex";
 import type { Handover, Observed } from "../../model/handover.ts";
 import { STAGED } from "../../model/staged.ts";
+import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
 
 const COLUMNS = [
   ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
   ...["conductor_affinity", "reservation", "last_error"],
-].join(",");
+];
 
 /**
  * The hand-over by Ironic's own database. Each change is one statement that changes the row only
@@ -15,7 +16,9 @@ const COLUMNS = [
  *
  * @source facts/ironic.md 1.5, 2.2
  */
-export function createHandover(database: Database): Handover {
+export function createHandover(database: Database, { node }: Release): Handover {
+  // Juno keeps no reason of a maintenance.
+  const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column)).join(",");
   const { knex, run } = database;
   const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance) =>
     run(doing, async () => {
@@ -27,7 +30,7 @@ export function createHandover(database: Database): Handover {
   return {
     async observe(uuids) {
       if (uuids.length === 0) return new Map();
-      const sql = `SELECT ${COLUMNS} FROM nodes WHERE uuid IN (${marks(uuids)})`;
+      const sql = `SELECT ${columns} FROM nodes WHERE uuid IN (${marks(uuids)})`;
       const rows = await run("observing nodes", () => select(database, knex, sql, uuids));
       return new Map(rows.map((row) => [text(row.uuid) ?? "", observed(row)]));
     },

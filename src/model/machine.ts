@@ -8,7 +8,10 @@ export type Value = string | number | boolean | null | Sealed;
 /** Naive UTC as the databases hold it: `2014-05-01 10:00:00`, perhaps with a fraction. */
 export type DbTime = string;
 
-/** A row of bm_nodes, every column the schema has. @source facts/nova-bm.md 1.3 */
+/** Values by column. As `extra` of a row: those of columns no schema version has, where they are not NULL. */
+export type Columns = { readonly [column: string]: Value };
+
+/** A row of bm_nodes; columns some schema versions lack are optional. @source facts/nova-bm.md 1.3 */
 export interface BmNode {
   readonly id: number;
   readonly uuid: string | null;
@@ -29,8 +32,18 @@ export interface BmNode {
   readonly pm_user: string | null;
   readonly pm_password: Sealed | null;
   readonly terminal_port: number | null;
-  /** Columns of this schema version, and of forks, that have no place above. */
-  readonly [column: string]: Value;
+  readonly deleted_at?: Value;
+  readonly deploy_key?: Value;
+  readonly ephemeral_mb?: Value;
+  readonly image_path?: Value;
+  readonly preserve_ephemeral?: Value;
+  readonly prov_mac_address?: Value;
+  readonly prov_vlan_id?: Value;
+  readonly pxe_config_path?: Value;
+  readonly registration_status?: Value;
+  readonly root_mb?: Value;
+  readonly swap_mb?: Value;
+  readonly extra?: Columns;
 }
 
 /** A row of bm_interfaces. @source facts/nova-bm.md 1.3 */
@@ -40,7 +53,20 @@ export interface BmInterface {
   readonly deleted: boolean | null;
   readonly address: string | null;
   readonly vif_uuid: string | null;
-  readonly [column: string]: Value;
+  readonly created_at?: Value;
+  readonly datapath_id?: Value;
+  readonly deleted_at?: Value;
+  readonly port_no?: Value;
+  readonly updated_at?: Value;
+  readonly extra?: Columns;
+}
+
+/** A row's columns by name, those nobody knows among the others: what rules and drops speak of. */
+export function columnsOf(row: BmNode | BmInterface): Columns {
+  // An interface has no index signature; without `extra` every property is a column.
+  if (row.extra === undefined) return row as object as Columns;
+  const { extra, ...known } = row;
+  return { ...known, ...extra };
 }
 
 /** A flavor with its extra specs, deleted ones included. @source facts/nova-bm.md 4.3 */

@@ -1,5 +1,5 @@
 import type { CommandModule } from "yargs";
-import { renderFindingCounts } from "../../core/render/summary.ts";
+import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openRole } from "../wire/databases.ts";
@@ -71,6 +71,7 @@ export const extractCommand: CommandModule<object, Args> = {
           print(
             [
               `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
+              ...renderUnknown(made.header.unknown_columns, made.unknown),
               ...renderFindingCounts(Object.fromEntries(made.findings)),
             ].join("\n"),
           );

@@ -1,5 +1,6 @@
 import { ahead } from "../../core/apply/ahead.ts";
 import { inspect, inspectOrphan, inspectSources } from "../../core/inspect/inspect.ts";
+import { unknownOf } from "../../core/inspect/unknown.ts";
 import { identify } from "../../edge/database/identity.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { createArtefact } from "../../edge/disk/artefact-writer.ts";
@@ -20,6 +21,8 @@ export interface Extracted {
   readonly counts: SnapshotCounts;
   readonly sha256: string;
   readonly findings: ReadonlyMap<string, number>;
+  /** Machines that have a value there, by column nobody knows: `bm_nodes.rack`. */
+  readonly unknown: ReadonlyMap<string, number>;
 }
 
 /**
@@ -52,6 +55,7 @@ export async function extract(
   };
   const counts = { machines: 0, deleted: 0, interfaces: 0, orphans: 0, instances: 0 };
   const findings = new Map<string, number>();
+  const unknown = new Map<string, number>();
   const note = (found: readonly Finding[]): void => {
     for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
   };
@@ -72,13 +76,15 @@ export async function extract(
         if (machine.node.deleted === true) counts.deleted += 1;
         if (machine.node.instance_uuid !== null) counts.instances += 1;
         note(machine.findings);
+        for (const column of unknownOf(machine))
+          unknown.set(column, (unknown.get(column) ?? 0) + 1);
         const wait = writer.write(machine);
         if (wait !== undefined) await wait;
       }
       progress(counts.machines);
     }
     const { sha256 } = await writer.finish(counts);
-    return { header, counts, sha256, findings };
+    return { header, counts, sha256, findings, unknown };
   } catch (error) {
     await writer.abandon();
     throw error;

@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import { normaliseMac } from "../../model/mac.ts";
-import type { BmInterface, Machine } from "../../model/machine.ts";
+import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
 import { isUuid } from "../../model/uuid.ts";
 
 /** Problems of the rows as they stand. @source facts/nova-bm.md 1.3-1.7, 1.11 */
@@ -104,11 +104,8 @@ function inspectMac(value: unknown, place: string): readonly Finding[] {
     : [];
 }
 
-function nulCharacters(
-  table: string,
-  row: { readonly id: number; readonly [column: string]: unknown },
-): readonly Finding[] {
-  return Object.entries(row)
+function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
+  return Object.entries(columnsOf(row))
     .filter(([, value]) => typeof value === "string" && value.includes("\0"))
     .map(([column]) =>
       finding("N2I-D009", `${table}.id=${row.id} ${column}`, "holds a NUL character"),

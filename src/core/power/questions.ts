@@ -1,4 +1,4 @@
-import type { HostConfig, Machine } from "../../model/machine.ts";
+import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { PowerVerdict } from "../../model/power.ts";
 
 /** nova-baremetal's power managers, by what it takes to ask them. @source facts/nova-bm.md 3.1 */
@@ -43,7 +43,7 @@ export function wayOf({ node }: Machine, host: HostConfig | null, named: string 
     ].flatMap(([column, value]) => (value === null || value === "" ? [column] : []));
     // nova-baremetal took an empty user and password, but no address.
     const fatal = node.pm_address
-      ? absent.filter((column) => node[String(column)] === null)
+      ? absent.filter((column) => columnsOf(node)[String(column)] === null)
       : absent;
     return fatal.length > 0
       ? { way: "none", verdict: "incomplete", detail: `${fatal.join(", ")} is missing` }

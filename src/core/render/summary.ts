@@ -1,4 +1,9 @@
-import type { PlanCounts, PlanHeader, ServerIdentity } from "../../model/artefact.ts";
+import type {
+  PlanCounts,
+  PlanHeader,
+  ServerIdentity,
+  SnapshotHeader,
+} from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
@@ -63,6 +68,19 @@ export function renderFindingCounts(findings: PlanCounts["findings"]): readonly 
       ({ code, count, kind }) =>
         `  ${code} ${kind.severity.padEnd(7)} ${String(count).padStart(6)}  ${kind.title}`,
     );
+}
+
+/** Columns nobody knows, a line a table, and how many machines have a value there. */
+export function renderUnknown(
+  columns: SnapshotHeader["unknown_columns"],
+  machines: ReadonlyMap<string, number>,
+): readonly string[] {
+  return Object.entries(columns)
+    .filter(([, names]) => names.length > 0)
+    .map(([table, names]) => {
+      const each = names.map((name) => `${name} ${machines.get(`${table}.${name}`) ?? 0}`);
+      return `Unknown columns of ${table}, kept in extra, and machines with a value there: ${each.join(", ")}.`;
+    });
 }
 
 /** The line scripts look for; frozen. */

@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
-import type { HostConfig, Machine, Row } from "../../model/machine.ts";
+import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
 /** The settings of a machine's compute host: its own file, or the one for all. */
@@ -56,7 +56,7 @@ export function driverOf(
 /** What nova-baremetal itself would have refused, or two rows should not share. */
 export function inspectPower({ node, rivals }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
-  const absent = row.credentials.filter((column) => node[column] === null);
+  const absent = row.credentials.filter((column) => columnsOf(node)[column] === null);
   return [
     ...(absent.length > 0
       ? [finding("N2I-D304", `${place} ${absent.join(", ")}`, `NULL, and ${row.name} needs them`)]

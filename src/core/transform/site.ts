@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
-import type { Machine } from "../../model/machine.ts";
+import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Acceptance, Site, SiteEntry } from "../../model/mapping.ts";
 
 /** What the operator decided for one machine: the entries that match it, later ones over earlier. */
@@ -28,7 +28,7 @@ function matcher(entry: SiteEntry): Matcher {
   );
   return ({ node }) =>
     conditions.every(([column, matches]) => {
-      const value = node[column];
+      const value = columnsOf(node)[column];
       return (typeof value === "string" || typeof value === "number") && matches(String(value));
     });
 }

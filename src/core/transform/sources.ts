@@ -1,5 +1,5 @@
 import type { Json, JsonObject } from "../../model/json.ts";
-import type { HostConfig, Machine } from "../../model/machine.ts";
+import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { DriverRow, Mapping, Outcome } from "../../model/mapping.ts";
 import type { Sources } from "./compile.ts";
 
@@ -44,7 +44,7 @@ export function nodeSources(
       conf === null || conf.virtual_power_host_key ? null : conf.virtual_power_host_pass,
   };
   return {
-    bm_nodes: node,
+    bm_nodes: columnsOf(node),
     nova: nova?.instance ? { ...nova.instance } : null,
     flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
     conf: conf === null ? null : { ...conf },

@@ -2,7 +2,7 @@ import type { Finding } from "../../model/finding.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { accept, blocks, finding } from "../../model/judge.ts";
-import type { HostConfig, Machine } from "../../model/machine.ts";
+import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import { portUuid } from "../../model/uuid.ts";
@@ -116,7 +116,7 @@ export function createTransform(
           program.port,
           {
             ...sources,
-            bm_interfaces: port.interface,
+            bm_interfaces: port.interface === null ? null : columnsOf(port.interface),
             port: {
               uuid: portUuid(node.uuid?.toLowerCase() ?? "", port.address),
               address: port.address,
@@ -167,7 +167,7 @@ function unread({ node, interfaces }: Machine, program: Program): readonly Findi
     const [table, column = ""] = name.split(".");
     const rows = table === "bm_nodes" ? [node] : interfaces;
     return rows
-      .filter((row) => row[column] !== null && row[column] !== undefined)
+      .filter((row) => (columnsOf(row)[column] ?? null) !== null)
       .map(({ id }) =>
         finding("N2I-D008", `${table}.id=${id} ${column}`, FINDINGS["N2I-D008"].title),
       );

@@ -1,7 +1,7 @@
 import { credentialFault } from "../../model/credential.ts";
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
-import type { Value } from "../../model/machine.ts";
+import type { Columns, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
 import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 
@@ -86,13 +86,14 @@ export function unknownColumns(table: string, columns: readonly string[]): reado
 }
 
 export interface ReadRow {
-  readonly row: { readonly [column: string]: Value };
+  /** A BmNode or a BmInterface, as the table's columns make it. */
+  readonly row: object;
   readonly findings: readonly Finding[];
 }
 
 /**
  * A reader of one table's rows. Secrets are sealed here, at the border; columns a schema version
- * lacks read as NULL.
+ * lacks read as NULL; what stands in columns nobody knows goes into `extra`.
  *
  * @param place names what a row's secrets belong to
  */
@@ -106,27 +107,35 @@ export function rowReader(
   const readers = columns.map((column) => ({
     column,
     secret: isSecretName(column),
+    known: SCHEMA[table]?.has(column) === true,
     read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
   const none: readonly Finding[] = [];
   return (raw) => {
-    const row: Record<string, Value> = {};
+    const row: Record<string, Value | Columns> = {};
+    let extra: Record<string, Value> | null = null;
     let findings = none;
     for (const column of absent) row[column] = null;
-    for (const { column, secret, read } of readers) {
+    for (const { column, secret, known, read } of readers) {
       const value = read(raw[column]);
+      if (!known) {
+        if (value === null) continue;
+        extra ??= {};
+      }
+      const into: Record<string, Value | Columns> = known || extra === null ? row : extra;
       if (!secret || value === null) {
-        row[column] = value;
+        into[column] = value;
         continue;
       }
       const clear = String(value);
-      row[column] = seal.seal(clear, place(raw));
+      into[column] = seal.seal(clear, place(raw));
       const fault = credentialFault(clear);
       if (fault !== null) {
         const code = clear.includes("\0") ? "N2I-D009" : "N2I-D306";
         findings = [...findings, finding(code, `${table}.id=${text(raw.id)} ${column}`, fault)];
       }
     }
+    if (extra !== null) row.extra = extra;
     return { row, findings };
   };
 }

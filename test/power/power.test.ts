@@ -39,6 +39,10 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
   ] as const)
     assert.match(plan.out, new RegExp(`${String(id).padStart(12, "0")} +blocked +${code}`));
   assert.match(plan.out, /000000000001 +create/);
+  assert.match(
+    plan.out,
+    /000000000006 +blocked +N2I-D602 set driver_info.ipmi_priv_level to OPERATOR/,
+  );
   const allowed = await run(at.folder, [
     "plan",
     "--run",

@@ -108,7 +108,10 @@ export const powerCommand: CommandModule<object, Args> = {
       try {
         const done = await inStage(
           "power",
-          snapshot.footer.footer.machines - snapshot.footer.footer.deleted,
+          // A selection is not counted before it is asked.
+          args.only === undefined && args.node === undefined
+            ? snapshot.footer.footer.machines - snapshot.footer.footer.deleted
+            : undefined,
           args,
           (at) => {
             let machines = 0;
@@ -142,12 +145,15 @@ export const powerCommand: CommandModule<object, Args> = {
             args,
             `Stopped on request. Next: nova2ironic power --run ${shellWord(args.run)}`,
           );
-        const readings = [...new Set(done.readings.values())];
+        const readings = [...new Set(done.readings.values())].toSorted(
+          (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+        );
         const troubled = readings.filter(
           ({ verdict, advice, warnings }) =>
             verdict !== "ok" || advice.length + warnings.length > 0,
         );
         await printRows(process.stdout, COLUMNS, (args.list ? readings : troubled).map(row), args);
+        for (const line of summary(done.counts.verdicts)) say(args, line);
         say(
           args,
           `Power: ${words(new Map(Object.entries(done.counts.verdicts)))}; ${done.counts.machines} machines.`,
@@ -166,6 +172,15 @@ export const powerCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/** A row for each verdict, the most frequent first. */
+function summary(verdicts: { readonly [verdict: string]: number }): readonly string[] {
+  const sorted = Object.entries(verdicts).toSorted(([, left], [, right]) => right - left);
+  const rows = sorted.map(
+    ([verdict, count]) => `  ${verdict.padEnd(18)}${String(count).padStart(8)}`,
+  );
+  return ["  Verdict           Machines", ...rows];
+}
 
 /** `12 ok, 1 unreachable`, the most frequent first. */
 function words(verdicts: ReadonlyMap<string, number>): string {

@@ -46,7 +46,7 @@ export interface Voice {
 
 /** Progress of one stage: machines behind us, then a summary. */
 export interface StageProgress {
-  readonly at: (machines: number) => void;
+  readonly at: (machines: number, more?: string) => void;
   readonly done: (summary: string) => void;
 }
 
@@ -63,8 +63,8 @@ export function progressOf(stage: string, total: number | undefined, voice: Voic
   });
   let behind = 0;
   return {
-    at(machines) {
-      progress.tick(machines - behind);
+    at(machines, more) {
+      progress.tick(machines - behind, more);
       behind = machines;
     },
     done: progress.done,

@@ -8,8 +8,8 @@ import { visible } from "./visible.ts";
 import { takeWidth } from "./width.ts";
 
 export interface Progress {
-  /** So many more are done. */
-  readonly tick: (more: number) => void;
+  /** So many more are done. @param detail what came of all so far, shown behind the figures */
+  readonly tick: (more: number, detail?: string) => void;
   /** Something a person should know now: what is waited for, what was left out. */
   readonly note: (text: string) => void;
   /** The stage is complete. */
@@ -50,6 +50,7 @@ export function createProgress(options: ProgressOptions): Progress {
   const began = clock();
   let last = { at: began, done: 0 };
   let done = 0;
+  let about: string | undefined;
 
   const line = (text: string): void => {
     const dated = live ? `${ERASE}${visible(text)}` : `${timestamp(clock())} ${visible(text)}`;
@@ -61,10 +62,12 @@ export function createProgress(options: ProgressOptions): Progress {
   };
   const show = (): void => {
     const evidence = measure(done, total, clock() - began);
-    if (json) emit("progress", { stage, ...evidence });
-    else if (!live) line(`${stage}: ${sentence(evidence)}`);
+    const words = `${stage}: ${sentence(evidence)}${about === undefined ? "" : `; ${about}`}`;
+    if (json)
+      emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
+    else if (!live) line(words);
     else {
-      const text = visible(`${stage}: ${sentence(evidence)}`);
+      const text = visible(words);
       stream.write(ERASE + takeWidth(text, Math.max(1, terminal.width() - 1)));
     }
     last = { at: clock(), done };
@@ -78,8 +81,9 @@ export function createProgress(options: ProgressOptions): Progress {
 
   say("stage_start", "started", total === undefined ? {} : { total });
   return {
-    tick(more) {
+    tick(more, detail) {
       done += more;
+      about = detail;
       if (due()) show();
     },
     note(text) {

@@ -63,6 +63,11 @@ function needed(
   });
 }
 
+/** For a release that does not read the key: saying to set it would be no help. */
+function unread(words: string): string {
+  return `cannot ${words}: this release does not read it; change the BMC, or accept it`;
+}
+
 /**
  * What a machine's reading says against loading it: nothing only for a BMC that answered the
  * conductor's own question as nova knows the machine.
@@ -89,8 +94,8 @@ export function gate(
     const allowed = verdict === "unreachable" && unreachable !== null;
     return [allowed ? { ...told, accepted: unreachable } : told, ...observed];
   }
-  const other = needed(advice, keys, isObject(set) ? set : {}).map(({ words }) =>
-    finding("N2I-D602", where, words),
+  const other = needed(advice, keys, isObject(set) ? set : {}).map(({ key, words }) =>
+    finding("N2I-D602", where, keys.includes(String(key)) ? words : unread(words)),
   );
   const expected = novaPower(machine);
   const differs =

@@ -35,3 +35,15 @@ test("silence of a host is allowed by --max-unreachable as a BMC's is, and a ref
     assert.equal(codes("wrong-password", client, "said so")[0]?.accepted, undefined);
   }
 });
+
+test("advice to set a key is given for the releases that read the key only", () => {
+  const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
+  const words = "set driver_info.ipmi_cipher_suite to 3";
+  const advice = [{ key: "ipmi_cipher_suite", value: "3", words }];
+  const told = { verdict: "ok", client: "native", detail: "", power: "on", advice, warnings: [] };
+  const reading = { ...told, address: "10.0.0.1" } as unknown as PowerReading;
+  const detail = (keys: readonly string[]) =>
+    gate(machine, reading, keys, undefined, VIEW)[0]?.message;
+  assert.equal(detail(["ipmi_cipher_suite"]), words);
+  assert.match(String(detail([])), /^cannot set .*: this release does not read it/);
+});

@@ -78,3 +78,25 @@ test("a release hands over what it is told, says what no conductor takes, and is
     "N2I-E306",
   );
 });
+
+for (const point of ["release.before:2", "release.after:2", "stage.before:2", "stage.after:2"])
+  test(`killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
+    const at = await scene("sqlite", t, fleet(2, "kilo"));
+    if (at === null) return;
+    const again = (...options: readonly string[]) =>
+      at.start("release", ["--yes", ...options]).ended;
+    await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
+    const staged = await at.digest();
+    const undoing = point.startsWith("stage");
+    if (undoing) await again();
+    const killed = await at.start(
+      "release",
+      ["--yes", ...(undoing ? ["--undo"] : [])],
+      `${point}:kill`,
+    ).ended;
+    assert.equal(killed.status, 128);
+    const { out } = await again();
+    assert.match(out, /2 handed over, 0 waiting/);
+    assert.equal((await again("--undo")).status, 0);
+    assert.equal(await at.digest(), staged);
+  });

@@ -25,7 +25,9 @@ export async function failpoint(point: string): Promise<void> {
 }
 
 /** The journal with a failpoint before and after every entry: `begin.before`, `begin.after` ... */
-export function withFailpoints(journal: Journal): Journal {
+export function withFailpoints<Entry extends { readonly do: string }>(
+  journal: Journal<Entry>,
+): Journal<Entry> {
   if (!wanted) return journal;
   return {
     ...journal,

@@ -10,6 +10,7 @@ import type { PlanHeader } from "../../model/artefact.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { checkIdentity, checkReasons } from "./acting.ts";
 import type { Mappings } from "./documents.ts";
+import { withFailpoints } from "./failpoint.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { whoami } from "./run.ts";
 
@@ -31,7 +32,7 @@ export async function withReleasing<T>(
   const lock = await lockTarget(database);
   const interrupt = onInterrupt();
   try {
-    const journal = await openEntries<ReleaseEntry>(run, RELEASE, parseRelease);
+    const journal = withFailpoints(await openEntries<ReleaseEntry>(run, RELEASE, parseRelease));
     try {
       if (journal.entries().length === 0)
         await journal.append({

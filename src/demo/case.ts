@@ -38,6 +38,8 @@ export interface Case {
     readonly nodes?: readonly CaseRow[];
     /** A port names its node by `node_uuid`. */
     readonly ports?: readonly CaseRow[];
+    /** Rows of other tables: conductors, conductor_hardware_interfaces. */
+    readonly more?: { readonly [table: string]: readonly CaseRow[] };
   };
   readonly site?: Json;
   /** The machines have BMCs that are asked; without it the site document accepts that nobody asks. */

@@ -177,7 +177,7 @@ export async function loadIronic(
   given: Case,
   charset?: string,
 ): Promise<void> {
-  const { release = "juno", nodes = [], ports = [] } = given.ironic ?? {};
+  const { release = "juno", nodes = [], ports = [], more = {} } = given.ironic ?? {};
   await createTables(db, loadTables("ironic", release), {
     engine,
     ...(charset !== undefined && { charset }),
@@ -207,6 +207,7 @@ export async function loadIronic(
       node_id: ids.get(String(node_uuid)) ?? null,
     })),
   );
+  for (const [table, of] of Object.entries(more)) await insert(db, table, of);
 }
 
 /** The text of each host's nova.conf. */

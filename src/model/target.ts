@@ -2,6 +2,7 @@ import type { TargetIdentity } from "./artefact.ts";
 import type { Row } from "./machine.ts";
 import type { TargetDoc } from "./mapping.ts";
 import type { Step } from "./plan.ts";
+import type { Service } from "./service.ts";
 import type { Column } from "./tables.ts";
 
 /** A release this tool knows, with its tables. */
@@ -42,6 +43,8 @@ export interface Target {
   readonly identity: TargetIdentity;
   readonly counts: () => Promise<{ readonly nodes: number; readonly ports: number }>;
   readonly current: (wanted: Wanted) => Promise<Current>;
+  /** The conductors behind it. */
+  readonly service: () => Promise<Service>;
   /**
    * Performs a batch: all of it or nothing. Rows to create are compared first, and what is there
    * already is `found`. Rows to delete are deleted only while they still are as loaded; a machine

@@ -141,7 +141,7 @@ export const planCommand: CommandModule<object, Args> = {
         );
         print(
           [
-            renderHeader(planned.header),
+            renderHeader(planned.header, planned.conductors),
             ...lines.text(),
             ...planned.late.map(renderFinding),
             ...renderFindingCounts(planned.counts.findings),

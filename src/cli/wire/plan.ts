@@ -2,6 +2,7 @@ import { regroup } from "../../core/apply/regroup.ts";
 import { inspectCharset } from "../../core/plan/charset.ts";
 import { pair } from "../../core/plan/pairing.ts";
 import { type Index, indexCurrent, planMachine, wantedOf } from "../../core/plan/plan-machine.ts";
+import { preflight } from "../../core/plan/preflight.ts";
 import type { PowerView } from "../../core/power/gate.ts";
 import { createTransform } from "../../core/transform/transform.ts";
 import { createArtefact } from "../../edge/disk/artefact-writer.ts";
@@ -22,6 +23,8 @@ export interface Planned {
   readonly sha256: string;
   /** What is known only after the last machine: counted in the plan, told beside it. */
   readonly late: readonly Finding[];
+  /** Who would take the machines over, for people. */
+  readonly conductors: string;
 }
 
 /** The readings a plan is made with, and how they are named in its header. */
@@ -70,6 +73,7 @@ export async function makePlan(
     power?.view ?? null,
   );
   const before = await target.counts();
+  const conductors = preflight(await target.service());
   const header: PlanHeader = {
     format: "nova2ironic/plan@1",
     tool: VERSION,
@@ -84,10 +88,10 @@ export async function makePlan(
     pairing,
     key: source.key,
     origins: transform.origins(),
-    findings: source.findings,
+    findings: [...source.findings, ...conductors.findings],
     target_before: before,
   };
-  const tally = createTally(source.findings);
+  const tally = createTally(header.findings);
   const charset = inspectCharset(target.identity.charset);
   const writer = await createArtefact(run, PLAN, header);
   try {
@@ -97,7 +101,9 @@ export async function makePlan(
     for await (const lines of batches) {
       const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
       for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
-      const transformed = machines.map((machine) => charset(transform.machine(machine)));
+      const transformed = machines.map((machine) =>
+        conductors.machine(charset(transform.machine(machine))),
+      );
       const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
       for (const [at, machine] of machines.entries()) {
         const made = transformed[at];
@@ -114,7 +120,7 @@ export async function makePlan(
     tally.note(late);
     const counts = tally.counts();
     const { sha256 } = await writer.finish(counts);
-    return { header, counts, sha256, late };
+    return { header, counts, sha256, late, conductors: conductors.words };
   } catch (error) {
     await writer.abandon();
     throw error;

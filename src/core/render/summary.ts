@@ -22,12 +22,14 @@ function server({ engine, address, database }: ServerIdentity): string {
   return engine === "sqlite" ? address : `${database} @ ${address}`;
 }
 
-export function renderHeader(header: PlanHeader): string {
+/** @param conductors who would take the machines over, where that was asked */
+export function renderHeader(header: PlanHeader, conductors?: string): string {
   const { source, target, pairing } = header;
   return [
     `Source  ${server(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.schema_version}`})`,
     `Target  ${server(target)} (${target.engine}, ironic ${target.release}, alembic ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
     `Pairing ${pairing.why}`,
+    ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),
     "",
   ].join("\n");
 }

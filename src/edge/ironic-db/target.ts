@@ -10,6 +10,7 @@ import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
 import { lockTarget } from "./lock.ts";
 import { removeRows } from "./remove.ts";
+import { readService } from "./service.ts";
 import { createVerifier } from "./verifier.ts";
 
 /** Called around the commit of every batch; a test kills the process or cuts the line there. */
@@ -48,6 +49,7 @@ export function createTarget(
     identity,
     verifier: createVerifier(ironic),
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
+    service: () => readService(database, release),
     current: (wanted) => readCurrent(ironic, knex, wanted),
     lock: () => lockTarget(database),
     async perform(steps, ours, guard) {

@@ -54,4 +54,22 @@ export const RECORD = {
     advice:
       "Ironic 4.0 to 6.2.2 edit tftp_root/NODE-UUID/config, which only their own deployment writes (bugs 1516816, 1646038), and point DHCP there before that. Put the file there first, or run 6.2.3; until then keep the machine in maintenance.",
   },
+  "N2I-D420": {
+    severity: "warning",
+    title: "no conductor has the driver",
+    advice:
+      "Ironic takes the row in, but the node belongs to no conductor and nothing ever happens to it. Enable the driver in ironic.conf (enabled_drivers, since Ocata enabled_hardware_types) and start a conductor once, or set driver or conductor_group in the site document.",
+  },
+  "N2I-D421": {
+    severity: "blocks",
+    title: "interface is not enabled",
+    advice:
+      "One such node ends the conductor's turn of take-overs for every machine, and only its log says why. Enable it in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set another in the site document; then plan again.",
+  },
+  "N2I-D422": {
+    severity: "warning",
+    title: "Ironic's nodes are reserved",
+    advice:
+      "Something is at work on them, or a conductor died over it. Let it end, or start that conductor: it clears its own reservations.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -1,0 +1,91 @@
+import type { Finding } from "../../model/finding.ts";
+import { blocks, finding } from "../../model/judge.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Service } from "../../model/service.ts";
+import type { Transformed } from "../transform/transform.ts";
+
+/** Reserved nodes a finding names; the others are counted. */
+const NAMED = 5;
+const INTERFACE = "_interface";
+
+export interface Preflight {
+  /** Of the target as a whole. */
+  readonly findings: readonly Finding[];
+  /** For people: who would take the machines over. */
+  readonly words: string;
+  /** Adds what the conductors there would make of a machine. */
+  readonly machine: (machine: Transformed) => Transformed;
+}
+
+/**
+ * Holds the plan against the conductors that ever registered: a node whose driver none of its group
+ * has is taken in, belongs to nobody, and nothing ever happens to it.
+ *
+ * @source facts/ironic.md 1.5
+ */
+export function preflight(service: Service): Preflight {
+  const { conductors, reserved } = service;
+  const faults = conductors.length === 0 ? () => [] : faultsOf(service);
+  return {
+    findings: reserved.length === 0 ? [] : [finding("N2I-D422", "nodes", told(reserved))],
+    words: wordsOf(service),
+    machine(made) {
+      const found = made.desired.flatMap(({ id, resource, row }) =>
+        resource === "node" ? faults(id, row) : [],
+      );
+      if (found.length === 0) return made;
+      const findings = [...made.findings, ...found];
+      return found.some(blocks)
+        ? { ...made, findings, blocked: true, desired: [] }
+        : { ...made, findings };
+    },
+  };
+}
+
+function faultsOf({
+  conductors,
+  interfaces,
+}: Service): (id: string, row: Row) => readonly Finding[] {
+  const enabled = new Map<string, Set<string>>();
+  for (const { driver, type, name } of interfaces ?? []) {
+    const key = `${driver} ${type}`;
+    enabled.set(key, (enabled.get(key) ?? new Set()).add(name));
+  }
+  return (id, row) => {
+    const driver = String(row.driver);
+    const group = String(row.conductor_group ?? "").toLowerCase();
+    const members = conductors.filter((conductor) => conductor.group === group);
+    if (!members.some(({ drivers }) => drivers.includes(driver))) {
+      const where = group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
+      const have = [...new Set(members.flatMap(({ drivers }) => drivers))].toSorted().join(", ");
+      const message =
+        members.length === 0
+          ? `there is no conductor${where}`
+          : `no conductor${where} has ${driver}; they have ${have || "none"}`;
+      return [finding("N2I-D420", `${id} driver`, message)];
+    }
+    return Object.entries(row).flatMap(([column, value]) => {
+      if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
+      const names = enabled.get(`${driver} ${column.slice(0, -INTERFACE.length)}`);
+      if (names === undefined || names.has(value)) return [];
+      const have = [...names].toSorted().join(", ");
+      return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];
+    });
+  };
+}
+
+function told(reserved: Service["reserved"]): string {
+  const some = reserved.slice(0, NAMED).map(({ uuid, by }) => `${uuid} by ${by}`);
+  const more = reserved.length > NAMED ? `, and ${reserved.length - NAMED} more` : "";
+  return `${reserved.length} reserved: ${some.join(", ")}${more}`;
+}
+
+function wordsOf({ conductors, interfaces }: Service): string {
+  if (conductors.length === 0)
+    return "none has ever started here: drivers and interfaces were not compared";
+  const alive = conductors.filter((conductor) => conductor.alive).length;
+  const drivers = [...new Set(conductors.flatMap(({ drivers: some }) => some))].toSorted();
+  const compared =
+    interfaces !== null && interfaces.length === 0 ? "; interfaces were not compared" : "";
+  return `${alive} of ${conductors.length} alive, with ${drivers.join(", ") || "no driver"}${compared}`;
+}

@@ -1,0 +1,65 @@
+import { HEARTBEAT, type Service } from "../../model/service.ts";
+import type { Release } from "../../model/target.ts";
+import type { Database } from "../database/open.ts";
+import { boolean, integer, type RawRow, select, text } from "../database/rows.ts";
+
+/** Seconds since a conductor's last heartbeat, by the database's own clock; Ironic writes UTC. */
+const AGE: { readonly [engine in Database["engine"]]: string } = {
+  mysql: "TIMESTAMPDIFF(SECOND, updated_at, UTC_TIMESTAMP())",
+  postgresql: "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - updated_at) AS integer)",
+  sqlite: "CAST(strftime('%s', 'now') - strftime('%s', updated_at) AS integer)",
+};
+const RESERVED = 1000;
+
+/**
+ * What the conductors wrote of themselves, running or not.
+ *
+ * @source facts/ironic.md 1.5
+ */
+export async function readService(database: Database, { node }: Release): Promise<Service> {
+  const ask = (doing: string, sql: string): Promise<readonly RawRow[]> =>
+    database.run(doing, () => select(database, database.knex, sql));
+  const conductors = await ask(
+    "reading conductors",
+    `SELECT conductors.*, ${AGE[database.engine]} AS age FROM conductors ORDER BY hostname`,
+  );
+  const hasTypes = node.some(({ name }) => name === "deploy_interface");
+  const interfaces = hasTypes
+    ? await ask(
+        "reading conductor_hardware_interfaces",
+        "SELECT DISTINCT hardware_type, interface_type, interface_name FROM conductor_hardware_interfaces",
+      )
+    : null;
+  const reserved = await ask(
+    "reading reservations",
+    `SELECT uuid, reservation FROM nodes WHERE reservation IS NOT NULL ORDER BY id LIMIT ${RESERVED}`,
+  );
+  return {
+    conductors: conductors.map((row) => ({
+      hostname: text(row.hostname) ?? "",
+      group: (text(row.conductor_group) ?? "").toLowerCase(),
+      alive: boolean(row.online) === true && (integer(row.age) ?? HEARTBEAT) < HEARTBEAT,
+      drivers: driversOf(text(row.drivers)),
+    })),
+    interfaces:
+      interfaces?.map((row) => ({
+        driver: text(row.hardware_type) ?? "",
+        type: text(row.interface_type) ?? "",
+        name: text(row.interface_name) ?? "",
+      })) ?? null,
+    reserved: reserved.map(({ uuid, reservation }) => ({
+      uuid: text(uuid) ?? "",
+      by: text(reservation) ?? "",
+    })),
+  };
+}
+
+/** A JSON list; what is none says nothing. */
+function driversOf(json: string | null): readonly string[] {
+  try {
+    const list: unknown = JSON.parse(json ?? "[]");
+    return Array.isArray(list) ? list.filter((name) => typeof name === "string") : [];
+  } catch {
+    return [];
+  }
+}

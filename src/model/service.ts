@@ -1,0 +1,29 @@
+/** A conductor as Ironic's database or API tells of it. */
+export interface Conductor {
+  readonly hostname: string;
+  /** Empty: the default group, and every release before Rocky. */
+  readonly group: string;
+  /** It says it is online, and said so within `HEARTBEAT` seconds. */
+  readonly alive: boolean;
+  /** Drivers, or hardware types since Ocata. */
+  readonly drivers: readonly string[];
+}
+
+/** An interface some conductor has enabled for a hardware type: `ipmi`, `boot`, `pxe`. */
+export interface EnabledInterface {
+  readonly driver: string;
+  readonly type: string;
+  readonly name: string;
+}
+
+/** What stands behind the tables: who would take the machines over, and with what. */
+export interface Service {
+  readonly conductors: readonly Conductor[];
+  /** Null before Ocata, whose conductors do not tell. */
+  readonly interfaces: readonly EnabledInterface[] | null;
+  /** Nodes somebody holds a lock on: uuid and holder. */
+  readonly reserved: readonly { readonly uuid: string; readonly by: string }[];
+}
+
+/** Seconds after which Ironic takes a conductor for dead. @source ironic: [conductor]heartbeat_timeout */
+export const HEARTBEAT = 60;

@@ -144,6 +144,16 @@ export type JournalEntry =
       readonly found: readonly string[];
     }
   | {
+      /** What was begun ended with nothing kept; only of a stretch that held nothing of ours. */
+      readonly do: "void";
+      readonly plan: string;
+      readonly from: number;
+      readonly to: number;
+      readonly at: string;
+      /** Code of the refusal or failure. */
+      readonly why: string;
+    }
+  | {
       readonly do: "undo";
       readonly plan: string;
       readonly from: number;

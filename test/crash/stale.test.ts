@@ -135,7 +135,7 @@ test("what the plan stands on is looked at again inside the first transaction", 
       assert.equal(await made.digest(), digest);
     });
   }
-  assert.match((await statusOf(made)).apply, / 0 rows created in 0 batches, 1 batch begun and not/);
+  assert.match((await statusOf(made)).apply, /: 0 rows created in 0 batches$/);
 });
 
 test("a row in the last batch's way is met before the first batch is loaded", async (t) => {

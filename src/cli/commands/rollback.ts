@@ -1,6 +1,6 @@
 import type { CommandModule } from "yargs";
 import { BATCH, stretches } from "../../core/apply/apply.ts";
-import { ledgerOf, plansOf, wasBegun, wasUndone } from "../../core/apply/ledger.ts";
+import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
 import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -164,9 +164,8 @@ async function preview(
       for await (const { from, to, machines } of stretches(plan.lines(), BATCH)) {
         if (!wasBegun(ledger, { from, to })) continue;
         for (const machine of machines.filter(wanted.wants))
-          for (const { id, resource } of undoSteps(machine, ledger))
-            if (!wasUndone(ledger, { from, to }, machine.uuid ?? "", id))
-              yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
+          for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
+            yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
       }
     }
   };

@@ -113,7 +113,14 @@ export async function apply(
           at: acting.now(),
           by: acting.by,
         });
-        const performed = await target.perform(steps, again, guard);
+        const performed = await target.perform(steps, again, guard).catch(async (cause) => {
+          // Without a word, what another run loaded would be found as ours the next time.
+          if (!again && keptNothing(cause))
+            await journal
+              .append({ do: "void", plan: sha256, from, to, at: acting.now(), why: cause.code })
+              .catch(() => undefined); // the first failure is the one to tell
+          throw cause;
+        });
         // From here on something is kept, whatever becomes of the journal.
         created += performed.done.length;
         found += performed.found.length;
@@ -147,9 +154,13 @@ function unrecorded({ found, left }: Performed, ledger: Ledger, stretch: Stretch
 /** The line broke: the target may or may not have kept the batch. All else is met before its commit. */
 const MAYBE_KEPT: RefusalCode = "N2I-E200";
 
+function keptNothing(cause: unknown): cause is MigrationError {
+  return cause instanceof MigrationError && cause.code !== MAYBE_KEPT;
+}
+
 /** A failure after something was, or may have been, kept says so first. */
 export function midway(what: string, machines: number, some: boolean, cause: unknown): unknown {
-  if (!(cause instanceof MigrationError) || (!some && cause.code !== MAYBE_KEPT)) return cause;
+  if (!(cause instanceof MigrationError) || (!some && keptNothing(cause))) return cause;
   return new MigrationError(
     "N2I-E301",
     `${what} stopped after ${machines} machines: ${cause.code} ${cause.message}`,

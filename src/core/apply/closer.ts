@@ -4,7 +4,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { indexCurrent, judge, wantedOf } from "../plan/plan-machine.ts";
 import { type Acting, BATCH, stretches } from "./apply.ts";
-import { ledgerOf } from "./ledger.ts";
+import { ledgerOf, wasBegun } from "./ledger.ts";
 
 /** Rows in the plan's way that a refusal names; the others are counted. */
 const NAMED = 5;
@@ -24,7 +24,8 @@ export function lookCloser(
   same: SameSecret,
   { target, journal }: Pick<Acting, "target" | "journal">,
 ): () => Promise<void> {
-  const begun = ledgerOf(journal.entries(), sha256).begun.length > 0;
+  const ledger = ledgerOf(journal.entries(), sha256);
+  const begun = ledger.begun.some((stretch) => wasBegun(ledger, stretch));
   return async () => {
     if (begun) return;
     const { nodes, ports } = await target.counts();

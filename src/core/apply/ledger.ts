@@ -40,12 +40,14 @@ function sameStretch(left: Stretch, right: Stretch): boolean {
 
 /** Reads the journal forward, as it happened. */
 export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger {
-  const begun: Stretch[] = [];
+  let begun: Stretch[] = [];
   let open: Stretch[] = [];
   const foreign = new Set<string>();
   const undone = new Map<string, Machines>();
   /** Begun and without an end: which machines are being taken back. */
   const undoing = new Map<string, readonly string[] | "all">();
+  /** What was so before a stretch was begun last. */
+  const earlier = new Map<string, { begun: boolean; undone: Machines | undefined; back: number }>();
   /** Whether the one before it was begun and had no end. */
   const cut = new Map<string, boolean>();
   const back = new Map<string, number>();
@@ -57,12 +59,23 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
     const stretch = { from: entry.from, to: entry.to };
     const key = stretchKey(stretch);
     switch (entry.do) {
-      case "begin":
-        if (!begun.some((other) => sameStretch(other, stretch))) begun.push(stretch);
+      case "begin": {
+        const known = begun.some((other) => sameStretch(other, stretch));
+        earlier.set(key, { begun: known, undone: undone.get(key), back: back.get(key) ?? 0 });
+        if (!known) begun.push(stretch);
         if (!open.some((other) => sameStretch(other, stretch))) open.push(stretch);
         undone.delete(key);
         back.delete(key);
         break;
+      }
+      case "void": {
+        const before = earlier.get(key);
+        open = open.filter((other) => !sameStretch(other, stretch));
+        if (before?.begun === false) begun = begun.filter((other) => !sameStretch(other, stretch));
+        if (before?.undone !== undefined) undone.set(key, before.undone);
+        back.set(key, before?.back ?? 0);
+        break;
+      }
       case "done":
         open = open.filter((other) => !sameStretch(other, stretch));
         created += entry.created;
@@ -113,7 +126,16 @@ export function plansOf(entries: readonly JournalEntry[]): readonly string[] {
   return [...new Set(plans.reverse())];
 }
 
-/** Whether the stretch was begun before, so that what is found there now is our own work. */
-export function wasBegun({ begun }: Ledger, stretch: Stretch): boolean {
-  return begun.some((other) => other.from < stretch.to && stretch.from < other.to);
+/**
+ * Whether the stretch was begun before, so that what is found there now is our own work. Once all
+ * of it was taken back it no longer is: what is found then, another run loaded.
+ */
+export function wasBegun(ledger: Ledger, stretch: Stretch): boolean {
+  return ledger.begun.some(
+    (other) => other.from < stretch.to && stretch.from < other.to && !wasTakenBack(ledger, other),
+  );
+}
+
+function wasTakenBack({ undone, left }: Ledger, stretch: Stretch): boolean {
+  return left.size === 0 && undone.get(stretchKey(stretch)) === "all";
 }

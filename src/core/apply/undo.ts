@@ -1,6 +1,6 @@
 import { invert, type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
 import { type Acting, BATCH, midway, once, stretches } from "./apply.ts";
-import { type Ledger, ledgerOf, wasBegun } from "./ledger.ts";
+import { type Ledger, ledgerOf, type Stretch, wasBegun, wasUndone } from "./ledger.ts";
 
 export interface Undone {
   readonly removed: number;
@@ -11,12 +11,18 @@ export interface Undone {
 }
 
 /**
- * The steps that take one machine back: those the journal says were begun and were ours, ports
- * before their node, before and after exchanged.
+ * The steps that take one machine back: those the journal says were begun, were ours and were not
+ * taken back since, ports before their node, before and after exchanged. A row that stands where
+ * ours was taken away is another run's.
  */
-export function undoSteps(machine: PlannedMachine, ledger: Ledger): readonly Step[] {
+export function undoSteps(
+  machine: PlannedMachine,
+  ledger: Ledger,
+  stretch: Stretch,
+): readonly Step[] {
   return stepsOf(machine)
     .filter(({ id }) => !ledger.foreign.has(id))
+    .filter(({ id }) => !wasUndone(ledger, stretch, machine.uuid ?? "", id))
     .toReversed()
     .map(invert);
 }
@@ -48,7 +54,7 @@ export async function undo(
   for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
     if (acting.stopping()) return { removed, gone, left, stopped: true };
     const chosen = wasBegun(ledger, { from, to }) ? batch.filter(wants) : [];
-    const steps = chosen.flatMap((machine) => undoSteps(machine, ledger));
+    const steps = chosen.flatMap((machine) => undoSteps(machine, ledger, { from, to }));
     if (steps.length > 0) {
       try {
         await lock.check();

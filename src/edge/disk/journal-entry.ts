@@ -29,6 +29,8 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
       const counts = { created: number("created"), found: texts("found") };
       return { do: doing, ...plan(), at: text("at"), ...counts };
     }
+    case "void":
+      return { do: doing, ...plan(), at: text("at"), why: text("why") };
     case "undo":
       return {
         ...{ do: doing, ...plan(), at: text("at"), by: text("by") },

@@ -4,6 +4,7 @@ import type { FindingCode } from "./findings.ts";
  * What came of asking one BMC.
  *
  * `no-session`: ipmitool opened no session and does not say why (our own client always says).
+ * `deadline`: time was over before it said anything that lasts; nothing is known to be wrong with it.
  * `incomplete`: address, user or password is missing or cannot be used, so nothing was sent.
  * The last five are machines whose power IPMI cannot tell: never a silent pass.
  *
@@ -22,6 +23,7 @@ export type PowerVerdict =
   | "busy"
   | "protocol-error"
   | "no-session"
+  | "deadline"
   | "incomplete"
   | "virtual"
   | "iboot"

@@ -18,7 +18,9 @@ function agree(own: PowerReading, theirs: PowerReading): PowerReading {
   // ipmitool often cannot say why; our own client's reason for the same failure is the better one.
   if (own.verdict !== "ok" && theirs.verdict !== "ok") return own;
   const detail = `native says ${own.power ?? own.verdict} (${own.detail}), ipmitool ${theirs.power ?? theirs.verdict} (${theirs.detail})`;
-  return { ...own, power: null, verdict: "protocol-error", detail };
+  // Who was stopped by the deadline contradicts nobody.
+  const cut = own.verdict === "deadline" || theirs.verdict === "deadline";
+  return { ...own, power: null, verdict: cut ? "deadline" : "protocol-error", detail };
 }
 
 /** How BMCs are asked: by our own client, as the conductor asks, or both, compared. */

@@ -28,6 +28,7 @@ const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
   busy: "N2I-D606",
   "protocol-error": "N2I-D606",
   "no-session": "N2I-D601",
+  deadline: "N2I-D606",
   incomplete: "N2I-D607",
   virtual: "N2I-D605",
   iboot: "N2I-D605",

@@ -1,5 +1,6 @@
 import { lookup } from "node:dns/promises";
-import { isIP, SocketAddress } from "node:net";
+import { BlockList, isIP, SocketAddress } from "node:net";
+import { networkInterfaces } from "node:os";
 
 export interface Endpoint {
   readonly family: 4 | 6;
@@ -11,10 +12,16 @@ export interface Endpoint {
 /** Where a BMC listens. @source facts/ipmi.md 2 */
 export const IPMI_PORT = 623;
 
+/** The endpoint of an address; null for a name. */
+export function endpointAt(address: string, port: number): Endpoint | null {
+  const literal = asLiteral(address);
+  return literal === null ? null : { ...literal, port };
+}
+
 /** The endpoint behind an address or a name; null when the name is not known. */
 export async function endpointOf(host: string, port: number): Promise<Endpoint | null> {
-  const literal = asLiteral(host);
-  if (literal !== null) return { ...literal, port };
+  const at = endpointAt(host, port);
+  if (at !== null) return at;
   try {
     const { address } = await lookup(host);
     const found = asLiteral(address);
@@ -24,6 +31,25 @@ export async function endpointOf(host: string, port: number): Promise<Endpoint |
     return null;
   }
 }
+
+/** Addresses that are nobody's, or everybody's on a network: asking them tells nothing of a machine. */
+const NOBODY = new BlockList();
+NOBODY.addSubnet("0.0.0.0", 8, "ipv4");
+NOBODY.addSubnet("224.0.0.0", 4, "ipv4");
+NOBODY.addAddress("255.255.255.255", "ipv4");
+NOBODY.addAddress("::", "ipv6");
+NOBODY.addSubnet("ff00::", 8, "ipv6");
+
+/** Whether an address can be one machine's; of a name that is not known until it is looked up. */
+export function mayBeOne(host: string): boolean {
+  const literal = asLiteral(host);
+  if (literal === null) return true;
+  const [bare = ""] = literal.address.split("%", 1);
+  return !NOBODY.check(bare, literal.family === 4 ? "ipv4" : "ipv6");
+}
+
+/** Why nothing is sent to such an address. */
+export const NOT_ONE = "the address is no single machine's: unspecified, broadcast or multicast";
 
 export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port">): string {
   return `${address}|${port}`;
@@ -38,5 +64,16 @@ function asLiteral(text: string): Omit<Endpoint, "port"> | null {
   const { address } = new SocketAddress({ address: bare, family: "ipv6" });
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(address)?.[1];
   if (mapped !== undefined) return { family: 4, address: mapped };
-  return { family, address: zone === undefined ? address : `${address}%${zone}` };
+  // Elsewhere a zone says nothing, and a sender is written without.
+  const zoned = zone !== undefined && /^fe[89ab]/.test(address);
+  return { family, address: zoned ? `${address}%${interfaceOf(zone)}` : address };
+}
+
+/** The name of an interface that is named by its number, as in `fe80::1%2`. */
+function interfaceOf(zone: string): string {
+  const all = Object.entries(networkInterfaces());
+  const found = all.find(([, addresses]) =>
+    addresses?.some((one) => one.family === "IPv6" && String(one.scopeid) === zone),
+  );
+  return found?.[0] ?? zone;
 }

@@ -75,12 +75,16 @@ export function openChannel(talk: Talk, session: Session): Channel {
   return {
     leave,
     async ask(command, data = [], waits = WAITS) {
-      for (const pause of BUSY_PAUSES) {
+      let busy: Response | null = null;
+      for (const pause of [...BUSY_PAUSES, null]) {
         const response = await once(command, data, waits);
-        if (response === null || !isTryAgain(response.code)) return response;
+        // A wait that the deadline cuts short takes nothing back that was said before.
+        if (response === null) return talk.expired() ? busy : null;
+        if (pause === null || !isTryAgain(response.code)) return response;
+        busy = response;
         await talk.pause(pause);
       }
-      return once(command, data, waits);
+      return busy;
     },
     checksumsWrong: () => checksumsWrong,
     async close() {

@@ -32,7 +32,9 @@ export type Discovery =
   | { readonly kind: "capabilities"; readonly capabilities: Capabilities }
   | { readonly kind: "only-1.5" }
   | { readonly kind: "busy"; readonly code: number }
-  | { readonly kind: "silent" };
+  | { readonly kind: "silent" }
+  /** It answers, and time was over before it said enough. */
+  | { readonly kind: "cut" };
 
 /**
  * Whether the BMC is there, and what it speaks: Get Channel Authentication Capabilities, which may
@@ -40,12 +42,15 @@ export type Discovery =
  * has its own.
  */
 export async function discover(talk: Talk): Promise<Discovery> {
-  for (const pause of BUSY_PAUSES) {
+  let busy: Discovery | null = null;
+  for (const pause of [...BUSY_PAUSES, 0]) {
     const found = await look(talk);
-    if (found.kind !== "busy") return found;
+    const cut = found.kind === "silent" || found.kind === "cut";
+    if (found.kind !== "busy") return (cut && talk.expired() ? busy : null) ?? found;
+    busy = found;
     await talk.pause(pause);
   }
-  return look(talk);
+  return busy ?? look(talk);
 }
 
 async function look(talk: Talk): Promise<Discovery> {
@@ -57,6 +62,8 @@ async function look(talk: Talk): Promise<Discovery> {
   if (first.code === 0 && first.for2) return parsed(first.response);
   // An answer to 1.5's form tells nothing of 2.0: the ones to 2.0's form may have been lost.
   const second = first.for2 ? null : await capabilities(talk, AGAIN_WAITS, () => true);
+  if (second === null && !first.for2 && talk.expired()) return { kind: "cut" };
+  if (second !== null && isBusy(second.code)) return { kind: "busy", code: second.code };
   return second?.code === 0 ? parsed(second.response) : { kind: "only-1.5" };
 }
 

@@ -32,7 +32,8 @@ const SILENCE = 9500;
 export function readRun(run: Run): { readonly power: "on" | "off" } | Verdict {
   if (run.stdout === "Chassis Power is on\n") return { power: "on" };
   if (run.stdout === "Chassis Power is off\n") return { power: "off" };
-  if (run.status === null) return { verdict: "unreachable", detail: "ipmitool took too long" };
+  if (run.status === null)
+    return { verdict: "deadline", detail: "ipmitool had no answer when time was over" };
   for (const [pattern, verdict] of TEXTS) {
     const [words] = pattern.exec(run.stderr) ?? [];
     if (words !== undefined) return { verdict, detail: `ipmitool says: ${words}` };

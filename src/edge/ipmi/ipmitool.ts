@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../model/error.ts";
 import type { PowerProbe, PowerQuestion, PowerReading } from "../../model/power.ts";
+import { mayBeOne, NOT_ONE } from "./address.ts";
 import { credentials, LONGEST_USER, wipe } from "./credentials.ts";
 import {
   IPMITOOL_DEFAULTS,
@@ -31,12 +32,14 @@ export function ipmitoolProbe(options: IpmitoolOptions = IPMITOOL_DEFAULTS): Pow
     }
     const start = SYSTEM_CLOCK.now();
     const elapsed = (): number => SYSTEM_CLOCK.now() - start;
+    let before: Result | null = null;
     for (let attempts = 1; ; attempts++) {
       const run = await withPasswordFile(question.password(), (path, read) =>
         runOnce(question, options, { path, read }, { timeout: deadline - elapsed(), signal }),
       );
-      const result = readRun(run);
-      if ("power" in result || !mayPass(result) || elapsed() + GAP >= deadline) {
+      const cut = run.status === null;
+      const result: Result = (cut ? before : null) ?? readRun(run);
+      if ("power" in result || cut || !mayPass(result) || elapsed() + GAP >= deadline) {
         const reading = unasked(question, begun, asVerdict(result));
         return {
           ...reading,
@@ -45,6 +48,7 @@ export function ipmitoolProbe(options: IpmitoolOptions = IPMITOOL_DEFAULTS): Pow
           elapsed: Math.round(elapsed()),
         };
       }
+      before = result;
       await sleep(GAP, undefined, { signal });
     }
   };
@@ -71,6 +75,7 @@ function known(
 /** Why ipmitool cannot be asked this; null when it can. */
 function unusable({ address, user, kg }: PowerQuestion, options: IpmitoolOptions): string | null {
   if (address === "" || address.includes("\0")) return "the address of the BMC cannot be used";
+  if (!mayBeOne(address)) return NOT_ONE;
   if (Buffer.byteLength(user) > LONGEST_USER || user.includes("\0"))
     return `the user name is longer than ${LONGEST_USER} bytes or holds a NUL`;
   const printable = kg === undefined || kg().every((byte) => byte > 0x20 && byte < 0x7f);

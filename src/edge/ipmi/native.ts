@@ -1,7 +1,8 @@
 import { randomInt } from "node:crypto";
 import { performance } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { PowerProbe } from "../../model/power.ts";
-import { endpointOf, IPMI_PORT } from "./address.ts";
+import { endpointAt, endpointOf, IPMI_PORT, mayBeOne, NOT_ONE } from "./address.ts";
 import { credentials, LONGEST_USER, wipe } from "./credentials.ts";
 import type { Chance, Clock } from "./line.ts";
 import type { Mux } from "./mux.ts";
@@ -33,18 +34,25 @@ export function nativeProbe(mux: Mux, options: SessionOptions = SESSION_DEFAULTS
       const detail = `the user name is longer than ${LONGEST_USER} bytes or holds a NUL`;
       return unasked(question, begun, { verdict: "incomplete", detail });
     }
+    const start = SYSTEM_CLOCK.now();
     try {
-      const endpoint = await endpointOf(question.address, question.port ?? IPMI_PORT);
+      const { address, port = IPMI_PORT } = question;
+      const endpoint =
+        endpointAt(address, port) ?? (await within(endpointOf(address, port), deadline, signal));
       if (endpoint === null) {
         const detail = "the name of the BMC cannot be resolved";
-        return unasked(question, begun, { verdict: "unreachable", detail });
+        const elapsed = Math.round(SYSTEM_CLOCK.now() - start);
+        return { ...unasked(question, begun, { verdict: "unreachable", detail }), elapsed };
       }
+      if (!mayBeOne(endpoint.address))
+        return unasked(question, begun, { verdict: "incomplete", detail: NOT_ONE });
       const line = await mux.line(endpoint);
       try {
         const environment = { clock: SYSTEM_CLOCK, chance: SYSTEM_CHANCE };
-        const answer = await askPower(line, known, environment, { deadline, signal }, options);
-        const { bm_node_ids, address } = question;
-        return { bm_node_ids, address, client: "native", pass: 1, ...answer };
+        const left = deadline - (SYSTEM_CLOCK.now() - start);
+        const limits = { deadline: left, signal };
+        const answer = await askPower(line, known, environment, limits, options);
+        return { bm_node_ids: question.bm_node_ids, address, client: "native", pass: 1, ...answer };
       } finally {
         line.close();
       }
@@ -52,4 +60,20 @@ export function nativeProbe(mux: Mux, options: SessionOptions = SESSION_DEFAULTS
       wipe(known);
     }
   };
+}
+
+/**
+ * What `asked` gives, or null when that takes longer than `delay` milliseconds: a resolver may take
+ * minutes, and cannot be told to stop.
+ *
+ * @throws the signal's reason when it is aborted
+ */
+async function within<T>(asked: Promise<T>, delay: number, signal: AbortSignal): Promise<T | null> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  try {
+    return await Promise.race([asked, sleep(delay, null, { signal: either })]);
+  } finally {
+    stop.abort();
+  }
 }

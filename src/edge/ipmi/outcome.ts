@@ -31,5 +31,8 @@ export type Outcome =
   | { readonly kind: "code"; readonly command: string; readonly code: number }
   | { readonly kind: "odd"; readonly words: string };
 
+/** A login that brought no power state. */
+export type Failure = Exclude<Outcome, { kind: "answered" }>;
+
 /** The number of a level in commands. */
 export const LEVELS = { OPERATOR: 3, ADMINISTRATOR: 4 } as const;

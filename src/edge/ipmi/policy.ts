@@ -1,4 +1,4 @@
-import type { Attempt, Outcome } from "./outcome.ts";
+import type { Attempt, Failure, Outcome } from "./outcome.ts";
 import type { Suite } from "./suites.ts";
 import { type Verdict, verdictOf } from "./verdicts.ts";
 
@@ -54,6 +54,9 @@ const ALGORITHM: readonly number[] = [0x04, 0x05, 0x10, 0x11];
 /** Boards say all of these at Open Session when they mean the suite. Quirks Q9 and Q10. */
 const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
 
+/** Seen as often as time allowed, and the same from the first time to the last. */
+const LASTING: readonly Verdict["verdict"][] = ["busy", "no-slots", "wrong-user"];
+
 const NO_ROOM: Verdict = verdictOf({ kind: "status", stage: "Open Session", status: 0x01 });
 
 /**
@@ -65,7 +68,7 @@ const NO_ROOM: Verdict = verdictOf({ kind: "status", stage: "Open Session", stat
  * @source facts/ipmi.md 2.9, 4.3, 5.5, 6.4
  */
 export function decide(
-  outcome: Exclude<Outcome, { kind: "answered" }>,
+  outcome: Failure,
   attempt: Attempt,
   before: History,
   suites: readonly Suite[],
@@ -129,8 +132,8 @@ export function decide(
   }
 }
 
-/** The verdict when there is no try or no time left, after `outcome` and what came before it. */
-export function giveUp(outcome: Exclude<Outcome, { kind: "answered" }>, before: History): Verdict {
+/** The verdict when there is no try left, after `outcome` and what came before it. */
+export function giveUp(outcome: Failure, before: History): Verdict {
   const { nameAnswered, namesUnanswered } = before;
   if (outcome.kind !== "silent") return verdictOf(outcome);
   // A loss at the end does not make it another fault than it was all the time.
@@ -138,6 +141,22 @@ export function giveUp(outcome: Exclude<Outcome, { kind: "answered" }>, before: 
   if (nameAnswered || namesUnanswered < SILENT_NAMES) return verdictOf(outcome);
   const detail = "goes silent whenever it is told the user's name: it does not know it";
   return { verdict: "wrong-user", detail };
+}
+
+/**
+ * The verdict when time is over. What more time could have bettered at once is no verdict: another
+ * suite or level was still to be asked for, or a datagram may have been lost.
+ *
+ * @param last outcome of the last login that was not cut short; null when there was none
+ */
+export function outOfTime(last: Failure | null, before: History): Verdict {
+  if (last === null)
+    return { verdict: "deadline", detail: "answers, but too slowly for the deadline" };
+  const lasting = giveUp(last, before);
+  // The first "no room" may have meant the suite, until the other one was asked for, too.
+  const known = lasting.verdict !== "no-slots" || before.tries > 0;
+  if (LASTING.includes(lasting.verdict) && known) return lasting;
+  return { verdict: "deadline", detail: `time is over; last seen: ${lasting.detail}` };
 }
 
 export function stageWait({ tries }: History): number {

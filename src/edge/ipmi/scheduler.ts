@@ -102,7 +102,9 @@ export async function* askAll(
       const first = failures.get(nameOf(question));
       failures.delete(nameOf(question));
       const attempts = reading.attempts + (first?.reading.attempts ?? 0);
-      yield { ...reading, pass: 2, attempts };
+      const told =
+        first !== undefined && saysLess(reading, first.reading) ? first.reading : reading;
+      yield { ...told, pass: 2, attempts };
     }
   }
   for (const { reading } of failures.values()) yield reading;
@@ -111,6 +113,13 @@ export async function* askAll(
 /** Machines that share BMC and credentials are one question, so the first id names it. */
 function nameOf({ bm_node_ids }: PowerQuestion): string {
   return bm_node_ids.join(" ");
+}
+
+const SAYS_LITTLE: readonly PowerVerdict[] = ["unreachable", "deadline"];
+
+/** The second look has only the time that is left: that it saw nothing takes nothing back. */
+function saysLess(second: PowerReading, first: PowerReading): boolean {
+  return SAYS_LITTLE.includes(second.verdict) && !SAYS_LITTLE.includes(first.verdict);
 }
 
 function timeLeft(deadline: number, { elapsed }: PowerReading): number {

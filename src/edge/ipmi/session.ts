@@ -6,8 +6,8 @@ import type { Capabilities, Chassis, Device } from "./commands.ts";
 import type { Credentials } from "./credentials.ts";
 import { discover, listSuites } from "./discover.ts";
 import type { Chance, Clock, Line } from "./line.ts";
-import type { Attempt } from "./outcome.ts";
-import { decide, giveUp, NOTHING_YET, stageWait } from "./policy.ts";
+import type { Attempt, Failure } from "./outcome.ts";
+import { decide, NOTHING_YET, outOfTime, stageWait } from "./policy.ts";
 import { type Suite, suiteOf } from "./suites.ts";
 import { startTalk, type Talk } from "./talk.ts";
 import type { Verdict } from "./verdicts.ts";
@@ -117,6 +117,7 @@ async function ask(
     const detail = "speaks IPMI 1.5 only, which nova-baremetal did not use";
     return { ...nothing, verdict: { verdict: "no-ipmi2", detail } };
   }
+  if (found.kind === "cut") return { ...nothing, verdict: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const suites = await listSuites(talk);
   const wanted = (options.suites ?? preferred(options.conductor, suites)).flatMap(
@@ -136,6 +137,7 @@ async function logins(
   const firstTag = talk.chance.bytes(1).readUInt8();
   let attempt: Attempt = { suite: first, level: "ADMINISTRATOR", namesLevel: false };
   let history = NOTHING_YET;
+  let last: Failure | null = null;
   for (let attempts = 1; ; attempts++) {
     const each = { tag: (firstTag + attempts) & 0xff, wait: stageWait(history) };
     const outcome = await attemptOnce(talk, credentials, attempt, each);
@@ -144,11 +146,15 @@ async function logins(
       const verdict: Verdict = { verdict: "ok", detail: `power is ${outcome.chassis.power}` };
       return { verdict, attempts, opened: { ...outcome, suite: suite.id, level } };
     }
+    // A wait that was cut short is no silence.
+    if (outcome.kind === "silent" && talk.expired())
+      return { verdict: outOfTime(last, history), attempts, opened: null };
     const next = decide(outcome, attempt, history, suites, talk.chance.fraction());
     if (next.do === "end") return { verdict: next.verdict, attempts, opened: null };
     await talk.pause(next.pause);
-    if (talk.expired()) return { verdict: giveUp(outcome, next.history), attempts, opened: null };
     ({ attempt, history } = next);
+    last = outcome;
+    if (talk.expired()) return { verdict: outOfTime(last, history), attempts, opened: null };
   }
 }
 

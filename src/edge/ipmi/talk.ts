@@ -39,7 +39,11 @@ export function startTalk(
   { deadline, signal }: { readonly deadline: number; readonly signal: AbortSignal },
 ): Talk {
   const begun = clock.now();
-  const left = (): number => Math.max(0, begun + deadline - clock.now());
+  /** Whole milliseconds count: a timer may end a little early. */
+  const left = (): number => {
+    const more = begun + deadline - clock.now();
+    return more < 1 ? 0 : more;
+  };
   let rtt: number | null = null;
   let strays = 0;
   /** Ends the wait that is going on. */
@@ -64,7 +68,7 @@ export function startTalk(
         const send = (): void => {
           sending += 1;
           sent = clock.now();
-          const delay = Math.min(waits[sending] ?? 0, begun + deadline - sent);
+          const delay = Math.min(waits[sending] ?? 0, left());
           if (delay <= 0) {
             end();
             resolve(null);

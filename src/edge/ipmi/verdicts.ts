@@ -1,6 +1,6 @@
 import type { PowerVerdict } from "../../model/power.ts";
 import { codeWords, hex } from "./codes.ts";
-import type { Outcome } from "./outcome.ts";
+import type { Failure } from "./outcome.ts";
 
 /** What an outcome means when no further login can better it. */
 export interface Verdict {
@@ -29,7 +29,7 @@ const STATUSES: { readonly [status: number]: readonly [string, PowerVerdict] } =
 };
 
 /** The verdict on `outcome`, taken alone. */
-export function verdictOf(outcome: Exclude<Outcome, { kind: "answered" }>): Verdict {
+export function verdictOf(outcome: Failure): Verdict {
   switch (outcome.kind) {
     case "silent":
       return {

@@ -43,8 +43,9 @@ export const GATE = {
   },
   "N2I-D606": {
     severity: "blocks",
-    title: "BMC is busy or answers nonsense",
-    advice: "Run power --only failed once it is quiet, or accept it.",
+    title: "BMC is busy, too slow, or answers nonsense",
+    advice:
+      "Run power --only failed once it is quiet, with a longer --deadline where time was over, or accept it.",
     acceptable: true,
   },
   "N2I-D607": {

@@ -118,7 +118,7 @@ test("it is killed at the deadline and when it is stopped, and its file is gone"
     readdirSync(tmpdir()).filter((name) => name.startsWith("n2i-ipmi-")).length;
   const before = left();
   const late = await ipmitoolProbe(options)(QUESTION, { ...LIMITS, deadline: 300 });
-  assert.equal(late.verdict, "unreachable");
+  assert.equal(late.verdict, "deadline");
   const signal = AbortSignal.timeout(300);
   await assert.rejects(ipmitoolProbe(options)(QUESTION, { ...LIMITS, signal }), {
     name: "TimeoutError",

@@ -128,7 +128,7 @@ test("at the deadline there is a verdict, in whatever state it finds the BMC", a
     [{ dead: true }, "unreachable"],
     [{ openStatus: 1 }, "no-slots"],
     [{ busy }, "busy"],
-    [{ silentUser: true }, "protocol-error"],
+    [{ silentUser: true }, "deadline"],
   ] as const) {
     const { answer, took } = await ask(nature, {
       user: "nobody",

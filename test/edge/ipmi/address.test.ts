@@ -1,0 +1,70 @@
+import assert from "node:assert/strict";
+import { lookup } from "node:dns/promises";
+import { test } from "node:test";
+import { endpointOf } from "../../../src/edge/ipmi/address.ts";
+import { ipmitoolProbe } from "../../../src/edge/ipmi/ipmitool.ts";
+import { openMux } from "../../../src/edge/ipmi/mux.ts";
+import { nativeProbe, SYSTEM_CHANCE } from "../../../src/edge/ipmi/native.ts";
+import { udpBmc } from "./udp-bmc.ts";
+
+const LIMITS = { deadline: 3000, signal: new AbortController().signal };
+
+for (const address of [
+  ...["0.0.0.0", "0.1.2.3", "255.255.255.255", "224.0.0.1", "239.1.2.3"],
+  ...["::", "ff02::1", "ff02::1%lo", "::ffff:224.0.0.1", "::ffff:0.0.0.0"],
+])
+  test(`${address} is no machine's, so nothing is sent there`, async (t) => {
+    const mux = openMux(SYSTEM_CHANCE);
+    t.after(() => mux.close());
+    const question = { bm_node_ids: [1], address, user: "admin", password: () => "s3cret" };
+    for (const probe of [nativeProbe(mux), ipmitoolProbe()]) {
+      const reading = await probe(question, LIMITS);
+      assert.equal(reading.verdict, "incomplete");
+      assert.match(reading.detail, /no single machine's/);
+    }
+    assert.equal(mux.sockets(), 0);
+  });
+
+test("a name for nobody's address is not asked either", async (t) => {
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  // As inet_aton reads it, and getaddrinfo with it: 0.0.0.0.
+  const question = { bm_node_ids: [1], address: "0", user: "admin", password: () => "s3cret" };
+  const reading = await nativeProbe(mux)(question, LIMITS);
+  assert.equal(reading.verdict, "incomplete");
+  assert.equal(mux.sockets(), 0);
+});
+
+test("of a name with several addresses the resolver's first is asked, as ipmitool does", async (t) => {
+  const { address } = await lookup("localhost");
+  const all = await lookup("localhost", { all: true });
+  assert.equal((await endpointOf("localhost", 623))?.address, all[0]?.address);
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  const { question } = await udpBmc(t, {}, { address });
+  const reading = await nativeProbe(mux)({ ...question, address: "localhost" }, LIMITS);
+  assert.equal(reading.verdict, "ok");
+});
+
+test("an IPv6 address keeps its zone, in whatever spelling", async () => {
+  const endpoint = await endpointOf("FE80:0:0::1%eth0", 623);
+  assert.deepEqual(endpoint, { family: 6, address: "fe80::1%eth0", port: 623 });
+});
+
+test("a zone means nothing but on a link-local address", async (t) => {
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  const { question } = await udpBmc(t, {}, { address: "::1" });
+  const reading = await nativeProbe(mux)({ ...question, address: "::1%lo" }, LIMITS);
+  assert.equal(reading.verdict, "ok", reading.detail);
+});
+
+test("an address whose zone is no interface of this host is unreachable", async (t) => {
+  const mux = openMux(SYSTEM_CHANCE);
+  t.after(() => mux.close());
+  const question = {
+    ...{ bm_node_ids: [1], address: "fe80::1%nowhere0", user: "admin", password: () => "s3cret" },
+  };
+  const reading = await nativeProbe(mux)(question, { ...LIMITS, deadline: 1200 });
+  assert.equal(reading.verdict, "unreachable");
+});

@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { PowerVerdict } from "../../../src/model/power.ts";
+import { type Asking, ask } from "./sim-ask.ts";
+import type { Nature } from "./sim-nature.ts";
+
+/** What is wrong, and what may be said of it when time is short; with time enough the first. */
+const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly PowerVerdict[]])[] = [
+  ["healthy", {}, {}, ["ok"]],
+  ["busy", { busy: { code: 0xc0, times: Infinity } }, {}, ["busy"]],
+  ["busy once", { busy: { code: 0xc3, times: 1 } }, {}, ["ok", "busy"]],
+  ["full", { openStatus: 1 }, {}, ["no-slots"]],
+  ["full once", { openStatus: 1, openTimes: 2 }, {}, ["ok", "no-slots"]],
+  ["of suite 3 alone", { suites: [3], listed: [3, 17] }, {}, ["ok"]],
+  ["of suite 17, says 01", { suites: [17], listed: [3], suiteStatus: 1 }, {}, ["ok"]],
+  ["of no suite", { suites: [1] }, {}, ["cipher-refused"]],
+  ["an operator's", { level: 3 }, {}, ["ok"]],
+  ["an operator's by command", { level: 3, levelAt: "command" }, {}, ["ok"]],
+  ["a user's", { level: 2 }, {}, ["privilege-refused"]],
+  ["of Open Session's level", { openLevel: true }, {}, ["ok"]],
+  ["of another password", {}, { password: "nope" }, ["wrong-password"]],
+  ["of another Kg", { kg: "a" }, {}, ["wrong-kg"]],
+  ["of another user", {}, { user: "nobody" }, ["wrong-user"]],
+  ["silent to the name", { silentUser: true }, { user: "nobody" }, ["wrong-user"]],
+  ["deaf to 2.0's form at first", { form2: "silent" }, {}, ["no-ipmi2"]],
+  ["of 1.5", { ipmi2: false }, {}, ["no-ipmi2"]],
+  ["of a lost session", { rakp2Status: 2 }, {}, ["protocol-error"]],
+  ["dead", { dead: true }, {}, ["unreachable"]],
+];
+
+for (const delay of [5, 180])
+  for (const [what, nature, asking, verdicts] of FAULTS)
+    test(`a BMC that is ${what} has no wrong verdict at any deadline, ${delay} ms away`, async () => {
+      const seen = new Set<PowerVerdict>();
+      for (let deadline = 60_000; deadline > 10; deadline *= 0.93) {
+        const { answer, took } = await ask(nature, { ...asking, deadline, network: { delay } });
+        assert.ok(took <= deadline + 1);
+        seen.add(answer.verdict);
+        const late = answer.verdict === "deadline" || answer.verdict === "unreachable";
+        assert.ok(late || verdicts.includes(answer.verdict), `${deadline}: ${answer.detail}`);
+        const heard =
+          deadline > 2 * delay + 20 && nature.dead !== true && nature.form2 !== "silent";
+        if (heard) assert.notEqual(answer.verdict, "unreachable", `${deadline}: ${answer.detail}`);
+        if (deadline === 60_000) assert.equal(answer.verdict, verdicts[0]);
+      }
+      assert.ok(verdicts[0] !== undefined && seen.has(verdicts[0]));
+    });

@@ -19,7 +19,9 @@ export async function identify(database: Database): Promise<ServerIdentity> {
         address: address.socket ?? `${address.host}:${address.port ?? 3306}`,
         database: address.database,
         version: await one("SELECT VERSION() AS v"),
-        server: await one("SELECT @@server_id AS i, @@hostname AS h, @@datadir AS d"),
+        server:
+          clusterOf(await one("SHOW STATUS LIKE 'wsrep_cluster_state_uuid'")) ??
+          (await one("SELECT @@server_id AS i, @@hostname AS h, @@datadir AS d")),
       };
     case "postgresql":
       return {
@@ -42,6 +44,15 @@ export async function identify(database: Database): Promise<ServerIdentity> {
       };
     }
   }
+}
+
+/**
+ * Galera's name for all its nodes: behind one address any of them may answer, and another one after
+ * a failover. Null on a server that is in no cluster.
+ */
+export function clusterOf(status: string): string | null {
+  const [, uuid] = /^wsrep_cluster_state_uuid ([0-9a-f-]{36})$/.exec(status) ?? [];
+  return uuid === undefined || /^[0-]+$/.test(uuid) ? null : `wsrep cluster ${uuid}`;
 }
 
 /** Names of the tables of this database (and, on PostgreSQL, of the search path's schema). */

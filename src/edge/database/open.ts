@@ -19,11 +19,18 @@ export interface Database {
   readonly close: () => Promise<void>;
 }
 
+/**
+ * Servers of nova-baremetal's days (MySQL and MariaDB 5.5) know no read-only transactions; the
+ * version in the comment leaves the words out there, and SELECT privileges alone protect the source.
+ */
+const MYSQL_READS =
+  "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ ONLY */";
+
 /** First statements of every connection: strict, UTC, and read-only where nothing is to be written. */
 const SESSION: { readonly [engine in Engine]: (readOnly: boolean) => readonly string[] } = {
   mysql: (readOnly) => [
     "SET SESSION sql_mode='TRADITIONAL', time_zone='+00:00', SESSION lock_wait_timeout=60, innodb_lock_wait_timeout=60",
-    ...(readOnly ? ["SET SESSION TRANSACTION READ ONLY"] : []),
+    ...(readOnly ? [MYSQL_READS] : []),
   ],
   postgresql: (readOnly) => [
     "SET TIME ZONE 'UTC'",

@@ -127,6 +127,8 @@ export interface NovaView {
   readonly service: boolean;
   /** hypervisor_type of the node's live compute_nodes rows. */
   readonly compute_nodes: readonly string[];
+  /** Where what Nova says of the instance is not UTF-8: `instances.display_name`. */
+  readonly garbled?: readonly string[];
 }
 
 /** Other live rows that claim the same thing; at most five ids each. */

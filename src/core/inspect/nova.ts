@@ -26,6 +26,9 @@ export function inspectNova({ node, nova, rivals }: Machine): readonly Finding[]
     ...nova.others.map((uuid) =>
       finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
     ),
+    ...(nova.garbled ?? []).map((column) =>
+      finding("N2I-D210", `${where} instance_uuid`, `${column} of the instance`),
+    ),
     ...(instance === null || instance.deleted
       ? []
       : inspectInstance(instance, node, where, rivals.instance_uuid.length > 0)),

@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import type { Database } from "./open.ts";
 import { integer, select, text } from "./rows.ts";
+import { whole } from "./whole.ts";
 
 /** Finds rows by a column the server has no index on. */
 export interface ByText {
@@ -33,7 +34,7 @@ export async function indexByText(
       select(
         database,
         on,
-        `SELECT id, ${column} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`,
+        `SELECT id, ${whole(database.engine, column)} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`,
       ),
     );
     if (used + page.length > keys.length) keys = grown(keys);

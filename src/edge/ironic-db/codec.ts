@@ -3,6 +3,7 @@ import type { Row } from "../../model/machine.ts";
 import { isSealed, isSecretName, mayHoldSecret, type Seal } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
 import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
+import { garbled } from "../database/whole.ts";
 
 /** Columns that hold JSON text. @source facts/ironic.md 1.2, 1.3 */
 const JSON_COLUMNS: ReadonlySet<string> = new Set([
@@ -79,6 +80,9 @@ function secretText(value: Json): string {
 /** JSON text that is no JSON; verify calls such a row suspended. */
 export const UNREADABLE = "(not JSON)";
 
+/** Text that is not UTF-8: no value of ours reads so, and the row counts as changed. */
+export const GARBLED = "(not UTF-8)";
+
 function json(raw: unknown, seal: Seal, place: string): Json {
   const got = text(raw);
   if (got === null) return null;
@@ -126,7 +130,8 @@ export function decode(raw: RawRow, columns: readonly Column[], seal: Seal, plac
   const row: Record<string, Json> = {};
   for (const [name, read] of readers) {
     const value = raw[name];
-    row[name] = value === null ? null : read(value, seal, place);
+    if (value === null) row[name] = null;
+    else row[name] = garbled(value) ? GARBLED : read(value, seal, place);
   }
   return row;
 }

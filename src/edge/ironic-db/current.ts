@@ -4,6 +4,7 @@ import type { Seal } from "../../model/secret.ts";
 import type { Current, Release, Wanted } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { marks, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 import { decode } from "./codec.ts";
 
 /** Everything a room of this edge needs. */
@@ -13,41 +14,49 @@ export interface Ironic {
   readonly seal: Seal;
 }
 
-export function columnsOf(release: Release, table: "node" | "port", prefix: string): string {
-  return release[table].map(({ name }) => `${prefix}.${name}`).join(",");
+export function columnsOf(
+  { database, release }: Ironic,
+  table: "node" | "port",
+  prefix: string,
+): string {
+  return release[table]
+    .map(({ name }) => `${whole(database.engine, `${prefix}.${name}`)} AS ${name}`)
+    .join(",");
 }
 
 async function nodesBy(
-  { database, release }: Ironic,
+  ironic: Ironic,
   on: Knex,
   column: string,
   values: readonly string[],
   lock: string,
 ): Promise<readonly RawRow[]> {
   if (values.length === 0) return [];
+  const { database } = ironic;
   return database.run("reading nodes", () =>
     select(
       database,
       on,
-      `SELECT ${columnsOf(release, "node", "n")} FROM nodes n WHERE n.${column} IN (${marks(values)}) ${lock}`,
+      `SELECT ${columnsOf(ironic, "node", "n")} FROM nodes n WHERE n.${column} IN (${marks(values)}) ${lock}`,
       values,
     ),
   );
 }
 
 async function portsBy(
-  { database, release }: Ironic,
+  ironic: Ironic,
   on: Knex,
   column: string,
   values: readonly string[],
   lock: string,
 ): Promise<readonly RawRow[]> {
   if (values.length === 0) return [];
+  const { database } = ironic;
   return database.run("reading ports", () =>
     select(
       database,
       on,
-      `SELECT ${columnsOf(release, "port", "p")}, n.uuid AS node_uuid FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE ${column} IN (${marks(values)}) ${lock}`,
+      `SELECT ${columnsOf(ironic, "port", "p")}, ${whole(database.engine, "n.uuid")} AS node_uuid FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE ${column} IN (${marks(values)}) ${lock}`,
       values,
     ),
   );

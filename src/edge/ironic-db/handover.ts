@@ -4,6 +4,7 @@ import { STAGED } from "../../model/staged.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 
 const COLUMNS = [
   ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
@@ -18,7 +19,9 @@ const COLUMNS = [
  */
 export function createHandover(database: Database, { node }: Release): Handover {
   // Juno keeps no reason of a maintenance.
-  const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column)).join(",");
+  const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column))
+    .map((name) => `${whole(database.engine, name)} AS ${name}`)
+    .join(",");
   const { knex, run } = database;
   const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance) =>
     run(doing, async () => {

@@ -4,11 +4,16 @@ import type { Release } from "../../model/target.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 import { type KnownReleases, releaseOf } from "./release.ts";
 
 async function headOf(database: Database): Promise<string> {
   const rows = await database.run("reading alembic_version", () =>
-    select(database, database.knex, "SELECT version_num FROM alembic_version"),
+    select(
+      database,
+      database.knex,
+      `SELECT ${whole(database.engine, "version_num")} AS version_num FROM alembic_version`,
+    ),
   );
   return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
 }

@@ -37,7 +37,7 @@ async function strangers(
     select(
       database,
       trx,
-      `SELECT ${columnsOf(release, "port", "p")} FROM ports p WHERE p.node_id IN (${marks(nodeIds)})`,
+      `SELECT ${columnsOf(ironic, "port", "p")} FROM ports p WHERE p.node_id IN (${marks(nodeIds)})`,
       nodeIds,
     ),
   );

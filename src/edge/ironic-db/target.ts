@@ -6,6 +6,7 @@ import type { Seal } from "../../model/secret.ts";
 import type { Release, Target, Verifier } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
 import { lockTarget } from "./lock.ts";
@@ -56,7 +57,11 @@ export function createTarget(
       const trx = await run("opening a transaction", () => knex.transaction());
       try {
         const [head] = await run("reading alembic_version", () =>
-          select(database, trx, "SELECT version_num FROM alembic_version"),
+          select(
+            database,
+            trx,
+            `SELECT ${whole(database.engine, "version_num")} AS version_num FROM alembic_version`,
+          ),
         );
         if (text(head?.version_num) !== identity.alembic_head)
           throw new MigrationError(

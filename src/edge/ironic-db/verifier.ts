@@ -2,8 +2,9 @@ import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
-import { UNREADABLE } from "./codec.ts";
-import { type Ironic, toNode, toPort } from "./current.ts";
+import { whole } from "../database/whole.ts";
+import { GARBLED, UNREADABLE } from "./codec.ts";
+import { columnsOf, type Ironic, toNode, toPort } from "./current.ts";
 
 const PAGE = 2000;
 /** Our mark inside nodes.extra: the key, as JSON text holds it with or without spaces. */
@@ -18,6 +19,11 @@ export function createVerifier(ironic: Ironic): Verifier {
   const ask = (doing: string, sql: string, values: readonly unknown[] = []) =>
     database.run(doing, () => select(database, database.knex, sql, values));
   let index: ByText | undefined;
+  // By name only where a text may have to be read as bytes.
+  const everything = (table: "nodes" | "ports"): string =>
+    database.engine !== "sqlite"
+      ? "*"
+      : columnsOf(ironic, table === "nodes" ? "node" : "port", table === "nodes" ? "n" : "p");
   return {
     async rows(nodeUuids) {
       const nodes = new Map<string, Row>();
@@ -26,13 +32,13 @@ export function createVerifier(ironic: Ironic): Verifier {
       if (nodeUuids.length === 0) return { nodes, ports, unreadable };
       const keep = (uuid: string, row: Row): Row => {
         for (const column in row)
-          if (row[column] === UNREADABLE && !unreadable.has(uuid))
-            unreadable.set(uuid, `${column} is not JSON`);
+          if ((row[column] === UNREADABLE || row[column] === GARBLED) && !unreadable.has(uuid))
+            unreadable.set(uuid, `${column} is ${String(row[column]).slice(1, -1)}`);
         return row;
       };
       const rows = await ask(
         "verifying nodes",
-        `SELECT * FROM nodes WHERE uuid IN (${marks(nodeUuids)})`,
+        `SELECT ${everything("nodes")} FROM nodes n WHERE uuid IN (${marks(nodeUuids)})`,
         nodeUuids,
       );
       const owner = new Map<number, string>();
@@ -61,7 +67,7 @@ export function createVerifier(ironic: Ironic): Verifier {
       for (let after = 0; ; ) {
         const page = await ask(
           "listing nodes",
-          `SELECT id, uuid FROM nodes WHERE id > ? AND extra LIKE ? ORDER BY id LIMIT ${PAGE}`,
+          `SELECT id, ${whole(database.engine, "uuid")} AS uuid FROM nodes WHERE id > ? AND extra LIKE ? ORDER BY id LIMIT ${PAGE}`,
           [after, MARK],
         );
         if (page.length > 0) yield page.map(({ uuid }) => text(uuid) ?? "");
@@ -85,7 +91,7 @@ export function createVerifier(ironic: Ironic): Verifier {
     if (ids.length === 0) return [];
     return ask(
       "verifying ports",
-      `SELECT * FROM ports WHERE ${index === undefined ? "node_id" : "id"} IN (${marks(ids)}) ORDER BY id`,
+      `SELECT ${everything("ports")} FROM ports p WHERE ${index === undefined ? "node_id" : "id"} IN (${marks(ids)}) ORDER BY id`,
       ids,
     );
   }

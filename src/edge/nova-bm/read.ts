@@ -6,6 +6,7 @@ import type { Seal } from "../../model/secret.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { integer, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 import { rowReader } from "./columns.ts";
 import type { NovaBmSchema } from "./open.ts";
 import { readShared, type SharedValues } from "./rivals.ts";
@@ -75,17 +76,14 @@ function placeOfNode(raw: RawRow): string {
   return text(raw.uuid)?.toLowerCase() ?? `bm_nodes:${text(raw.id)}`;
 }
 
-/**
- * Columns as a statement names them. SQLite's text is read as bytes: its driver cuts a text at a NUL
- * and dies of one that is not UTF-8. The ids stay as they are, for the index that orders by them.
- */
+/** Columns as a statement names them. The ids stay as they are, for the index that orders by them. */
 function quote({ engine }: Database, columns: readonly string[]): string {
   const mark = engine === "mysql" ? "`" : '"';
   return columns
     .map((name) => [name, mark + name.replaceAll(mark, mark + mark) + mark] as const)
     .map(([name, quoted]) =>
       engine === "sqlite" && name !== "id" && name !== "bm_node_id"
-        ? `CASE typeof(${quoted}) WHEN 'text' THEN CAST(${quoted} AS BLOB) ELSE ${quoted} END AS ${quoted}`
+        ? `${whole(engine, quoted)} AS ${quoted}`
         : quoted,
     )
     .join(",");

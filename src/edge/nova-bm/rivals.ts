@@ -1,5 +1,6 @@
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 
 type Runner = Parameters<typeof select>[1];
 
@@ -50,9 +51,9 @@ function twice(key: string, live: string): string {
 }
 
 /** Rows whose expression another live row has too; `id` may name more columns. */
-function claimed(expression: string, key: string, id: string, live: string): string {
+function claimed(value: string, key: string, id: string, live: string): string {
   return (
-    `SELECT ${expression} AS v, ${id} FROM ${live} AND ${key} IN ` +
+    `SELECT ${value} AS v, ${id} FROM ${live} AND ${key} IN ` +
     `(SELECT k FROM (${twice(key, live)}) AS twice) ORDER BY v, id`
   );
 }
@@ -76,8 +77,10 @@ export async function readShared(
     database.run(`looking for shared ${what}`, () => select(database, on, sql));
   const shared = async (what: string, from: string, expression: string, id: string) => {
     const key = groupKey(database, expression);
-    const some = await ask(what, `${twice(key, from)} LIMIT 1`);
-    return some.length === 0 ? [] : ask(what, claimed(expression, key, id, from));
+    const some = await ask(what, `SELECT 1 AS one FROM (${twice(key, from)} LIMIT 1) AS first`);
+    return some.length === 0
+      ? []
+      : ask(what, claimed(whole(database.engine, expression), key, id, from));
   };
   const live = (column: string): string =>
     `bm_nodes WHERE deleted IS NOT TRUE AND ${column} IS NOT NULL AND ${column} <> ''`;
@@ -87,7 +90,7 @@ export async function readShared(
     "instance_uuid",
     live("instance_uuid"),
     "lower(instance_uuid)",
-    named ? "id, lower(uuid) AS uuid" : "id",
+    named ? `id, ${whole(database.engine, "lower(uuid)")} AS uuid` : "id",
   );
   const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", "id");
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;

@@ -2,6 +2,7 @@ import type { Knex } from "knex";
 import type { Flavor } from "../../model/machine.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 
 /**
  * Adds the flavors these instances name, deleted ones included, to those known. A deployment has
@@ -19,11 +20,13 @@ export async function readFlavors(
     (id): id is number => id !== null && !known.has(id),
   );
   if (wanted.length === 0) return;
+  const { engine } = database;
+  const key = `${database.knex.ref("key")}`;
   const types = await database.run("reading instance_types", () =>
     select(
       database,
       trx,
-      `SELECT id, name, flavorid, swap, deleted FROM instance_types WHERE id IN (${marks(wanted)})`,
+      `SELECT id, ${whole(engine, "name")} AS name, ${whole(engine, "flavorid")} AS flavorid, swap, ${whole(engine, "deleted")} AS deleted FROM instance_types WHERE id IN (${marks(wanted)})`,
       wanted,
     ),
   );
@@ -31,7 +34,7 @@ export async function readFlavors(
     select(
       database,
       trx,
-      `SELECT instance_type_id, ${database.knex.ref("key")} AS name, value FROM instance_type_extra_specs WHERE deleted = 0 AND instance_type_id IN (${marks(wanted)}) ORDER BY id`,
+      `SELECT instance_type_id, ${whole(engine, key)} AS name, ${whole(engine, "value")} AS value FROM instance_type_extra_specs WHERE deleted = 0 AND instance_type_id IN (${marks(wanted)}) ORDER BY id`,
       wanted,
     ),
   );

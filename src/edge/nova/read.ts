@@ -3,6 +3,7 @@ import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { integer, type RawRow, select, text, time } from "../database/rows.ts";
+import { garbledColumns, whole } from "../database/whole.ts";
 import { readFlavors } from "./flavors.ts";
 import { type Asked, novaRows } from "./rows.ts";
 import { parseVifs } from "./vifs.ts";
@@ -36,6 +37,11 @@ export async function openNova(database: Database): Promise<NovaReader> {
       const computes = groupBy(await nova.computes(machines), ({ hypervisor_hostname }) =>
         text(hypervisor_hostname),
       );
+      const spoilt = spoiltIn(database, [
+        ["instances", rows, ({ uuid }) => text(uuid)],
+        ["instance_info_caches", [...caches.values()].flat(), byInstance],
+        ["instance_system_metadata", [...metadata.values()].flat(), byInstance],
+      ]);
       await readFlavors(database, trx, rows, flavors);
       const instances = rows.map((row) => toInstance(row, caches, metadata, flavors));
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
@@ -44,6 +50,7 @@ export async function openNova(database: Database): Promise<NovaReader> {
         ({ node }) => node,
       );
       return machines.map(({ uuid, instance_uuid, service_host }) => ({
+        ...spoilt(instance_uuid),
         instance: byUuid.get(instance_uuid?.toLowerCase() ?? "") ?? null,
         others: (onNode.get(uuid?.toLowerCase() ?? "") ?? [])
           .map((instance) => instance.uuid)
@@ -57,12 +64,32 @@ export async function openNova(database: Database): Promise<NovaReader> {
   };
 }
 
+type Spoilt = { readonly garbled?: readonly string[] };
+
+/** Where text about an instance is not UTF-8; nothing, as a rule. */
+function spoiltIn(
+  { engine }: Database,
+  read: readonly (readonly [string, readonly RawRow[], (row: RawRow) => string | null])[],
+): (instance: string | null) => Spoilt {
+  const found = new Map<string, string[]>();
+  for (const [table, rows, instanceOf] of read)
+    for (const row of rows)
+      for (const column of garbledColumns(engine, row)) {
+        const key = instanceOf(row)?.toLowerCase() ?? "";
+        found.set(key, [...(found.get(key) ?? []), `${table}.${column}`]);
+      }
+  return (instance) => {
+    const garbled = found.get(instance?.toLowerCase() ?? "");
+    return garbled === undefined ? {} : { garbled };
+  };
+}
+
 async function serviceHosts(database: Database, trx: Knex): Promise<ReadonlySet<string>> {
   const rows = await database.run("reading services", () =>
     select(
       database,
       trx,
-      `SELECT host FROM services WHERE ${database.engine === "mysql" ? "`binary`" : '"binary"'} = 'nova-compute' AND deleted = 0`,
+      `SELECT ${whole(database.engine, "host")} AS host FROM services WHERE ${database.engine === "mysql" ? "`binary`" : '"binary"'} = 'nova-compute' AND deleted = 0`,
     ),
   );
   return new Set(rows.map(({ host }) => text(host) ?? ""));

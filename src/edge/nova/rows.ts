@@ -2,6 +2,7 @@ import type { Knex } from "knex";
 import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
 
 /** What of a bm_nodes row the nova database is asked about. */
 export interface Asked {
@@ -24,7 +25,7 @@ export interface NovaRows {
 }
 
 const INSTANCE =
-  "id, uuid, host, node, vm_state, task_state, power_state, deleted, launched_at, image_ref, kernel_id, " +
+  "uuid, host, node, vm_state, task_state, power_state, deleted, launched_at, image_ref, kernel_id, " +
   "ramdisk_id, root_gb, ephemeral_gb, memory_mb, vcpus, display_name, project_id, instance_type_id";
 
 /** system_metadata keys worth keeping: admin passwords stand in others. */
@@ -33,6 +34,13 @@ const METADATA =
 
 /** @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index */
 export async function novaRows(database: Database, trx: Knex): Promise<NovaRows> {
+  const { engine } = database;
+  const columns = (names: string): string =>
+    names
+      .split(", ")
+      .map((name) => `${whole(engine, name)} AS ${name}`)
+      .join(",");
+  const instance = `id, ${columns(INSTANCE)}`;
   const index = (table: string, column: string, live: string) =>
     indexByText(database, trx, table, column, live);
   const key = database.knex.ref("key");
@@ -45,13 +53,11 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
   );
   // A foreign key is an index on MySQL only.
   const described =
-    database.engine === "mysql"
-      ? null
-      : await index("instance_system_metadata", "instance_uuid", kept);
+    engine === "mysql" ? null : await index("instance_system_metadata", "instance_uuid", kept);
 
   const ask = (
     table: string,
-    columns: string,
+    what: string,
     column: string,
     values: readonly (string | number)[],
     more = "",
@@ -62,7 +68,7 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
           select(
             database,
             trx,
-            `SELECT ${columns} FROM ${table} WHERE ${column} IN (${marks(values)}) ${more}`,
+            `SELECT ${what} FROM ${table} WHERE ${column} IN (${marks(values)}) ${more}`,
             values,
           ),
         );
@@ -70,32 +76,37 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
   return {
     async instances(machines) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
-      const direct = await ask("instances", INSTANCE, "uuid", named, "ORDER BY uuid");
+      const direct = await ask("instances", instance, "uuid", named, "ORDER BY uuid");
       const known = new Set(direct.map(({ id }) => integer(id)));
       const others = placed.ids(nodesOf(machines)).filter((id) => !known.has(id));
-      return [...direct, ...(await ask("instances", INSTANCE, "id", others, "ORDER BY uuid"))];
+      return [...direct, ...(await ask("instances", instance, "id", others, "ORDER BY uuid"))];
     },
     computes: (machines) =>
       ask(
         "compute_nodes",
-        "hypervisor_hostname, hypervisor_type",
+        columns("hypervisor_hostname, hypervisor_type"),
         "id",
         computed.ids(nodesOf(machines)),
         "ORDER BY id",
       ),
     caches: (instances) =>
-      ask("instance_info_caches", "instance_uuid, network_info", "instance_uuid", instances),
+      ask(
+        "instance_info_caches",
+        columns("instance_uuid, network_info"),
+        "instance_uuid",
+        instances,
+      ),
     metadata(instances) {
-      const columns = `instance_uuid, ${key} AS name, value`;
+      const wanted = `${columns("instance_uuid, value")}, ${whole(engine, `${key}`)} AS name`;
       return described === null
         ? ask(
             "instance_system_metadata",
-            columns,
+            wanted,
             "instance_uuid",
             instances,
             `AND ${kept} ORDER BY id`,
           )
-        : ask("instance_system_metadata", columns, "id", described.ids(instances), "ORDER BY id");
+        : ask("instance_system_metadata", wanted, "id", described.ids(instances), "ORDER BY id");
     },
   };
 }

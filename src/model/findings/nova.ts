@@ -60,4 +60,9 @@ export const NOVA = {
     title: "network_info cannot be read",
     advice: "VIFs are taken from vif_uuid instead, which ignores MACs on nodes with several NICs.",
   },
+  "N2I-D210": {
+    severity: "warning",
+    title: "text in Nova is not UTF-8",
+    advice: "It is read as Latin-1. Correct the row if that is not what it means.",
+  },
 } as const satisfies Record<string, FindingKind>;

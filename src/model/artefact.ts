@@ -134,6 +134,18 @@ export type JournalEntry =
       readonly by: string;
     }
   | {
+      /** Written before the commit: whose rows are whose must be known should `done` not be reached. */
+      readonly do: "met";
+      readonly plan: string;
+      readonly from: number;
+      readonly to: number;
+      readonly at: string;
+      /** As in `done`. */
+      readonly found: readonly string[];
+      /** Rows found there once, gone since and created by us now: ours to undo. */
+      readonly taken: readonly string[];
+    }
+  | {
       readonly do: "done";
       readonly plan: string;
       readonly from: number;

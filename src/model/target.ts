@@ -50,15 +50,17 @@ export interface Target {
    * already is `found`. Rows to delete are deleted only while they still are as loaded; a machine
    * that is not is `left` whole.
    *
-   * @param ours whether this run created the batch before: a row that differs then drifted, and is
-   *   left alone rather than held against the plan
+   * @param ours whether this run created the row of a step before: one that differs then drifted,
+   *   and is left alone rather than held against the plan
    * @param guard runs inside the transaction, before anything is written; what it throws stops it
+   * @param met told what became of a batch to create, right before the commit; what it throws stops it
    * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
    */
   readonly perform: (
     steps: readonly Step[],
-    ours: boolean,
+    ours: (id: string) => boolean,
     guard: () => Promise<void>,
+    met?: (performed: Performed) => Promise<void>,
   ) => Promise<Performed>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */
   readonly lock: () => Promise<Lock>;

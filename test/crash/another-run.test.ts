@@ -5,7 +5,7 @@ import { type Ran, runs } from "../hostile/cli.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { ALL, YES } from "./matrix.ts";
-import { ends, loadedRows, statusOf } from "./truth.ts";
+import { ends, killedAt, loadedRows, statusOf } from "./truth.ts";
 
 const MACHINES = 4;
 const ROWS = 2 * MACHINES;
@@ -78,4 +78,37 @@ test("a plan refused as stale is refused again, and does not own what it met", a
   await ends(0, two.start("rollback", ALL));
   await set(true);
   assert.equal(await two.digest(), digest);
+});
+
+test("what another run loaded of a machine we rolled back is not ours once we found it", async (t) => {
+  const two = await twoRuns(t);
+  if (two === null) return;
+  await ends(0, two.start("apply", YES));
+  await ends(0, two.start("rollback", ["--node", fleetUuid(2), ...YES]));
+  await two.other(0, "apply", YES);
+  await ends(0, two.start("apply", YES));
+  await ends(0, two.start("rollback", ALL));
+  assert.equal(await loadedRows(two), 2);
+});
+
+test("what was found once, went, and was then loaded by us is ours to take back", async (t) => {
+  const two = await twoRuns(t);
+  if (two === null) return;
+  await two.other(0, "apply", YES);
+  await ends(0, two.start("apply", YES));
+  await two.other(0, "rollback", ALL);
+  await ends(0, two.start("apply", YES));
+  const { out } = await ends(0, two.start("rollback", ALL));
+  assert.equal(out, `Rollback: ${ROWS} rows removed, 0 gone already, 0 left.\n`);
+  assert.equal(await loadedRows(two), 0);
+});
+
+test("an apply killed over rows another run loaded does not take them for its own", async (t) => {
+  const two = await twoRuns(t);
+  if (two === null) return;
+  await two.other(0, "apply", YES);
+  await killedAt(two, "commit.after:1", "apply", YES);
+  await ends(0, two.start("apply", YES));
+  await ends(0, two.start("rollback", ALL));
+  assert.equal(await loadedRows(two), ROWS);
 });

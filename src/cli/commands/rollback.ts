@@ -1,6 +1,6 @@
 import type { CommandModule } from "yargs";
 import { BATCH, stretches } from "../../core/apply/apply.ts";
-import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
+import { ledgerOf, plansOf } from "../../core/apply/ledger.ts";
 import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -161,12 +161,10 @@ async function preview(
     for (const sha256 of plans) {
       const ledger = ledgerOf(entries, sha256);
       const plan = await openPlan(await findPlan(run, sha256));
-      for await (const { from, to, machines } of stretches(plan.lines(), BATCH)) {
-        if (!wasBegun(ledger, { from, to })) continue;
+      for await (const { from, to, machines } of stretches(plan.lines(), BATCH))
         for (const machine of machines.filter(wanted.wants))
           for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
             yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
-      }
     }
   };
   await printRows(process.stdout, ["Action", "Resource", "UUID", "BM ID"], rows(), args);

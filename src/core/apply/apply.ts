@@ -4,7 +4,7 @@ import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 import type { Lock, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
-import { type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
+import { isOurs, type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
 import { regroup } from "./regroup.ts";
 
 /** What apply and undo need of the world. */
@@ -100,7 +100,22 @@ export async function apply(
       const why = otherwise.get(machine.bm_node_id);
       if (why !== undefined) left.push({ machine, why });
     }
-    const steps = loading.filter(({ bm_node_id }) => !otherwise.has(bm_node_id)).flatMap(stepsOf);
+    const ours = new Set<string>();
+    const steps = loading
+      .filter(({ bm_node_id }) => !otherwise.has(bm_node_id))
+      .flatMap((machine) => {
+        const own = stepsOf(machine);
+        for (const { id } of own)
+          if (isOurs(ledger, { from, to }, machine.uuid ?? "", id)) ours.add(id);
+        return own;
+      });
+    const others = (ids: readonly string[]): readonly string[] =>
+      ids.filter((id) => !ours.has(id) && !ledger.foreign.has(id));
+    const met = async ({ found, done }: Performed): Promise<void> => {
+      const rows = { found: others(found), taken: done.filter((id) => ledger.foreign.has(id)) };
+      if (rows.found.length + rows.taken.length > 0)
+        await journal.append({ do: "met", plan: sha256, from, to, at: acting.now(), ...rows });
+    };
     if (steps.length > 0) {
       try {
         await lock.check();
@@ -113,7 +128,8 @@ export async function apply(
           at: acting.now(),
           by: acting.by,
         });
-        const performed = await target.perform(steps, again, guard).catch(async (cause) => {
+        const perform = target.perform(steps, (id) => ours.has(id), guard, met);
+        const performed = await perform.catch(async (cause) => {
           // Without a word, what another run loaded would be found as ours the next time.
           if (!again && keptNothing(cause))
             await journal
@@ -131,9 +147,8 @@ export async function apply(
           from,
           to,
           at: acting.now(),
-          created:
-            performed.done.length + (again ? unrecorded(performed, ledger, { from, to }) : 0),
-          found: again ? [] : performed.found,
+          created: performed.done.length + unrecorded(performed, ours, ledger, { from, to }),
+          found: others(performed.found),
         });
       } catch (cause) {
         throw midway("apply", machines, created > 0, cause);
@@ -146,9 +161,14 @@ export async function apply(
 }
 
 /** Rows a run before created and did not live to record: those it finds there now. */
-function unrecorded({ found, left }: Performed, ledger: Ledger, stretch: Stretch): number {
-  const ours = [...found, ...left.map(({ id }) => id)].filter((id) => !ledger.foreign.has(id));
-  return Math.max(0, ours.length - (ledger.rows.get(stretchKey(stretch)) ?? 0));
+function unrecorded(
+  { found, left }: Performed,
+  ours: ReadonlySet<string>,
+  ledger: Ledger,
+  stretch: Stretch,
+): number {
+  const there = [...found, ...left.map(({ id }) => id)].filter((id) => ours.has(id));
+  return Math.max(0, there.length - (ledger.rows.get(stretchKey(stretch)) ?? 0));
 }
 
 /** The line broke: the target may or may not have kept the batch. All else is met before its commit. */

@@ -76,6 +76,10 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         back.set(key, before?.back ?? 0);
         break;
       }
+      case "met":
+        for (const id of entry.found) foreign.add(id);
+        for (const id of entry.taken) foreign.delete(id);
+        break;
       case "done":
         open = open.filter((other) => !sameStretch(other, stretch));
         created += entry.created;
@@ -118,6 +122,18 @@ export function wasUndone(
   const machines = undone.get(stretchKey(stretch));
   if (machines === undefined || left.has(row)) return false;
   return machines === "all" || machines.has(machine);
+}
+
+/**
+ * Whether a row that is there now is our own work: its stretch was begun, it was not found there
+ * before us, and no rollback of ours took it away since. What is there after one is another run's.
+ */
+export function isOurs(ledger: Ledger, stretch: Stretch, machine: string, row: string): boolean {
+  return (
+    wasBegun(ledger, stretch) &&
+    !ledger.foreign.has(row) &&
+    !wasUndone(ledger, stretch, machine, row)
+  );
 }
 
 /** The plans a journal speaks of, newest first. */

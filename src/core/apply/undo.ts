@@ -1,6 +1,6 @@
 import { invert, type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
 import { type Acting, BATCH, midway, once, stretches } from "./apply.ts";
-import { type Ledger, ledgerOf, type Stretch, wasBegun, wasUndone } from "./ledger.ts";
+import { isOurs, type Ledger, ledgerOf, type Stretch } from "./ledger.ts";
 
 export interface Undone {
   readonly removed: number;
@@ -21,8 +21,7 @@ export function undoSteps(
   stretch: Stretch,
 ): readonly Step[] {
   return stepsOf(machine)
-    .filter(({ id }) => !ledger.foreign.has(id))
-    .filter(({ id }) => !wasUndone(ledger, stretch, machine.uuid ?? "", id))
+    .filter(({ id }) => isOurs(ledger, stretch, machine.uuid ?? "", id))
     .toReversed()
     .map(invert);
 }
@@ -53,7 +52,7 @@ export async function undo(
   let [removed, gone, machines] = [0, 0, 0];
   for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
     if (acting.stopping()) return { removed, gone, left, stopped: true };
-    const chosen = wasBegun(ledger, { from, to }) ? batch.filter(wants) : [];
+    const chosen = batch.filter(wants);
     const steps = chosen.flatMap((machine) => undoSteps(machine, ledger, { from, to }));
     if (steps.length > 0) {
       try {
@@ -68,7 +67,7 @@ export async function undo(
           at: acting.now(),
           by: acting.by,
         });
-        const performed = await target.perform(steps, true, guard);
+        const performed = await target.perform(steps, () => true, guard);
         // From here on something is gone, whatever becomes of the journal.
         removed += performed.done.length;
         gone += performed.found.length;

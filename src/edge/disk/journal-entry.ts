@@ -25,6 +25,10 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
     }
     case "begin":
       return { do: doing, ...plan(), at: text("at"), by: text("by") };
+    case "met": {
+      const rows = { found: texts("found"), taken: texts("taken") };
+      return { do: doing, ...plan(), at: text("at"), ...rows };
+    }
     case "done": {
       const counts = { created: number("created"), found: texts("found") };
       return { do: doing, ...plan(), at: text("at"), ...counts };

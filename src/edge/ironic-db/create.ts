@@ -90,11 +90,11 @@ export async function createRows(
   ironic: Ironic,
   trx: Knex,
   steps: readonly Step[],
-  ours: boolean,
+  ours: (id: string) => boolean,
   same: SameSecret,
   inMaintenance: boolean,
 ): Promise<Performed> {
-  if (!ours) {
+  if (!steps.some(({ id }) => ours(id))) {
     // As a rule none is there, and the indexes say so sooner than a question would.
     const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
     await savepoint("SAVEPOINT before_rows");
@@ -113,7 +113,7 @@ async function createMissing(
   ironic: Ironic,
   trx: Knex,
   steps: readonly Step[],
-  ours: boolean,
+  ours: (id: string) => boolean,
   same: SameSecret,
   inMaintenance: boolean,
 ): Promise<Performed> {
@@ -134,7 +134,7 @@ async function createMissing(
     const { differs } = compareRow(after, row, same);
     const why = differs.map(({ field }) => field).join(", ");
     if (differs.length === 0) found.push(id);
-    else if (ours && isLoaded(resource, after, row)) changed.push({ id, why });
+    else if (ours(id) && isLoaded(resource, after, row)) changed.push({ id, why });
     else stale.push(`${id} (${why})`);
   }
   if (stale.length > 0)

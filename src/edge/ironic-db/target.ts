@@ -53,7 +53,7 @@ export function createTarget(
     service: () => readService(database, release),
     current: (wanted) => readCurrent(ironic, knex, wanted),
     lock: () => lockTarget(database),
-    async perform(steps, ours, guard) {
+    async perform(steps, ours, guard, met) {
       const trx = await run("opening a transaction", () => knex.transaction());
       try {
         const [head] = await run("reading alembic_version", () =>
@@ -73,6 +73,7 @@ export function createTarget(
         const removing = steps.filter(({ after }) => after === null);
         const made = await createRows(ironic, trx, creating, ours, same, load.staged);
         const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
+        await met?.(made);
         await failpoint("commit.before");
         await run("committing", () => committed(trx));
         await failpoint("commit.after");

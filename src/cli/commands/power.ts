@@ -108,13 +108,16 @@ export const powerCommand: CommandModule<object, Args> = {
       try {
         const done = await inStage(
           "power",
-          // A selection is not counted before it is asked.
-          args.only === undefined && args.node === undefined
-            ? snapshot.footer.footer.machines - snapshot.footer.footer.deleted
-            : undefined,
+          // It is known when the run folder was looked at.
+          undefined,
           args,
-          (at) => {
+          (at, expect) => {
             let machines = 0;
+            const again = new Set<number>();
+            const count = ({ verdict, bm_node_ids }: PowerReading): void => {
+              machines += bm_node_ids.length;
+              verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
+            };
             return askFleet(
               run,
               snapshot,
@@ -129,10 +132,18 @@ export const powerCommand: CommandModule<object, Args> = {
                 signal: stop.signal,
                 seal,
                 site,
-                each: ({ verdict, bm_node_ids }) => {
-                  machines += bm_node_ids.length;
-                  verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
-                  at(machines, words(verdicts));
+                each: (reading) => {
+                  count(reading);
+                  for (const id of reading.bm_node_ids) again.delete(id);
+                  at(machines, live(verdicts, again.size));
+                },
+                again: ({ bm_node_ids }) => {
+                  for (const id of bm_node_ids) again.add(id);
+                  at(machines, live(verdicts, again.size));
+                },
+                expect: (total, before) => {
+                  before.forEach(count);
+                  expect(total, machines);
                 },
               },
             );
@@ -180,6 +191,14 @@ function summary(verdicts: { readonly [verdict: string]: number }): readonly str
     ([verdict, count]) => `  ${verdict.padEnd(18)}${String(count).padStart(8)}`,
   );
   return ["  Verdict           Machines", ...rows];
+}
+
+/** What is known while it runs. @param again machines that failed and will be asked once more */
+function live(verdicts: ReadonlyMap<string, number>, again: number): string {
+  const known = words(verdicts);
+  if (again <= 0) return known;
+  const more = `${again} failed so far`;
+  return verdicts.size === 0 ? more : `${known}, ${more}`;
 }
 
 /** `12 ok, 1 unreachable`, the most frequent first. */

@@ -47,6 +47,8 @@ export interface Voice {
 /** Progress of one stage: machines behind us, then a summary. */
 export interface StageProgress {
   readonly at: (machines: number, more?: string) => void;
+  /** What there is to do, once it is known; `at` counts on from `before`, which says nothing of the rate. */
+  readonly expect: (total: number, before: number) => void;
   readonly done: (summary: string) => void;
 }
 
@@ -67,6 +69,10 @@ export function progressOf(stage: string, total: number | undefined, voice: Voic
       progress.tick(machines - behind, more);
       behind = machines;
     },
+    expect(all, before) {
+      progress.expect(all, before);
+      behind = before;
+    },
     done: progress.done,
   };
 }
@@ -79,22 +85,28 @@ export async function inStage<T>(
   title: string,
   total: number | undefined,
   voice: Voice,
-  work: (at: (machines: number, more?: string) => void) => Promise<T>,
+  work: (at: StageProgress["at"], expect: StageProgress["expect"]) => Promise<T>,
   summary: (result: T) => string,
 ): Promise<T> {
   if (voice.quiet || voice.json || !terminalOf(process.stderr, process.env).live) {
     const progress = progressOf(title, total, voice);
-    const result = await work(progress.at);
+    const result = await work(progress.at, progress.expect);
     progress.done(summary(result));
     return result;
   }
   const results: T[] = [];
   const began = Date.now();
+  let [all, earlier] = [total, 0];
   const run = async (report: (text: string) => void): Promise<void> => {
-    const result = await work((machines, more) => {
-      const told = sentence(measure(machines, total, Date.now() - began));
-      report(more === undefined ? told : `${told}; ${more}`);
-    });
+    const result = await work(
+      (machines, more) => {
+        const told = sentence(measure(machines, all, Date.now() - began, earlier));
+        report(more === undefined ? told : `${told}; ${more}`);
+      },
+      (now, before) => {
+        [all, earlier] = [now, before];
+      },
+    );
     report(summary(result));
     results.push(result);
   };

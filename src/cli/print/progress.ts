@@ -8,6 +8,8 @@ import { visible } from "./visible.ts";
 import { takeWidth } from "./width.ts";
 
 export interface Progress {
+  /** What there is to do, once it is known, and what of it an earlier run had done. */
+  readonly expect: (total: number, before: number) => void;
   /** So many more are done. @param detail what came of all so far, shown behind the figures */
   readonly tick: (more: number, detail?: string) => void;
   /** Something a person should know now: what is waited for, what was left out. */
@@ -34,7 +36,7 @@ export interface ProgressOptions {
 
 /** Milliseconds between two drawings of the live line. */
 const REDRAW = 100;
-const SILENT: Progress = { tick() {}, note() {}, done() {}, failed() {} };
+const SILENT: Progress = { expect() {}, tick() {}, note() {}, done() {}, failed() {} };
 const ERASE = "\r\x1b[2K";
 
 /**
@@ -42,14 +44,16 @@ const ERASE = "\r\x1b[2K";
  * each 5 % (at most one a second), or event lines. It writes only when called and holds no timer.
  */
 export function createProgress(options: ProgressOptions): Progress {
-  const { stream, stage, total, interval, json, quiet, clock, env = process.env } = options;
+  const { stream, stage, interval, json, quiet, clock, env = process.env } = options;
   if (quiet) return SILENT;
   const terminal = terminalOf(stream, env);
   const emit = createEvents(stream, clock);
   const live = terminal.live && !json;
   const began = clock();
   let last = { at: began, done: 0 };
+  let { total } = options;
   let done = 0;
+  let before = 0;
   let about: string | undefined;
 
   const line = (text: string): void => {
@@ -61,7 +65,7 @@ export function createProgress(options: ProgressOptions): Progress {
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began);
+    const evidence = measure(done, total, clock() - began, before);
     const words = `${stage}: ${sentence(evidence)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
@@ -81,6 +85,12 @@ export function createProgress(options: ProgressOptions): Progress {
 
   say("stage_start", "started", total === undefined ? {} : { total });
   return {
+    expect(all, earlier) {
+      total = all;
+      done += earlier - before;
+      before = earlier;
+      last = { at: last.at, done };
+    },
     tick(more, detail) {
       done += more;
       about = detail;

@@ -18,11 +18,19 @@ const EVIDENCE = 2000;
  * seconds are behind us: a forecast from less is a guess, and operators plan windows by it.
  *
  * @param elapsed milliseconds since the stage began
+ * @param before of `done`, what an earlier run had done: it says nothing of this one's rate
  */
-export function measure(done: number, total: number | undefined, elapsed: number): Evidence {
-  const rate = elapsed > 0 ? (done * 1000) / elapsed : null;
+export function measure(
+  done: number,
+  total: number | undefined,
+  elapsed: number,
+  before = 0,
+): Evidence {
+  const since = done - before;
+  const rate = elapsed > 0 ? (since * 1000) / elapsed : null;
   const known = total !== undefined && total > 0;
-  const told = known && rate !== null && rate > 0 && elapsed >= EVIDENCE && done * 100 >= total;
+  const seen = known && since * 100 >= total - before;
+  const told = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,

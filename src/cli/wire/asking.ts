@@ -16,4 +16,8 @@ export interface Asking {
   readonly seal: Seal;
   readonly site: Site;
   readonly each: (reading: PowerReading) => void;
+  /** A failure that will be looked at again before it counts. */
+  readonly again: (reading: PowerReading) => void;
+  /** Machines this selection is about, and those of them that an earlier run had readings of. */
+  readonly expect: (machines: number, before: readonly PowerReading[]) => void;
 }

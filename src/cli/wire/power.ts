@@ -1,4 +1,5 @@
 import type { PowerView } from "../../core/power/gate.ts";
+import { compileSite } from "../../core/transform/site.ts";
 import { asWritten, openArtefact } from "../../edge/disk/artefact-reader.ts";
 import { createArtefact } from "../../edge/disk/artefact-writer.ts";
 import { openPartial } from "../../edge/disk/partial.ts";
@@ -8,10 +9,11 @@ import { unasked } from "../../edge/ipmi/reading.ts";
 import { askAll } from "../../edge/ipmi/scheduler.ts";
 import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { Site } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
 import type { Asking, Selection } from "./asking.ts";
 import { askGuests } from "./guests.ts";
-import { type Aside, questionsOf } from "./questions.ts";
+import { type Aside, isAsked, questionsOf } from "./questions.ts";
 import type { openSnapshot } from "./run.ts";
 import { VERSION } from "./version.ts";
 
@@ -92,6 +94,10 @@ export async function askFleet(
       asking.each(reading);
       await partial.add(reading);
     };
+    asking.expect(
+      await countOf(snapshot, asking.site, (id) => done.has(id) || wanted(id)),
+      partial.kept.map(asWritten<PowerReading>),
+    );
     const aside: Aside = { guests: new Map(), unasked: [] };
     const questions = questionsOf(
       snapshot.lines(),
@@ -105,6 +111,7 @@ export async function askFleet(
       clock: SYSTEM_CLOCK,
       signal: asking.signal,
       schedule: asking.schedule,
+      failed: asking.again,
     });
     for await (const reading of answers) await keep(reading);
     if (!asking.signal.aborted)
@@ -125,6 +132,19 @@ export async function askFleet(
   } finally {
     await partial.close();
   }
+}
+
+/** Machines to ask, answered ones of a stopped run among them. */
+async function countOf(
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  site: Site,
+  wanted: (id: number) => boolean,
+): Promise<number> {
+  const decisions = compileSite(site);
+  let count = 0;
+  for await (const batch of snapshot.lines())
+    for (const line of batch) if (isAsked(line, decisions) && wanted(line.node.id)) count += 1;
+  return count;
 }
 
 /** bm_nodes.ids of machines named by uuid or id; null when none is named. */

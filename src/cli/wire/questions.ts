@@ -44,9 +44,8 @@ export async function* questionsOf(
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
   for await (const batch of lines)
     for (const line of batch) {
-      if ("orphan" in line || line.node.deleted === true || !wanted(line.node.id)) continue;
+      if (!isAsked(line, decisions) || !wanted(line.node.id)) continue;
       const decided = decisions.of(line);
-      if (decided.skip !== null) continue;
       const host = hostOf(line, hosts);
       const named = decided.set.power_manager;
       const way = wayOf(line, host, typeof named === "string" ? named : undefined);
@@ -76,6 +75,14 @@ export async function* questionsOf(
       }
     }
   for (const { question, ids } of shared.values()) yield { ...question, bm_node_ids: ids };
+}
+
+/** Whether a line is a machine that is there, and that the site document does not leave out. */
+export function isAsked(
+  line: SnapshotLine,
+  decisions: ReturnType<typeof compileSite>,
+): line is Exclude<SnapshotLine, { orphan: unknown }> {
+  return !("orphan" in line) && line.node.deleted !== true && decisions.of(line).skip === null;
 }
 
 function macsOf({ interfaces }: Machine): readonly string[] {

@@ -149,3 +149,14 @@ test("durations are written for people", () => {
     "2 h 07 min",
   ]);
 });
+
+test("what an earlier run had done is counted, and says nothing of the rate or the time left", () => {
+  const { progress, pass, text } = bench({});
+  progress.expect(1000, 600);
+  for (let at = 0; at < 50; at++) {
+    pass(500);
+    progress.tick(1, "630 ok, 20 busy");
+  }
+  assert.match(text(), /extract: 650 of 1000 \(65 %\), 2\/s, ETA 2 min 55 s; 630 ok, 20 busy\n/);
+  assert.deepEqual(measure(603, 1000, 60_000, 600).eta, null);
+});

@@ -38,7 +38,7 @@ export function mysqlTls(query: Query, fault: Fault): Tls {
 }
 
 /**
- * As `mysqlTls`. `allow` is plain, which is what libpq tries first; a CA that is named is checked.
+ * As `mysqlTls`. A CA that is named is checked, but where the mode leaves TLS to the server.
  *
  * @source libpq, "SSL Support", table "SSL Mode Descriptions"
  */
@@ -47,7 +47,7 @@ export function postgresqlTls(query: Query, fault: Fault): Tls {
   const mode = query.get("sslmode");
   if (mode !== undefined && !POSTGRESQL_MODES.includes(mode))
     throw fault("sslmode is none that PostgreSQL has");
-  if (mode === "disable" || mode === "allow") return null;
+  if (mode === "disable") return null;
   if (files.ca !== null && (mode === undefined || mode === "require"))
     return { mode: "verify-ca", ...files };
   if (mode !== undefined) return { mode, ...files };

@@ -13,6 +13,25 @@ function pem(path: string | null): { readonly pem: string } | null {
   }
 }
 
+/**
+ * Whether to encrypt, in the order to be tried. Modes that do not insist check no certificate either.
+ *
+ * @source libpq, "SSL Support", table "SSL Mode Descriptions"; mysql(1) --ssl-mode
+ */
+export function encryption({ tls: wanted }: DatabaseAddress): readonly [boolean, ...boolean[]] {
+  switch (wanted?.mode) {
+    case undefined:
+    case "disable":
+      return [false];
+    case "allow":
+      return [false, true];
+    case "prefer":
+      return [true, false];
+    default:
+      return [true];
+  }
+}
+
 interface Tls {
   readonly rejectUnauthorized: boolean;
   readonly ca?: string;
@@ -22,8 +41,8 @@ interface Tls {
 }
 
 /** libpq's modes; a CA without a mode verifies, as SQLAlchemy's ssl_ca does. */
-function tls({ tls: wanted }: DatabaseAddress): Tls | null {
-  if (wanted === null || wanted.mode === "disable") return null;
+function tls({ tls: wanted }: DatabaseAddress, encrypted: boolean): Tls | null {
+  if (wanted === null || !encrypted) return null;
   const [ca, cert, key] = [pem(wanted.ca), pem(wanted.cert), pem(wanted.key)];
   return {
     rejectUnauthorized: wanted.mode.startsWith("verify"),
@@ -35,8 +54,11 @@ function tls({ tls: wanted }: DatabaseAddress): Tls | null {
 }
 
 /** Exact integers as strings, times as naive UTC text, four-byte characters whole. @source facts/ux.md 4.3 */
-export function mysqlConnection(address: DatabaseAddress): Knex.MySql2ConnectionConfig {
-  const ssl = tls(address);
+export function mysqlConnection(
+  address: DatabaseAddress,
+  encrypted: boolean,
+): Knex.MySql2ConnectionConfig {
+  const ssl = tls(address, encrypted);
   const password = address.password();
   return {
     ...(address.socket === null
@@ -67,8 +89,11 @@ const types = {
         pg.types.getTypeParser(oid, format as "text"),
 };
 
-export function postgresConnection(address: DatabaseAddress): Knex.PgConnectionConfig {
-  const ssl = tls(address);
+export function postgresConnection(
+  address: DatabaseAddress,
+  encrypted: boolean,
+): Knex.PgConnectionConfig {
+  const ssl = tls(address, encrypted);
   const password = address.password();
   return {
     host: address.socket ?? address.host ?? "127.0.0.1",

@@ -40,6 +40,13 @@ function codeOf(error: unknown): string {
   return isBug(error) ? "" : "ECONNRESET";
 }
 
+/** Whether a server refused because of TLS, or of its absence: it has none, or lets nobody in without. */
+export function isOfEncryption(error: unknown): boolean {
+  return /^(HANDSHAKE_.*|ERR_SSL_.*|EPROTO|28000|ER_SECURE_TRANSPORT_REQUIRED)$/.test(
+    codeOf(error),
+  );
+}
+
 /**
  * A driver's error in our words. Drivers and knex quote statements and row values in their
  * messages, secrets among them, so nothing of their text is kept: only the code.

@@ -3,8 +3,8 @@ import { createRequire } from "node:module";
 import knexFactory, { type Knex } from "knex";
 import type { DatabaseAddress, Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import { mysqlConnection, postgresConnection } from "./connection.ts";
-import { translate } from "./errors.ts";
+import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
+import { isOfEncryption, translate } from "./errors.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -71,12 +71,12 @@ function sqliteClient(): typeof Knex.Client {
   };
 }
 
-function config(address: DatabaseAddress): Knex.Config {
+function config(address: DatabaseAddress, encrypted: boolean): Knex.Config {
   switch (address.engine) {
     case "mysql":
-      return { client: "mysql2", connection: mysqlConnection(address) };
+      return { client: "mysql2", connection: mysqlConnection(address, encrypted) };
     case "postgresql":
-      return { client: "pg", connection: postgresConnection(address) };
+      return { client: "pg", connection: postgresConnection(address, encrypted) };
     case "sqlite": {
       if (address.filename === null || !existsSync(address.filename))
         throw new MigrationError("N2I-E200", `${address.shown}: there is no such file`);
@@ -90,7 +90,8 @@ function config(address: DatabaseAddress): Knex.Config {
 }
 
 /**
- * Opens a database and proves that it answers.
+ * Opens a database and proves that it answers. Where the address leaves TLS to the server, the other
+ * way is tried when the server refuses the first because of it.
  *
  * @param options.readOnly the server itself then refuses every write
  * @throws MigrationError N2I-E200, N2I-E201, N2I-E202
@@ -99,10 +100,31 @@ export async function openDatabase(
   address: DatabaseAddress,
   options: { readonly readOnly: boolean },
 ): Promise<Database> {
+  const [first, ...others] = encryption(address);
+  for (let encrypted = first; ; ) {
+    const database = connect(address, options, encrypted);
+    try {
+      await database.knex.raw("SELECT 1");
+      return database;
+    } catch (error) {
+      await database.close();
+      const next = others.shift();
+      if (next === undefined || !isOfEncryption(error))
+        throw translate(error, "connecting", address.shown);
+      encrypted = next;
+    }
+  }
+}
+
+function connect(
+  address: DatabaseAddress,
+  options: { readonly readOnly: boolean },
+  encrypted: boolean,
+): Database {
   const { engine, shown } = address;
   const quiet = (): void => {};
   const knex = knexFactory({
-    ...config(address),
+    ...config(address, encrypted),
     acquireConnectionTimeout: 30_000,
     compileSqlOnError: false,
     log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },
@@ -122,7 +144,7 @@ export async function openDatabase(
       },
     },
   });
-  const database: Database = {
+  return {
     engine,
     shown,
     address,
@@ -137,11 +159,4 @@ export async function openDatabase(
     close: () =>
       Promise.race([knex.destroy(), new Promise<void>((end) => setTimeout(end, 3000).unref())]),
   };
-  try {
-    await database.run("connecting", () => knex.raw("SELECT 1"));
-  } catch (error) {
-    await database.close();
-    throw error;
-  }
-  return database;
 }

@@ -79,7 +79,7 @@ const tls: readonly (readonly [string, string | null])[] = [
   ["mysql://h/db?ssl_mode=DISABLED&ssl_ca=/ca", null],
   ["postgresql://h/db", null],
   ["postgresql://h/db?sslmode=disable", null],
-  ["postgresql://h/db?sslmode=allow", null],
+  ["postgresql://h/db?sslmode=allow", "allow"],
   ["postgresql://h/db?sslmode=prefer", "prefer"],
   ["postgresql://h/db?sslmode=require", "require"],
   ["postgresql://h/db?sslmode=require&sslrootcert=/ca", "verify-ca"],

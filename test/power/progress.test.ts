@@ -68,7 +68,5 @@ test("progress counts what is asked: neither machines left out nor those of anot
   const failed = events((await run(at.folder, [...words, "--only", "failed"])).err);
   const told = failed.filter(({ type }) => type === "progress");
   assert.deepEqual(new Set(told.map(({ total }) => total)), new Set([1]));
-  assert.ok(
-    told.some(({ done, summary }) => done === 0 && summary === "1 failed so far"),
-  );
+  assert.ok(told.some(({ done, summary }) => done === 0 && summary === "1 failed so far"));
 });

@@ -1,11 +1,10 @@
 import { isUtf8 } from "node:buffer";
+import type { DatabaseAddress } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import { type DatabaseAddress, toAddress } from "./database-parts.ts";
+import { toAddress } from "./database-parts.ts";
 import type { Fault } from "./database-url.ts";
 import { OSLO_FILE_LIMIT, type OsloFile, osloConfig } from "./oslo.ts";
 import { readSmallFile } from "./text-file.ts";
-
-export type { DatabaseAddress } from "./database-parts.ts";
 
 /** Which database an address is for, and where a service's configuration has it. */
 export interface DatabaseRole {

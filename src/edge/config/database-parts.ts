@@ -1,6 +1,6 @@
 import { resolve } from "node:path";
 import { inspect } from "node:util";
-import type { Engine, DatabaseAddress as PlainAddress } from "../../model/database.ts";
+import type { DatabaseAddress, Engine } from "../../model/database.ts";
 import { mysqlTls, postgresqlTls } from "./database-tls.ts";
 import {
   checkedHost,
@@ -10,13 +10,8 @@ import {
   portNumber,
 } from "./database-url.ts";
 
-/** An address as options give it. Printed or turned into JSON, it leaves the password out. */
-export interface DatabaseAddress extends PlainAddress {
-  /** `charset` of the address; null when it names none. */
-  readonly charset: string | null;
-}
-
 interface Parsed {
+  /** Printed or turned into JSON, it leaves the password out. */
   readonly address: DatabaseAddress;
   /** Whether the address holds a password, in whatever place. */
   readonly secret: boolean;
@@ -62,7 +57,6 @@ function file({ database }: DatabaseUrl, fault: Fault): Parts {
     database: "main",
     filename,
     tls: null,
-    charset: null,
     shown: `sqlite:///${filename}`,
   };
 }
@@ -92,7 +86,6 @@ function server(engine: "mysql" | "postgresql", url: DatabaseUrl, fault: Fault):
     database: url.database,
     filename: null,
     tls: engine === "mysql" ? mysqlTls(query, fault) : postgresqlTls(query, fault),
-    charset: query.get("charset") || null,
   };
   return { ...parts, shown: shown(parts, usual) };
 }

@@ -43,3 +43,26 @@ test("a Galera cluster is one server, whichever of its nodes answers", () => {
   ])
     assert.equal(clusterOf(alone), null);
 });
+
+test("text of a Latin-1 and of a four-byte column reads the same whatever charset the address names", async (t) => {
+  const made = await withDatabase("mysql", t, "latin1");
+  if (made === null) return;
+  await made.db.raw("CREATE TABLE kept (a TEXT, b TEXT CHARACTER SET utf8mb4)");
+  await made.db("kept").insert({ a: "p\u00e4ss", b: "\u{1f511}" });
+  const folder = mkdtempSync(join(tmpdir(), "n2i-charset-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  for (const query of ["", "?charset=utf8", "?charset=latin1", "?charset=utf8mb4&use_unicode=0"]) {
+    const file = join(folder, `url${query}`);
+    writeFileSync(file, `${made.url}${query}`, { mode: 0o600 });
+    const role = { option: "--db", section: "database", key: "connection" };
+    const database = await openDatabase(await readDatabaseAddress(`file:${file}`, role, {}), {
+      readOnly: true,
+    });
+    try {
+      const rows = await database.knex("kept").select();
+      assert.deepEqual(rows, [{ a: "p\u00e4ss", b: "\u{1f511}" }], query);
+    } finally {
+      await database.close();
+    }
+  }
+});

@@ -3,9 +3,9 @@ import { NO_SITE } from "../../core/mapping/site.ts";
 import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { Json } from "../../model/json.ts";
 import type { PowerReading } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { COLUMNS, live, rowOf, SHORT_COLUMNS, shortRowOf, summary, words } from "../print/power.ts";
 import { printRows } from "../print/table.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { onInterrupt } from "../wire/interrupt.ts";
@@ -26,19 +26,6 @@ interface Args extends Voice, FormatOptions {
   readonly list: boolean;
   readonly keyFile?: string;
 }
-
-const COLUMNS = [
-  "BM ID",
-  "Address",
-  "Verdict",
-  "Power",
-  "Suite",
-  "Privilege",
-  "Attempts",
-  "Details",
-  "Advice",
-  "Findings",
-];
 
 export const powerCommand: CommandModule<object, Args> = {
   command: "power",
@@ -148,8 +135,7 @@ export const powerCommand: CommandModule<object, Args> = {
               },
             );
           },
-          (result) =>
-            result === null ? "stopped" : words(new Map(Object.entries(result.counts.verdicts))),
+          (result) => (result === null ? "stopped" : words(Object.entries(result.counts.verdicts))),
         );
         if (done === null)
           return say(
@@ -163,16 +149,28 @@ export const powerCommand: CommandModule<object, Args> = {
           ({ verdict, advice, warnings }) =>
             verdict !== "ok" || advice.length + warnings.length > 0,
         );
-        await printRows(process.stdout, COLUMNS, (args.list ? readings : troubled).map(row), args);
+        const short = args.format === "table" && (args.column ?? []).length === 0;
+        await printRows(
+          process.stdout,
+          short ? SHORT_COLUMNS : COLUMNS,
+          (args.list ? readings : troubled).map(short ? shortRowOf : rowOf),
+          args,
+        );
         for (const line of summary(done.counts.verdicts)) say(args, line);
-        say(
-          args,
-          `Power: ${words(new Map(Object.entries(done.counts.verdicts)))}; ${done.counts.machines} machines.`,
-        );
-        say(
-          args,
-          `Saved ${run.path}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).\nNext: nova2ironic plan --run ${shellWord(args.run)} --ironic-db DB`,
-        );
+        const { machines, verdicts: told } = done.counts;
+        const folder = shellWord(args.run);
+        const want = readings
+          .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
+          .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
+        const but = want === 0 ? "" : `; ${want} of them only with a setting told above`;
+        say(args, `Power: ${told.ok ?? 0} of ${machines} machines answered as they should${but}.`);
+        say(args, `Saved ${run.path}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
+        if (machines > (told.ok ?? 0))
+          say(
+            args,
+            `Next: nova2ironic power --run ${folder} --only failed, when their cause is mended; or`,
+          );
+        say(args, `Next: nova2ironic plan --run ${folder} --ironic-db DB`);
         if (Object.keys(done.counts.verdicts).some((verdict) => verdict !== "ok"))
           exitWith(EXIT_STATUS.partial.status);
       } finally {
@@ -183,53 +181,3 @@ export const powerCommand: CommandModule<object, Args> = {
     });
   },
 };
-
-/** A row for each verdict, the most frequent first. */
-function summary(verdicts: { readonly [verdict: string]: number }): readonly string[] {
-  const sorted = Object.entries(verdicts).toSorted(([, left], [, right]) => right - left);
-  const rows = sorted.map(
-    ([verdict, count]) => `  ${verdict.padEnd(18)}${String(count).padStart(8)}`,
-  );
-  return ["  Verdict           Machines", ...rows];
-}
-
-/** What is known while it runs. @param again machines that failed and will be asked once more */
-function live(verdicts: ReadonlyMap<string, number>, again: number): string {
-  const known = words(verdicts);
-  if (again <= 0) return known;
-  const more = `${again} failed so far`;
-  return verdicts.size === 0 ? more : `${known}, ${more}`;
-}
-
-/** `12 ok, 1 unreachable`, the most frequent first. */
-function words(verdicts: ReadonlyMap<string, number>): string {
-  const sorted = [...verdicts].toSorted(([, left], [, right]) => right - left);
-  return sorted.map(([verdict, count]) => `${count} ${verdict}`).join(", ") || "nothing to ask";
-}
-
-function row(reading: PowerReading): readonly Json[] {
-  const {
-    bm_node_ids,
-    address,
-    verdict,
-    power,
-    suite,
-    privilege,
-    attempts,
-    detail,
-    advice,
-    warnings,
-  } = reading;
-  return [
-    bm_node_ids.join(" "),
-    address,
-    verdict,
-    power,
-    suite,
-    privilege,
-    attempts,
-    detail,
-    advice.map((each) => each.words).join("; "),
-    warnings.join(" "),
-  ];
-}

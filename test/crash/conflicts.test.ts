@@ -81,6 +81,8 @@ test("a rollback of one machine takes that machine alone", async (t) => {
     assert.equal(there.has(fleetUuid(at + 1)), at + 1 !== 2 && at + 1 !== 3);
   await ends(0, made.start("apply", YES));
   assert.equal(await made.digest(), after);
+  const rows = 2 * DEEDS.length;
+  assert.match((await statusOf(made)).apply, new RegExp(`: ${rows} rows created in 1 batch$`));
   await ends(0, made.start("rollback", ALL));
   assert.equal(await made.digest(), made.before);
 });

@@ -28,6 +28,9 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
     throw new MigrationError(
       "N2I-E300",
       `the plan was made for another target: ${changed.join("; ")}`,
+      {
+        fix: "Give the --ironic-db it was made for, by the same address, or plan anew for this one.",
+      },
     );
 }
 

@@ -23,7 +23,7 @@ export interface Ledger {
   readonly back: number;
   /** Steps a rollback left in place, as last told. */
   readonly left: ReadonlySet<string>;
-  /** Rows ever created, as the ends of stretches have it. */
+  /** Rows created, as the ends of stretches have it; one taken back and created again counts once. */
   readonly created: number;
   /** Rows of ours that are there, as recorded, by stretch. */
   readonly rows: ReadonlyMap<string, number>;
@@ -65,6 +65,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         if (!known) begun.push(stretch);
         if (!open.some((other) => sameStretch(other, stretch))) open.push(stretch);
         undone.delete(key);
+        created -= back.get(key) ?? 0;
         back.delete(key);
         break;
       }
@@ -74,6 +75,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         if (before?.begun === false) begun = begun.filter((other) => !sameStretch(other, stretch));
         if (before?.undone !== undefined) undone.set(key, before.undone);
         back.set(key, before?.back ?? 0);
+        created += before?.back ?? 0;
         break;
       }
       case "met":

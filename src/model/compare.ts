@@ -86,12 +86,12 @@ function compareKeys(
 ): void {
   const added = GROWING.has(path) ? own : differs;
   for (const [key, planned] of Object.entries(want)) {
-    const found = got[key];
+    const found = Object.hasOwn(got, key) ? got[key] : undefined;
     if (found === undefined || !equal(planned, found, same))
       differs.push({ field: `${path}.${key}`, planned, found: found ?? null });
   }
   for (const [key, found] of Object.entries(got))
-    if (want[key] === undefined) {
+    if (!Object.hasOwn(want, key)) {
       const field = `${path}.${key}`;
       (OWN_KEYS.has(field) ? own : added).push({ field, planned: null, found });
     }
@@ -114,6 +114,8 @@ function equal(left: Json, right: Json, same: SameSecret): boolean {
   const keys = Object.keys(one);
   return (
     keys.length === Object.keys(other).length &&
-    keys.every((key) => other[key] !== undefined && equal(one[key] ?? null, other[key], same))
+    keys.every(
+      (key) => Object.hasOwn(other, key) && equal(one[key] ?? null, other[key] ?? null, same),
+    )
   );
 }

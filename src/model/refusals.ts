@@ -125,7 +125,7 @@ export const REFUSALS = {
     exit: denied.status,
     title: "a database user lacks a privilege",
     why: "A statement was refused for this user.",
-    fix: "Grant what is named: SELECT on the sources; SELECT, INSERT, UPDATE, DELETE on Ironic.",
+    fix: "Grant what is named: SELECT on the sources; SELECT, INSERT, UPDATE, DELETE on Ironic. A server or session that is read-only takes no load.",
   },
   "N2I-E207": {
     exit: failed.status,

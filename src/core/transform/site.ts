@@ -17,9 +17,21 @@ type Matcher = (machine: Machine) => boolean;
 
 /** `*` stands for any text; everything else for itself. Upper and lower case are the same. */
 function pattern(text: string): (value: string) => boolean {
-  const parts = text.split("*").map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&"));
-  const expression = new RegExp(`^${parts.join(".*")}$`, "is");
-  return (value) => expression.test(value);
+  const [first = "", ...rest] = text.toLowerCase().split("*");
+  const last = rest.pop();
+  // Not an expression: many stars would make one try every way to share a long text among them.
+  return (value) => {
+    const lower = value.toLowerCase();
+    if (last === undefined) return lower === first;
+    if (!lower.startsWith(first)) return false;
+    let at = first.length;
+    for (const part of rest) {
+      const found = lower.indexOf(part, at);
+      if (found < 0) return false;
+      at = found + part.length;
+    }
+    return lower.length - last.length >= at && lower.endsWith(last);
+  };
 }
 
 function matcher(entry: SiteEntry): Matcher {

@@ -26,15 +26,30 @@ export interface Database {
 const MYSQL_READS =
   "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , READ ONLY */";
 
-/** First statements of every connection: strict, UTC, and read-only where nothing is to be written. */
+/** Times after which PostgreSQL ends a session that waits for us; older servers know one of them. */
+const IDLE = "'idle_in_transaction_session_timeout','idle_session_timeout','transaction_timeout'";
+
+/**
+ * First statements of every connection: strict, UTC, and read-only where nothing is to be written.
+ * What a server, a database or a user has set otherwise for its sessions would change what is read
+ * (encodings, forms of dates, cut results) or written (the word NULL as text), see old rows
+ * (autocommit off), or end the connection that holds the lock.
+ */
 const SESSION: { readonly [engine in Engine]: (readOnly: boolean) => readonly string[] } = {
   mysql: (readOnly) => [
+    "SET SESSION autocommit=1",
+    "SET NAMES utf8mb4",
+    "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "SET SESSION sql_mode='TRADITIONAL', time_zone='+00:00', SESSION lock_wait_timeout=60, innodb_lock_wait_timeout=60",
+    "SET SESSION completion_type=0, unique_checks=1, foreign_key_checks=1, sql_safe_updates=0, sql_select_limit=18446744073709551615",
+    "SET SESSION wait_timeout=28800 /*M!100300 , SESSION idle_transaction_timeout=0 */",
     ...(readOnly ? [MYSQL_READS] : []),
   ],
   postgresql: (readOnly) => [
     "SET TIME ZONE 'UTC'",
     "SET lock_timeout='60s'",
+    "SET client_encoding='UTF8'; SET datestyle='ISO, MDY'; SET bytea_output='hex'; SET array_nulls=on; SET standard_conforming_strings=on",
+    `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${IDLE})`,
     ...(readOnly ? ["SET default_transaction_read_only=on"] : []),
   ],
   sqlite: (readOnly) => [

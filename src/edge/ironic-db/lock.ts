@@ -1,4 +1,4 @@
-import { unlinkSync } from "node:fs";
+import { realpathSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { MigrationError } from "../../model/error.ts";
 import type { Lock } from "../../model/target.ts";
@@ -72,7 +72,8 @@ async function lockConnection(database: Database): Promise<Lock> {
 
 /** SQLite has no advisory locks: an exclusive transaction on a file beside the database is one. */
 function lockFile({ address, shown }: Database): Lock {
-  const path = `${address.filename}.nova2ironic-lock`;
+  // By any other name it is the same database.
+  const path = `${realpathSync(address.filename ?? "")}.nova2ironic-lock`;
   const Libsql = createRequire(import.meta.url)("libsql") as new (
     file: string,
   ) => { exec: (sql: string) => void; close: () => void };
@@ -94,7 +95,7 @@ function lockFile({ address, shown }: Database): Lock {
   return {
     check: () => Promise.resolve(),
     async release() {
-      unlinkSync(path);
+      rmSync(path, { force: true });
       connection.close();
     },
   };

@@ -1,47 +1,92 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
-import { clusterOf } from "../../../src/edge/database/identity.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
-import { readTransaction } from "../../../src/edge/database/read-transaction.ts";
-import { withDatabase } from "../../lab/index.ts";
+import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
+import { integer, type RawRow, select, text, time } from "../../../src/edge/database/rows.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
+import { connect } from "../../lab/connect.ts";
+import { needs, withDatabase } from "../../lab/index.ts";
+import { startMariadb } from "../../lab/mariadb.ts";
 
-for (const engine of ["sqlite", "mysql", "postgresql"] as const)
-  test(`on ${engine}, the server refuses what a reader would write, whatever its user may do`, async (t) => {
-    const made = await withDatabase(engine, t);
-    if (made === null) return;
-    await made.db.raw("CREATE TABLE kept (n INTEGER)");
-    const folder = mkdtempSync(join(tmpdir(), "n2i-session-"));
-    t.after(() => rmSync(folder, { recursive: true, force: true }));
-    const file = join(folder, "url");
-    writeFileSync(file, made.url, { mode: 0o600 });
-    const role = { option: "--db", section: "database", key: "connection" };
-    const address = await readDatabaseAddress(`file:${file}`, role, {});
-    const database = await openDatabase(address, { readOnly: true });
-    try {
-      const trx = await readTransaction(database);
-      const insert = "INSERT INTO kept VALUES (1)";
-      await assert.rejects(trx.raw(insert), /read.?only/i);
-      await trx.rollback();
-      await assert.rejects(database.knex.raw(insert), /read.?only/i);
-    } finally {
-      await database.close();
-    }
-    assert.deepEqual(await made.db("kept").select(), []);
+async function opened(url: string, t: TestContext): Promise<Database> {
+  const file = join(privateFolder(t), "db.url");
+  writeFileSync(file, url, { mode: 0o600 });
+  const role = { option: "--ironic-db", section: "database", key: "connection" };
+  const database = await openDatabase(await readDatabaseAddress(`file:${file}`, role, {}), {
+    readOnly: false,
   });
+  t.after(() => database.close());
+  return database;
+}
 
-test("a Galera cluster is one server, whichever of its nodes answers", () => {
-  const uuid = "8a3114dc-e585-11f1-8072-0ee744d7db7f";
-  assert.equal(clusterOf(`wsrep_cluster_state_uuid ${uuid}`), `wsrep cluster ${uuid}`);
-  for (const alone of [
-    "",
-    "wsrep_cluster_state_uuid ",
-    `wsrep_cluster_state_uuid ${uuid.replace(/\w/g, "0")}`,
+async function one(database: Database, sql: string, values: readonly unknown[] = []) {
+  const [row] = await select(database, database.knex, sql, values);
+  return row ?? ({} as RawRow);
+}
+
+test("on postgresql, what a database sets for its sessions changes nothing read or written", async (t) => {
+  const made = await withDatabase("postgresql", t);
+  if (made === null) return;
+  for (const setting of [
+    "datestyle='German'",
+    "array_nulls=off",
+    "bytea_output='escape'",
+    "client_encoding='LATIN1'",
+    "idle_in_transaction_session_timeout='1s'",
   ])
-    assert.equal(clusterOf(alone), null);
+    await made.db.raw(`ALTER DATABASE ${made.name} SET ${setting}`);
+  const database = await opened(made.url, t);
+  const row = await one(
+    database,
+    "SELECT timestamp '2014-05-01 10:00:00' AS at, '\\x01'::bytea AS bytes, (?::text[])[1] IS NULL AS none, '€' AS euro, current_setting('idle_in_transaction_session_timeout') AS idle",
+    [[null]],
+  );
+  assert.equal(time(row.at), "2014-05-01 10:00:00");
+  assert.equal(text(row.bytes), "\u0001");
+  assert.equal(row.none, true, "NULL in an array is not the word");
+  assert.equal(row.euro, "€");
+  assert.equal(row.idle, "0");
+});
+
+test("on mysql, what a server sets for its sessions changes nothing read or written", async (t) => {
+  if ((await needs("mysql", t)) === null) return;
+  const server = await startMariadb(); // its own: the settings are the whole server's
+  t.after(() => server.stop());
+  await server.newDatabase("session");
+  const account = await server.restrictedUser("tool", "session", "SELECT, INSERT");
+  const db = connect({ ...server, database: "session" });
+  t.after(() => db.destroy());
+  await db.raw("CREATE TABLE words (word VARCHAR(9)) CHARACTER SET utf8mb4");
+  await db.raw("INSERT INTO words VALUES ('€'), ('€')");
+  for (const setting of [
+    "init_connect='SET NAMES latin1'",
+    "autocommit=0",
+    "completion_type=1",
+    "sql_select_limit=1",
+    "sql_mode='ANSI,NO_BACKSLASH_ESCAPES,PAD_CHAR_TO_FULL_LENGTH'",
+    "unique_checks=0",
+    "idle_transaction_timeout=1",
+    "wait_timeout=1",
+  ])
+    await db.raw(`SET GLOBAL ${setting}`);
+  const database = await opened(account.url, t);
+  const words = await select(database, database.knex, "SELECT word FROM words");
+  assert.deepEqual(
+    words.map(({ word }) => word),
+    ["€", "€"],
+  );
+  const said = `q'uo"te\\ back% ?? :b`;
+  const row = await one(
+    database,
+    "SELECT ? AS said, @@autocommit AS auto, @@unique_checks AS checks, @@idle_transaction_timeout AS idle, @@wait_timeout AS wait, @@completion_type AS chain",
+    [said],
+  );
+  assert.equal(row.said, said);
+  assert.deepEqual([row.auto, row.checks, row.idle].map(integer), [1, 1, 0]);
+  assert.equal(integer(row.wait), 28_800);
+  assert.equal(row.chain, "NO_CHAIN");
 });
 
 test("text of a Latin-1 and of a four-byte column reads the same whatever charset the address names", async (t) => {

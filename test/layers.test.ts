@@ -34,6 +34,7 @@ const MAP: readonly Room[] = [
   })),
   edge("config"),
   edge("disk"),
+  edge("log"),
   edge("ipmi"),
   edge("virsh"),
   edge("database", ["knex", "mysql2", "pg", "libsql"]),

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { STAGED } from "../src/model/staged.ts";
 import { refused, runs } from "./hostile/cli.ts";
 import { fleet, fleetUuid } from "./support/fleet.ts";
-import { scene } from "./support/scene.ts";
+import { type Scene, scene } from "./support/scene.ts";
 
 test("a staged load holds every machine, and one whose maintenance somebody took over has drifted", async (t) => {
   const at = await scene("sqlite", t, fleet(4, "kilo"));
@@ -54,6 +54,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   if (at === null) return;
   const release = (status: number, ...options: readonly string[]) =>
     runs(status, ["release", "--run", at.run, ...at.ironic, ...options]);
+  await conductor(at);
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
   const digest = await at.digest();
   await refused(["release", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
@@ -85,6 +86,7 @@ for (const point of ["release.before:2", "release.after:2", "stage.before:2", "s
     if (at === null) return;
     const again = (...options: readonly string[]) =>
       at.start("release", ["--yes", ...options]).ended;
+    await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     const staged = await at.digest();
     const undoing = point.startsWith("stage");
@@ -100,3 +102,12 @@ for (const point of ["release.before:2", "release.after:2", "stage.before:2", "s
     assert.equal((await again("--undo")).status, 0);
     assert.equal(await at.digest(), staged);
   });
+
+/** A conductor that says it is alive, and takes nothing over. */
+async function conductor({ sql }: Pick<Scene, "sql">): Promise<void> {
+  const updated_at = "2099-01-01 00:00:00";
+  const drivers = JSON.stringify(["pxe_ipmitool"]);
+  await sql((db) =>
+    db("conductors").insert({ hostname: "lab", drivers, updated_at, online: true }),
+  );
+}

@@ -42,7 +42,9 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
 }
 
 /** Options that may be repeated. */
-const LISTS: ReadonlySet<string> = new Set(["node", "nova-conf", "column", "sort-column"]);
+const LISTS: ReadonlySet<string> = new Set([
+  ...["node", "nova-conf", "conductor-log", "column", "sort-column"],
+]);
 
 /** Of two values for an option that takes one, neither is the one that is meant. */
 function checkRepeated(given: { readonly [option: string]: unknown }): true {

@@ -1,4 +1,5 @@
 import type { TargetIdentity } from "./artefact.ts";
+import type { Service } from "./service.ts";
 
 /** What a node's row tells of its hand-over to a conductor. */
 export interface Observed {
@@ -20,6 +21,8 @@ export interface Handover {
   readonly clear: (uuid: string) => Promise<boolean>;
   /** Puts it there again; false when the machine is in maintenance or a conductor works on it. */
   readonly stage: (uuid: string) => Promise<boolean>;
+  /** Who would take machines over. */
+  readonly service: () => Promise<Pick<Service, "conductors" | "interfaces">>;
 }
 
 /** A line of release.jsonl: a release is written before it is done, its undoing after. */

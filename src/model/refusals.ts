@@ -43,6 +43,12 @@ export const REFUSALS = {
     why: "What a compute host's nova.conf says decides which driver its machines get.",
     fix: "Correct the file at the line named.",
   },
+  "N2I-E105": {
+    exit: usage.status,
+    title: "a log cannot be followed",
+    why: "Some failures of a take-over stand in the conductor's log and nowhere else.",
+    fix: "Check the path and that this user may read it, or leave --conductor-log out.",
+  },
   "N2I-E110": {
     exit: usage.status,
     title: "the run folder cannot be used",

@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
@@ -17,10 +16,13 @@ test("staged machines are handed over, one that fails ends it, and all of it can
   const third = String(loadedRows(at.plan(), "node")[2]?.uuid);
   const change = (values: object) => at.db("nodes").where({ uuid: third }).update(values);
   await change({ deploy_interface: "ansible" });
-  const failed = await at.runs(3, "release", "--yes", "--in-flight", "1", "--deadline", "10");
+  const logged = ["--conductor-log", at.ironic.log];
+  const one = ["--in-flight", "1", "--deadline", "10"];
+  const failed = await at.runs(3, "release", "--yes", ...one, ...logged);
   assert.match(failed.out, /3 machines released now, 2 handed over, 0 waiting, .* 1 failed/);
   assert.match(failed.out, new RegExp(`${third} .*no conductor took it over in 10 s`));
-  assert.match(readFileSync(at.ironic.log, "utf8"), /ERROR .*_sync_local_state.*: ansible/);
+  assert.match(failed.out, /ERROR .*_sync_local_state.*: ansible/s);
+  assert.match(failed.err, /Notice: take-over of all machines fails: .*: ansible/);
   await change({ deploy_interface: "direct" });
   const rest = await at.runs(0, "release", "--yes", "--in-flight", "4");
   assert.match(rest.out, /9 machines released now, 12 handed over, 0 waiting, 7 held/);

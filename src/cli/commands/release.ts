@@ -32,6 +32,7 @@ interface Args extends Voice, FormatOptions {
   readonly perMinute?: number;
   readonly deadline: number;
   readonly maxFailures: number;
+  readonly conductorLog?: readonly string[];
   readonly undo: boolean;
   readonly yes: boolean;
 }
@@ -67,6 +68,12 @@ export const releaseCommand: CommandModule<object, Args> = {
           default: 1,
           describe: "Release no other machine after so many failed",
         },
+        "conductor-log": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Log of a conductor, or a copy kept fresh; failures quote it. Repeatable",
+        },
         undo: {
           type: "boolean",
           default: false,
@@ -88,7 +95,8 @@ export const releaseCommand: CommandModule<object, Args> = {
         const which = args.node === undefined ? "the staged machines" : args.node.join(", ");
         const doing = args.undo ? "Stage again" : "Hand over";
         await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
-        await withReleasing(run, database, plan.header, mappings, sleep, async (releasing) => {
+        const world = { sleep, logs: args.conductorLog ?? [] };
+        await withReleasing(run, database, plan.header, mappings, world, async (releasing) => {
           const nodes = () => plannedNodes(plan.lines(), wanted);
           const trouble = args.undo
             ? await inStage(
@@ -112,10 +120,11 @@ export const releaseCommand: CommandModule<object, Args> = {
                   `Release: ${made.released} machines released now, ${made.done} handed over, ` +
                     `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed.`,
                 );
+                for (const notice of made.notices) say(args, `Notice: ${notice}.`);
                 if (made.stopped) say(args, "Stopped on request; run the same command to go on.");
                 return made.trouble;
               });
-          await printTrouble(trouble, args);
+          await printTrouble(trouble, args, world.logs.length > 0);
           const again = `nova2ironic release --run ${shellWord(args.run)} --ironic-db DB`;
           say(args, args.undo ? `Next: ${again}` : `Undo: ${again} --undo`);
         });
@@ -158,8 +167,12 @@ async function wantedOf(
   return (machine) => namesOf(machine).length > 0;
 }
 
-async function printTrouble(trouble: readonly Trouble[], format: FormatOptions): Promise<void> {
+async function printTrouble(
+  trouble: readonly Trouble[],
+  format: FormatOptions,
+  logs: boolean,
+): Promise<void> {
   if (trouble.length === 0) return;
-  await printStandings(trouble, format);
+  await printStandings(trouble, format, logs);
   exitWith(EXIT_STATUS.partial.status);
 }

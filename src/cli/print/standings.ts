@@ -4,14 +4,20 @@ import { printRows } from "./table.ts";
 
 const COLUMNS = ["UUID", "BM ID", "Standing", "Why", "What to do"];
 
-/** A row a machine: where it stands on its way to a conductor, and what to do about it. */
+/**
+ * A row a machine: where it stands on its way to a conductor, and what to do about it.
+ *
+ * @param logs adds a column of what the conductors' logs say, a line each
+ */
 export async function printStandings(
   standings: Iterable<Trouble> | AsyncIterable<Trouble>,
   format: FormatOptions,
+  logs = false,
 ): Promise<void> {
   const rows = async function* () {
-    for await (const { uuid, bm_node_id, standing, why, fix } of standings)
-      yield [uuid, bm_node_id, standing, why, fix];
+    for await (const { uuid, bm_node_id, standing, why, fix, log = [] } of standings)
+      yield [uuid, bm_node_id, standing, why, fix, ...(logs ? [log.join("\n")] : [])];
   };
-  await printRows(process.stdout, COLUMNS, rows(), format);
+  const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
+  await printRows(process.stdout, columns, rows(), format);
 }

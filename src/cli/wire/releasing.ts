@@ -6,6 +6,7 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { lockTarget } from "../../edge/ironic-db/lock.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
+import { type Followed, follow } from "../../edge/log/follow.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { checkIdentity, checkReasons } from "./acting.ts";
@@ -23,15 +24,21 @@ export async function withReleasing<T>(
   database: Database,
   header: PlanHeader,
   mappings: Mappings,
-  sleep: (milliseconds: number) => Promise<void>,
+  world: {
+    readonly sleep: (milliseconds: number) => Promise<void>;
+    /** Paths of conductors' logs. */
+    readonly logs: readonly string[];
+  },
   work: (releasing: Omit<Releasing, "progress">) => Promise<T>,
 ): Promise<T> {
   const { identity, release } = await identifyTarget(database, mappings, header.target.release);
   checkIdentity(header.target, identity);
   checkReasons(release);
+  const logs: Followed[] = [];
   const lock = await lockTarget(database);
   const interrupt = onInterrupt();
   try {
+    for (const path of world.logs) logs.push(await follow(path));
     const journal = withFailpoints(await openEntries<ReleaseEntry>(run, RELEASE, parseRelease));
     try {
       if (journal.entries().length === 0)
@@ -44,7 +51,8 @@ export async function withReleasing<T>(
       return await work({
         handover: createHandover(database, release),
         journal,
-        clock: { now: Date.now, sleep },
+        logs,
+        clock: { now: Date.now, sleep: world.sleep },
         by: whoami(),
         stopping: interrupt.stopping,
       });
@@ -53,6 +61,7 @@ export async function withReleasing<T>(
     }
   } finally {
     interrupt.end();
+    for (const log of logs) await log.close();
     await lock.release();
   }
 }

@@ -1,6 +1,7 @@
 import type { Observed } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import { isOurs } from "../../model/staged.ts";
+import { BRING } from "./takers.ts";
 
 /**
  * Where a machine stands on its way to a conductor: `staged` until it is released, `waiting` until
@@ -58,9 +59,15 @@ export function overdue({ driver, conductor_group }: Row, seconds: number): Judg
     "failed",
     `no conductor took it over in ${seconds} s`,
     `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
-      "interfaces enabled? One that is not stops the take-over of all others: its log says so. " +
+      "interfaces enabled? One that is not stops the take-over of all others: its log says so " +
+      "(--conductor-log). " +
       "Take the machine back with release --undo --node.",
   );
+}
+
+/** A machine no living conductor would take: it stays staged, or is waited for no longer. */
+export function without(why: string, standing: "staged" | "failed"): Judged {
+  return told(standing, why, BRING);
 }
 
 function told(standing: Standing, why: string | null = null, fix: string | null = null): Judged {

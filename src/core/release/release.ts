@@ -3,7 +3,8 @@ import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { regroup } from "../apply/regroup.ts";
 import { isLoaded } from "../verify/verify.ts";
-import { type Judged, judge, overdue } from "./judge.ts";
+import { type Judged, judge, overdue, without } from "./judge.ts";
+import { createOutlook, type Log } from "./outlook.ts";
 
 /** What release needs of the world. */
 export interface Releasing {
@@ -20,8 +21,10 @@ export interface Releasing {
   readonly by: string;
   /** True once the operator asked to stop: no other machine is released. */
   readonly stopping: () => boolean;
-  /** Told of machines behind us. */
-  readonly progress: (machines: number) => void;
+  /** Of conductors. */
+  readonly logs: readonly Log[];
+  /** Told of machines behind us, and of what concerns all of them. */
+  readonly progress: (machines: number, more?: string) => void;
 }
 
 export interface Pace {
@@ -38,6 +41,8 @@ export interface Pace {
 export interface Trouble extends Judged {
   readonly uuid: string;
   readonly bm_node_id: number;
+  /** What the conductors' logs say. */
+  readonly log?: readonly string[];
 }
 
 export interface Released {
@@ -49,6 +54,8 @@ export interface Released {
   /** Released, and not seen taken over when this ended. */
   waiting: number;
   readonly trouble: Trouble[];
+  /** What became of conductors, and what ails all machines: a sentence each. */
+  readonly notices: string[];
   stopped: boolean;
 }
 
@@ -79,7 +86,8 @@ export async function* plannedNodes(
 
 /**
  * Clears the maintenance of staged machines in the order of the plan, never more at a time than the
- * pace allows, and watches each until a conductor has it. Safe to run again: the rows tell who was
+ * pace allows, and watches each until a conductor has it. One that no conductor would take stays
+ * staged, and one whose conductors all die is waited for no longer. Safe to run again: the rows tell who was
  * released. It ends at the last machine, on request, or with so many failures; machines that are
  * under way then are watched to their end, unless it was on request.
  */
@@ -90,30 +98,46 @@ export async function release(
 ): Promise<Released> {
   const { handover, clock } = releasing;
   const result: Released = {
-    ...{ released: 0, done: 0, held: 0, waiting: 0, trouble: [], stopped: false },
+    ...{ released: 0, done: 0, held: 0, waiting: 0, trouble: [], notices: [], stopped: false },
   };
   const waiting = new Map<string, Planned & { readonly since: number }>();
   const enough = (): boolean => releasing.stopping() || result.trouble.length >= pace.maxFailures;
+  const outlook = await createOutlook(handover, releasing.logs);
   let behind = 0;
+  const look = async (): Promise<void> => {
+    for (const notice of await outlook.look(waiting)) {
+      result.notices.push(notice);
+      releasing.progress(behind, notice);
+    }
+  };
   const ends = (node: Planned, judged: Judged): void => {
     if (judged.standing === "done") result.done += 1;
     else if (judged.standing === "held") result.held += 1;
-    else result.trouble.push({ ...judged, uuid: node.uuid, bm_node_id: node.bm_node_id });
+    else {
+      const { uuid, bm_node_id } = node;
+      const log = outlook.quoted(uuid);
+      result.trouble.push({ ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) });
+    }
     behind += 1;
     releasing.progress(behind);
   };
   const watch = async (): Promise<void> => {
     if (waiting.size === 0) return;
+    await look();
     const seen = await handover.observe([...waiting.keys()]);
     for (const [uuid, node] of waiting) {
       const judged = judge(node.row, seen.get(uuid));
       const late = clock.now() - node.since >= pace.deadline * 1000;
       const under = judged.standing === "waiting" || judged.standing === "staged";
-      // A conductor had reserved it when it was to be released.
-      if (judged.standing === "staged" && !late) await handover.clear(uuid);
-      if (under && !late) continue;
+      const why = under ? outlook.nobody(node.row) : null;
+      if (under && !late && why === null) {
+        // A conductor had reserved it when it was to be released.
+        if (judged.standing === "staged") await handover.clear(uuid);
+        continue;
+      }
       waiting.delete(uuid);
-      ends(node, under ? overdue(node.row, pace.deadline) : judged);
+      if (why !== null) ends(node, without(why, "failed"));
+      else ends(node, under ? overdue(node.row, pace.deadline) : judged);
     }
   };
   const room = async (): Promise<void> => {
@@ -138,9 +162,13 @@ export async function release(
       if (judged.standing === "staged") {
         await turn();
         if (enough()) break;
-        await clear(node, releasing);
-        result.released += 1;
-        waiting.set(node.uuid, { ...node, since: clock.now() });
+        if (waiting.size === 0) await look();
+        const why = outlook.nobody(node.row);
+        if (why === null) {
+          await clear(node, releasing);
+          result.released += 1;
+          waiting.set(node.uuid, { ...node, since: clock.now() });
+        } else ends(node, without(why, "staged"));
       } else if (judged.standing === "waiting")
         waiting.set(node.uuid, { ...node, since: clock.now() });
       else ends(node, judged);

@@ -5,6 +5,7 @@ import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
+import { readService } from "./service.ts";
 
 const COLUMNS = [
   ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
@@ -17,7 +18,8 @@ const COLUMNS = [
  *
  * @source facts/ironic.md 1.5, 2.2
  */
-export function createHandover(database: Database, { node }: Release): Handover {
+export function createHandover(database: Database, release: Release): Handover {
+  const { node } = release;
   // Juno keeps no reason of a maintenance.
   const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column))
     .map((name) => `${whole(database.engine, name)} AS ${name}`)
@@ -39,6 +41,7 @@ export function createHandover(database: Database, { node }: Release): Handover 
     },
     clear: (uuid) => set("releasing a node", uuid, STAGED, null),
     stage: (uuid) => set("staging a node", uuid, null, STAGED),
+    service: () => readService(database, release),
   };
 }
 

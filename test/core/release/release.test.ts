@@ -8,6 +8,7 @@ import {
 } from "../../../src/core/release/release.ts";
 import { releasedNodes, restage } from "../../../src/core/release/restage.ts";
 import type { Handover, Observed, ReleaseEntry } from "../../../src/model/handover.ts";
+import type { Conductor } from "../../../src/model/service.ts";
 import { STAGED } from "../../../src/model/staged.ts";
 
 const PACE: Pace = { inFlight: 2, every: 0, deadline: 100, maxFailures: 1 };
@@ -42,6 +43,47 @@ test("a machine nobody takes over in time has failed", async () => {
   const world = ironic(2, { takes: 1_000_000 });
   const result = await release(world.plan(), world.releasing(), PACE);
   assert.match(result.trouble[0]?.why ?? "", /^no conductor took it over in 100 s$/);
+});
+
+test("a machine no living conductor would take stays staged, and ends it", async () => {
+  for (const [conductors, says] of [
+    [[], /^there is no conductor$/],
+    [[{ ...CONDUCTOR, alive: false }], /^no conductor is alive: lab$/],
+    [[{ ...CONDUCTOR, group: "rack7" }], /^there is no conductor$/],
+    [[{ ...CONDUCTOR, drivers: ["redfish"] }], /^no conductor that is alive has ipmi: lab$/],
+  ] as const) {
+    const world = ironic(3, { takes: 1 });
+    world.conductors(...conductors);
+    const { released, trouble } = await release(world.plan(), world.releasing(), PACE);
+    assert.deepEqual([released, world.entries, trouble.length], [0, [], 1]);
+    assert.equal(trouble[0]?.standing, "staged");
+    assert.match(trouble[0]?.why ?? "", says);
+  }
+});
+
+test("when the last conductor dies nothing is waited for, and the same command goes on", async () => {
+  const world = ironic(6, { takes: 10 });
+  const other = { ...CONDUCTOR, hostname: "other" };
+  world.conductors(CONDUCTOR, other);
+  world.at(12, () => world.conductors({ ...CONDUCTOR, alive: false }, other));
+  world.at(15, () => world.conductors({ ...CONDUCTOR, alive: false }));
+  const first = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual(first.notices, ["conductor lab died", "conductor other died"]);
+  assert.deepEqual([first.released, first.done, first.waiting], [4, 2, 0]);
+  for (const { standing, why } of first.trouble)
+    assert.deepEqual([standing, why], ["failed", "no conductor is alive: lab"]);
+  world.conductors(CONDUCTOR);
+  const second = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual([second.released, second.done, second.trouble], [2, 6, []]);
+});
+
+test("a machine that is not taken over comes with what the conductor's log says of it", async () => {
+  const world = ironic(1, { takes: 1_000_000 });
+  const ended = "2026-01-01 00:00:02.000 7 ERROR futurist _sync_local_state: ansible";
+  world.at(2, () => world.logs("2026-01-01 00:00:02.000 7 INFO nothing of it", ended));
+  const { trouble, notices } = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual(trouble[0]?.log, [ended]);
+  assert.deepEqual(notices, [`take-over of all machines fails: ${ended}`]);
 });
 
 test("a machine a conductor has reserved is released when it lets go", async () => {
@@ -80,7 +122,15 @@ test("what was released is staged again, but for a machine that is in another's 
   assert.equal((await restage(world.plan(), world.releasing())).staged, 0);
 });
 
-const NOTHING = { released: 0, done: 0, held: 0, waiting: 0, trouble: [], stopped: false };
+const NOTHING = {
+  released: 0,
+  done: 0,
+  held: 0,
+  waiting: 0,
+  trouble: [],
+  notices: [],
+  stopped: false,
+};
 
 interface Nature {
   /** Seconds a conductor needs for a machine. */
@@ -94,7 +144,7 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
   const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
   const rows = new Map(uuids.map((uuid) => [uuid, { ...ROW, since: 0 }]));
   const entries: ReleaseEntry[] = [];
-  const events: { readonly second: number; readonly work: () => void }[] = [];
+  let events: readonly { readonly second: number; readonly work: () => void }[] = [];
   let [now, most] = [0, 0];
   const row = (uuid: string) => rows.get(uuid) ?? { ...ROW, since: 0 };
   const look = (uuid: string): Observed => {
@@ -117,10 +167,22 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
     observe: (asked) => Promise.resolve(new Map(asked.map((uuid) => [uuid, look(uuid)]))),
     clear: (uuid) => set(uuid, true, false),
     stage: (uuid) => set(uuid, false, true),
+    service: () => Promise.resolve({ conductors, interfaces: null }),
+  };
+  let conductors: readonly Conductor[] = [CONDUCTOR];
+  let lines: readonly string[] = [];
+  const log = {
+    read: () => {
+      const gained = lines;
+      lines = [];
+      return Promise.resolve(gained);
+    },
   };
   const sleep = (milliseconds: number): Promise<void> => {
     now += milliseconds;
-    for (const { second, work } of events) if (now >= second * 1000) work();
+    const due = events.filter(({ second }) => now >= second * 1000);
+    events = events.filter((event) => !due.includes(event));
+    for (const { work } of due) work();
     return Promise.resolve();
   };
   const releasing = (): Releasing => ({
@@ -129,6 +191,7 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
     clock: { now: () => now, sleep },
     by: "a test",
     stopping: () => false,
+    logs: [log],
     progress: () => {},
   });
   const change = (uuid: string, values: Partial<Observed>): void =>
@@ -137,8 +200,16 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
     entries,
     releasing,
     most: () => most,
-    at: (second: number, work: () => void) => events.push({ second, work }),
+    at: (second: number, work: () => void) => {
+      events = [...events, { second, work }];
+    },
     reserve: (uuid: string, reservation: string | null) => change(uuid, { reservation }),
+    conductors: (...now: readonly Conductor[]) => {
+      conductors = now;
+    },
+    logs: (...gained: readonly string[]) => {
+      lines = gained;
+    },
     hold: (uuid: string, maintenance_reason: string) =>
       change(uuid, { maintenance: true, maintenance_reason }),
     async *plan(): AsyncGenerator<readonly Planned[]> {
@@ -147,6 +218,7 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
   };
 }
 
+const CONDUCTOR: Conductor = { hostname: "lab", group: "", alive: true, drivers: ["ipmi"] };
 const ROW: Observed = {
   provision_state: "active",
   maintenance: true,

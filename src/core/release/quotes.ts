@@ -1,0 +1,88 @@
+/** Lines of conductors' logs, kept for the machines that are watched. */
+export interface Quotes {
+  /** Notes what the logs gained; gives new lines that concern all machines. */
+  readonly add: (
+    lines: readonly string[],
+    watched: { readonly has: (uuid: string) => boolean },
+  ) => readonly string[];
+  /** The last lines that tell why a machine was not taken over; none: the logs say nothing. */
+  readonly of: (uuid: string) => readonly string[];
+  /** Its lines are needed no more. */
+  readonly forget: (uuid: string) => void;
+}
+
+/** Lines kept of one machine, and of all machines together. */
+const KEPT = 3;
+const LONGEST = 500;
+/** Different lines about all machines that are told at once. */
+const TOLD = 20;
+const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
+const BAD = / (WARNING|ERROR|CRITICAL) /;
+const DURING = /_sync_local_state|_do_takeover|take.?over|find the following (interface|driver)/i;
+/** A line of a trace after its first, which says it all. */
+const TRACE = / ERROR \S+ (Traceback |\s|\^)/;
+
+/**
+ * A failing take-over is one DEBUG line at best, and what ends the periodic task of all machines
+ * names none of them: both kinds are kept, the last ones, without what repeats itself.
+ *
+ * @source facts/ironic.md 0.9, 2.2
+ */
+export function createQuotes(): Quotes {
+  const own = new Map<string, readonly string[]>();
+  let all: readonly string[] = [];
+  const told = new Set<string>();
+  return {
+    add(lines, watched) {
+      const news: string[] = [];
+      for (const line of lines) {
+        if (TRACE.test(line)) continue;
+        const uuids = new Set(
+          line
+            .toLowerCase()
+            .match(UUID)
+            ?.filter((uuid) => watched.has(uuid)),
+        );
+        const quoted = quote(line);
+        for (const uuid of uuids) own.set(uuid, kept(own.get(uuid) ?? [], quoted));
+        if (uuids.size > 0 || !BAD.test(line) || !DURING.test(line)) continue;
+        if (told.size < TOLD && !told.has(essence(quoted))) news.push(quoted);
+        if (told.size < TOLD) told.add(essence(quoted));
+        all = kept(all, quoted);
+      }
+      return news;
+    },
+    of(uuid) {
+      const said = own.get(uuid) ?? [];
+      const bad = said.filter((line) => BAD.test(line));
+      return [...(bad.length > 0 ? bad : said), ...all];
+    },
+    forget: (uuid) => own.delete(uuid),
+  };
+}
+
+function kept(lines: readonly string[], line: string): readonly string[] {
+  return [...lines.filter((other) => essence(other) !== essence(line)), line].slice(-KEPT);
+}
+
+/** What a line says, but for when and in which process and request. */
+function essence(line: string): string {
+  return line.replace(/^[\d\s:.,-]+/, "").replace(/\[[^\]]*\]/, "");
+}
+
+function quote(line: string): string {
+  // A mask looks back and forth: not over a line of megabytes.
+  const masked = withoutSecrets(line.slice(0, 2 * LONGEST).trimEnd());
+  return masked.length > LONGEST ? `${masked.slice(0, LONGEST)}...` : masked;
+}
+
+const NAME = "[\\w.-]*(?:pass|pwd|secret|token|cred|community|_key)[\\w.-]*";
+const VALUE = `"(?:\\\\.|[^"\\\\])*"?|'(?:\\\\.|[^'\\\\])*'?|[^\\s,;&}\\])]+`;
+const ASSIGNED = new RegExp(`(${NAME}\\\\*["']?\\s*(?:[:=]|=>)\\s*u?)(?:${VALUE})`, "gi");
+const OPTION = /( -[PYK] |--(?:password|token|community)[ =])(?:"[^"]*"|'[^']*'|\S+)/g;
+const IN_URL = /(\w:\/\/[^\s:@/]*:)[^\s/]*@/g;
+
+/** The line with every value that looks like a secret's masked: by its name, option or place. */
+export function withoutSecrets(line: string): string {
+  return line.replace(ASSIGNED, "$1***").replace(OPTION, "$1***").replace(IN_URL, "$1***@");
+}

@@ -1,0 +1,51 @@
+import type { Row } from "../../model/machine.ts";
+import type { Conductor, Service } from "../../model/service.ts";
+
+type Takers = Pick<Service, "conductors" | "interfaces">;
+
+const INTERFACE = "_interface";
+
+/** What brings a taker back, as the operator does it. */
+export const BRING =
+  "Start or mend it, then run the same command again: it goes on; or release --undo --node.";
+
+/**
+ * Why no conductor would take this machine over now; null when one would. One machine with an
+ * interface nobody enables ends the take-over of all others, so it is not to be released at all.
+ *
+ * @source facts/ironic.md 1.5: a conductor serves its group alone
+ */
+export function nobody({ conductors, interfaces }: Takers, row: Row): string | null {
+  const driver = String(row.driver);
+  const group = typeof row.conductor_group === "string" ? row.conductor_group : "";
+  const where = group === "" ? "" : ` of group ${JSON.stringify(group)}`;
+  const members = conductors.filter((one) => one.group === group.toLowerCase());
+  const alive = members.filter((one) => one.alive);
+  if (members.length === 0) return `there is no conductor${where}`;
+  if (alive.length === 0) return `no conductor${where} is alive: ${hosts(members)}`;
+  if (!alive.some(({ drivers }) => drivers.includes(driver)))
+    return `no conductor${where} that is alive has ${driver}: ${hosts(alive)}`;
+  for (const [column, name] of Object.entries(row)) {
+    if (!column.endsWith(INTERFACE) || typeof name !== "string") continue;
+    const type = column.slice(0, -INTERFACE.length);
+    const enabled = (interfaces ?? []).filter((one) => one.driver === driver && one.type === type);
+    if (enabled.length > 0 && !enabled.some((one) => one.name === name))
+      return `no conductor enables ${column} ${name} for ${driver}`;
+  }
+  return null;
+}
+
+/** What became of conductors between two looks, a sentence each. */
+export function changes(before: Takers, now: Takers): readonly string[] {
+  const living = ({ conductors }: Takers): ReadonlySet<string> =>
+    new Set(conductors.filter(({ alive }) => alive).map(({ hostname }) => hostname));
+  const [then, here] = [living(before), living(now)];
+  return [
+    ...[...then].filter((host) => !here.has(host)).map((host) => `conductor ${host} died`),
+    ...[...here].filter((host) => !then.has(host)).map((host) => `conductor ${host} is alive`),
+  ];
+}
+
+function hosts(conductors: readonly Conductor[]): string {
+  return conductors.map(({ hostname }) => hostname).join(", ");
+}

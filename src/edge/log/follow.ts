@@ -1,0 +1,100 @@
+import { constants, type FileHandle, open } from "node:fs/promises";
+import { MigrationError } from "../../model/error.ts";
+
+/** A log somebody writes: what it gained since the last look. */
+export interface Followed {
+  /** Whole lines, the oldest first. It waits for nothing. */
+  readonly read: () => Promise<readonly string[]>;
+  readonly close: () => Promise<void>;
+}
+
+/** Bytes of one look at most; what a log gained beyond that is passed over, its end is read. */
+const MOST = 4 * 1024 * 1024;
+/** Bytes at its beginning by which a log is known again. */
+const HEAD = 256;
+
+interface Place {
+  readonly handle: FileHandle;
+  readonly inode: number;
+  head: Buffer;
+  /** Byte after the last whole line that was read. */
+  offset: number;
+}
+
+/**
+ * Follows a log from its end, however large it is. A rotated one is read to its end and the new
+ * one from its beginning; a copy that is renewed, or written over, goes on where it was. One that is
+ * gone or unreadable for a while gives nothing meanwhile.
+ *
+ * @throws MigrationError N2I-E105 when there is no such regular file now, or it may not be read
+ */
+export async function follow(path: string): Promise<Followed> {
+  const found = await opened(path);
+  let here: Place = { ...found, offset: found.size };
+  const read = async (): Promise<readonly string[]> => {
+    const before = here;
+    const there = await opened(path).catch(() => null);
+    if (there === null) return gained(before);
+    if (there.inode === before.inode) {
+      await there.handle.close();
+      const other = !same(before.head, there.head);
+      if (other) before.offset = 0;
+      // While it is copied over it is shorter than it was.
+      if (other || there.head.length > before.head.length) before.head = there.head;
+      return gained(before);
+    }
+    const whole = there.head.length >= before.head.length;
+    const copied = whole && same(before.head, there.head);
+    here = { ...there, offset: copied ? before.offset : 0 };
+    const rest = copied ? [] : await gained(before).catch(() => []);
+    await before.handle.close();
+    return [...rest, ...(await gained(here))];
+  };
+  return {
+    // A log that cannot be read for a while ends no release.
+    read: () => read().catch(() => []),
+    close: () => here.handle.close(),
+  };
+}
+
+/** Whether one is the other's beginning; of an empty log nobody can tell. */
+function same(before: Buffer, now: Buffer): boolean {
+  const length = Math.min(before.length, now.length);
+  return before.subarray(0, length).equals(now.subarray(0, length));
+}
+
+async function gained(place: Place): Promise<readonly string[]> {
+  const { size } = await place.handle.stat();
+  if (size <= place.offset) return [];
+  const from = Math.max(place.offset, size - MOST);
+  const bytes = await bytesAt(place.handle, from, size - from);
+  const end = bytes.lastIndexOf(0x0a) + 1;
+  // In the middle of a line nobody knows what it said.
+  const start = from > place.offset ? bytes.indexOf(0x0a) + 1 : 0;
+  if (end === 0 && size - from < MOST) return [];
+  place.offset = end === 0 ? size : from + end;
+  return bytes.toString("utf8", start, end).split("\n").slice(0, -1);
+}
+
+async function bytesAt(handle: FileHandle, at: number, length: number): Promise<Buffer> {
+  const { buffer, bytesRead } = await handle.read(Buffer.alloc(length), 0, length, at);
+  return buffer.subarray(0, bytesRead);
+}
+
+async function opened(path: string): Promise<Omit<Place, "offset"> & { readonly size: number }> {
+  const refuse = (why: string, cause?: unknown): MigrationError =>
+    new MigrationError("N2I-E105", `cannot follow ${path}: ${why}`, { cause });
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    const stat = await handle.stat();
+    if (!stat.isFile()) throw refuse("it is not a regular file");
+    const { ino: inode, size } = stat;
+    return { handle, inode, size, head: await bytesAt(handle, 0, HEAD) };
+  } catch (cause) {
+    await handle?.close();
+    if (cause instanceof MigrationError) throw cause;
+    const code = (cause as NodeJS.ErrnoException).code ?? "unknown failure";
+    throw refuse(code, cause);
+  }
+}

@@ -1,6 +1,6 @@
 import type { CommandModule } from "yargs";
 import { BATCH, stretches } from "../../core/apply/apply.ts";
-import { ledgerOf, plansOf } from "../../core/apply/ledger.ts";
+import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
 import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -78,7 +78,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
     const wanted = scopeOf(args);
     await inRun(args.run, "rollback", { create: false }, async (run) => {
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
-      const plans = plansOf(entries);
+      const plans = await plansAt(run, entries);
       const named = await checkNames(run, plans, args);
       if (plans.length === 0) return print("Rollback: this run has loaded nothing.");
       if (args.plan) return preview(run, plans, entries, wanted, args);
@@ -127,6 +127,25 @@ export const rollbackCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/** The run's plans, newest first; one of which nothing is left in Ironic is not missed. */
+async function plansAt(
+  run: RunFolder,
+  entries: readonly JournalEntry[],
+): Promise<readonly string[]> {
+  const plans: string[] = [];
+  for (const sha256 of plansOf(entries)) {
+    const ledger = ledgerOf(entries, sha256);
+    const holds = ledger.begun.some((stretch) => wasBegun(ledger, stretch));
+    const there = () =>
+      findPlan(run, sha256).then(
+        () => true,
+        () => false,
+      );
+    if (holds || (await there())) plans.push(sha256);
+  }
+  return plans;
+}
 
 /** A machine named that no plan of this run has is a typing error: nothing is done then. */
 async function checkNames(

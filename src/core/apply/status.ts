@@ -54,7 +54,14 @@ export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
       plan: planned,
       apply: "missing" in journal ? journal.missing : applied.text,
     },
-    next: "missing" in snapshot ? EXTRACT : fresh ? applied.next : PLAN,
+    next:
+      "missing" in snapshot
+        ? EXTRACT
+        : !fresh
+          ? PLAN
+          : "missing" in journal // what it says is in doubt; verify asks the target alone
+            ? VERIFY
+            : applied.next,
   };
 }
 
@@ -67,7 +74,7 @@ function appliedOf(
   plan: { readonly sha256: string; readonly rows: number } | null,
 ): { readonly text: string; readonly next: string } {
   const plans = plansOf(entries);
-  if (plan === null || plans.length === 0) return { text: "nothing was loaded", next: APPLY };
+  if (plans.length === 0) return { text: "nothing was loaded", next: APPLY };
   const parts = plans.map((sha256) => {
     const { begun, open, created, back, left } = ledgerOf(entries, sha256);
     return (
@@ -77,6 +84,8 @@ function appliedOf(
       `${left.size > 0 ? `, ${left.size} rows left by rollback` : ""}`
     );
   });
+  const text = parts.join("; ");
+  if (plan === null) return { text, next: PLAN };
   const last = entries.findLast((entry) => entry.do !== "open");
   const { open, rows, foreign } = ledgerOf(entries, plan.sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, foreign.size);
@@ -86,5 +95,5 @@ function appliedOf(
       : open.length > 0 || there < plan.rows
         ? `${APPLY} --yes  (goes on where it stopped)`
         : VERIFY;
-  return { text: parts.join("; "), next };
+  return { text, next };
 }

@@ -12,7 +12,7 @@ import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] } = {
   create: ["+", "to be loaded"],
   unchanged: ["=", "loaded already"],
-  drift: ["~", "loaded, then changed in Ironic; left alone"],
+  drift: ["~", "loaded before, and Ironic or the source changed since; left alone"],
   conflict: ["!", "in conflict with another row in Ironic"],
   blocked: ["!", "a finding says it cannot be carried over as it stands"],
   skipped: ["-", "left out"],

@@ -25,6 +25,7 @@ export const IRONIC = {
   "N2I-D504": {
     severity: "warning",
     title: "Ironic's row differs from the plan",
-    advice: "Somebody changed it since it was loaded. It is left alone; see the fields listed.",
+    advice:
+      "Somebody changed it, or its source, since it was loaded. It is left alone; see the fields listed.",
   },
 } as const satisfies Record<string, FindingKind>;

@@ -1,0 +1,45 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
+import { clusterOf } from "../../../src/edge/database/identity.ts";
+import { openDatabase } from "../../../src/edge/database/open.ts";
+import { readTransaction } from "../../../src/edge/database/read-transaction.ts";
+import { withDatabase } from "../../lab/index.ts";
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, the server refuses what a reader would write, whatever its user may do`, async (t) => {
+    const made = await withDatabase(engine, t);
+    if (made === null) return;
+    await made.db.raw("CREATE TABLE kept (n INTEGER)");
+    const folder = mkdtempSync(join(tmpdir(), "n2i-session-"));
+    t.after(() => rmSync(folder, { recursive: true, force: true }));
+    const file = join(folder, "url");
+    writeFileSync(file, made.url, { mode: 0o600 });
+    const role = { option: "--db", section: "database", key: "connection" };
+    const address = await readDatabaseAddress(`file:${file}`, role, {});
+    const database = await openDatabase(address, { readOnly: true });
+    try {
+      const trx = await readTransaction(database);
+      const insert = "INSERT INTO kept VALUES (1)";
+      await assert.rejects(trx.raw(insert), /read.?only/i);
+      await trx.rollback();
+      await assert.rejects(database.knex.raw(insert), /read.?only/i);
+    } finally {
+      await database.close();
+    }
+    assert.deepEqual(await made.db("kept").select(), []);
+  });
+
+test("a Galera cluster is one server, whichever of its nodes answers", () => {
+  const uuid = "8a3114dc-e585-11f1-8072-0ee744d7db7f";
+  assert.equal(clusterOf(`wsrep_cluster_state_uuid ${uuid}`), `wsrep cluster ${uuid}`);
+  for (const alone of [
+    "",
+    "wsrep_cluster_state_uuid ",
+    `wsrep_cluster_state_uuid ${uuid.replace(/\w/g, "0")}`,
+  ])
+    assert.equal(clusterOf(alone), null);
+});

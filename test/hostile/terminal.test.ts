@@ -64,7 +64,8 @@ test("on a terminal the question is asked, and only yes is a yes", async (t) => 
 });
 
 test("a reader that goes away ends the tool with 141 and without a trace", async (t) => {
-  const made = await planned(t, 400);
+  // Each more than a pipe holds, or the tool may be done before its reader is gone.
+  const made = await planned(t, 1200);
   for (const words of [
     ["show", `${made.run}/plan.jsonl`, "--diff", "--all"],
     ["show", `${made.run}/plan.jsonl`, "-f", "json"],

@@ -49,7 +49,7 @@ export const user = (id: number) => [{ name: "admin", password: `bmc-secret-${id
 export async function deployed(
   t: TestContext,
   bmcs: readonly Partial<BmcOptions>[],
-  more: Partial<Case> = {},
+  more: Partial<Case> | ((addresses: readonly string[]) => Partial<Case>) = {},
 ): Promise<{
   readonly folder: string;
   readonly written: WrittenCase;
@@ -62,7 +62,10 @@ export async function deployed(
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const nodes = farm.addresses.map((pm_address, at) => ({ id: at + 1, pm_address }));
   const written = await writeCase(
-    { shows: "power", nova_bm: { nodes }, power: true, ...more },
+    {
+      ...{ shows: "power", nova_bm: { nodes }, power: true },
+      ...(typeof more === "function" ? more(farm.addresses) : more),
+    },
     folder,
   );
   const { code, err } = await run(folder, ["extract", "--run", "run", ...written.extract]);

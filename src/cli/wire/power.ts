@@ -69,15 +69,21 @@ export async function askFleet(
   readonly sha256: string;
 } | null> {
   const { sha256 } = snapshot.footer;
-  const before = await readingsOf(`${run.path}/${POWER}`, sha256);
   const again = selection.only !== null || selection.nodes.length > 0;
-  const readings: Readings = again && before !== null ? before.readings : new Map();
+  // Who asks all anew needs no old readings, and is the way out when they were spoilt.
+  const before = again ? await readingsOf(`${run.path}/${POWER}`, sha256) : null;
+  if (selection.only !== null && before === null)
+    throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
+      fix: "Run power without --only; if it was stopped, it goes on where it was.",
+    });
+  const readings: Readings = before?.readings ?? new Map();
   const named = await idsOf(snapshot, selection.nodes);
   const failed = new Set(
     [...readings].filter(([, { verdict }]) => verdict !== "ok").map(([id]) => id),
   );
-  // A selection of another kind asks other questions: its partial answers are not this one's.
-  const partial = await openPartial(run, POWER, `${sha256} ${JSON.stringify(selection)}`);
+  // A selection asks other questions, and the answers of a run of all that was stopped stay.
+  const name = again ? `${POWER}.again` : POWER;
+  const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
   try {
     const done = new Set<number>();
     for (const line of partial.kept) {

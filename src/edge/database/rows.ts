@@ -78,6 +78,16 @@ export function time(value: unknown): string | null {
   return `${match[1]} ${match[2]}${fraction === "" ? "" : `.${fraction}`}`;
 }
 
+/** Values one statement may be given: SQLite takes 32,766, PostgreSQL twice as many. */
+const VALUES = 20_000;
+
+/** A list of values in portions that any server takes. */
+export function portions<T>(values: readonly T[]): readonly (readonly T[])[] {
+  if (values.length <= VALUES) return [values];
+  const count = Math.ceil(values.length / VALUES);
+  return Array.from({ length: count }, (_, at) => values.slice(at * VALUES, (at + 1) * VALUES));
+}
+
 /** `?, ?, ?` for a list of values. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(",");

@@ -3,7 +3,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Current, Release, Wanted } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { marks, type RawRow, select, text } from "../database/rows.ts";
+import { marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { decode } from "./codec.ts";
 
@@ -52,14 +52,13 @@ async function portsBy(
 ): Promise<readonly RawRow[]> {
   if (values.length === 0) return [];
   const { database } = ironic;
-  return database.run("reading ports", () =>
-    select(
-      database,
-      on,
-      `SELECT ${columnsOf(ironic, "port", "p")}, ${whole(database.engine, "n.uuid")} AS node_uuid FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE ${column} IN (${marks(values)}) ${lock}`,
-      values,
-    ),
-  );
+  const columns = `${columnsOf(ironic, "port", "p")}, ${whole(database.engine, "n.uuid")} AS node_uuid`;
+  const found: (readonly RawRow[])[] = [];
+  for (const some of portions(values)) {
+    const sql = `SELECT ${columns} FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE ${column} IN (${marks(some)}) ${lock}`;
+    found.push(await database.run("reading ports", () => select(database, on, sql, some)));
+  }
+  return found.flat();
 }
 
 export function toNode({ release, seal }: Ironic, raw: RawRow): Row {

@@ -3,7 +3,7 @@ import { compareRow, type SameSecret } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { Performed } from "../../model/target.ts";
-import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { columnsOf, type Ironic, lockRows, toNode, toPort } from "./current.ts";
 
 /** The steps of one machine: they are undone together or not at all. */
@@ -66,9 +66,10 @@ async function deleteBy(
   column: string,
   values: readonly (string | number)[],
 ): Promise<void> {
-  if (values.length > 0)
+  if (values.length === 0) return;
+  for (const some of portions(values))
     await database.run(`deleting from ${table}`, () =>
-      trx.raw(`DELETE FROM ${table} WHERE ${column} IN (${marks(values)})`, [...values]),
+      trx.raw(`DELETE FROM ${table} WHERE ${column} IN (${marks(some)})`, [...some]),
     );
 }
 

@@ -1,7 +1,7 @@
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
-import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { GARBLED, UNREADABLE } from "./codec.ts";
 import { columnsOf, type Ironic, toNode, toPort } from "./current.ts";
@@ -89,10 +89,12 @@ export function createVerifier(ironic: Ironic): Verifier {
       );
     const ids = index?.ids(nodes.map(String)) ?? nodes;
     if (ids.length === 0) return [];
-    return ask(
-      "verifying ports",
-      `SELECT ${everything("ports")} FROM ports p WHERE ${index === undefined ? "node_id" : "id"} IN (${marks(ids)}) ORDER BY id`,
-      ids,
-    );
+    const column = index === undefined ? "node_id" : "id";
+    const found: (readonly RawRow[])[] = [];
+    for (const some of portions(ids)) {
+      const sql = `SELECT ${everything("ports")} FROM ports p WHERE ${column} IN (${marks(some)}) ORDER BY id`;
+      found.push(await ask("verifying ports", sql, some));
+    }
+    return found.flat();
   }
 }

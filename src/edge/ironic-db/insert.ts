@@ -15,8 +15,8 @@ export type NodeIds = ReadonlyMap<string, number>;
 
 /** Rows a statement carries at most; the next ones are made ready while the server works on it. */
 const ROWS = 128;
-/** Bytes of values a statement carries at most: well under MySQL's smallest max_allowed_packet. */
-const STATEMENT = 1_000_000;
+/** Characters of values a statement carries: escaped, still under a max_allowed_packet of 1 MiB. */
+const STATEMENT = 400_000;
 
 /** Columns some row of the batch has a value for; the others keep the database's NULL. */
 function filled(rows: readonly Row[], columns: readonly Column[]): readonly Column[] {

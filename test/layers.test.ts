@@ -14,6 +14,7 @@ interface Room {
 
 const CORE = [
   "mapping",
+  "boot",
   "inspect",
   "power",
   "transform",
@@ -37,6 +38,7 @@ const MAP: readonly Room[] = [
   edge("log"),
   edge("ipmi"),
   edge("virsh"),
+  edge("tftp"),
   edge("database", ["knex", "mysql2", "pg", "libsql"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },

@@ -30,6 +30,7 @@ const CASE: Case = {
       { id: 3 },
     ],
   },
+  tftp: { "compute-1": { "pxelinux.cfg": null }, "compute-2": { "pxelinux.cfg": null } },
   nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
 };
 
@@ -116,6 +117,9 @@ test("README's commands do what it says, in its order", async (t) => {
       word
         .replace(/\/etc\/(nova|ironic)\//, `${etc}/`)
         .replace("/root/confs/", `${etc}/`)
+        .replace(/\/root\/tftp\/compute-(\d)/, (_, host) =>
+          join(folder, `tftp-${Number(host) - 1}`),
+        )
         .replace("/root/", `${etc}/`);
     const shown = commands();
     assert.deepEqual(

@@ -26,12 +26,19 @@ export interface Case {
     readonly instances?: readonly CaseRow[];
     readonly flavors?: readonly CaseRow[];
     readonly extra_specs?: readonly CaseRow[];
+    readonly system_metadata?: readonly CaseRow[];
     readonly info_caches?: readonly CaseRow[];
     readonly services?: readonly CaseRow[];
     readonly compute_nodes?: readonly CaseRow[];
   } | null;
   /** Host -> options of [baremetal]; "*" for the file of all hosts. Null: none is given. */
   readonly nova_conf?: { readonly [host: string]: { readonly [option: string]: string } } | null;
+  /** Host -> path -> text of a file, or where a link leads; null: a folder. "*" for all hosts. */
+  readonly tftp?: {
+    readonly [host: string]: {
+      readonly [path: string]: string | { readonly link: string } | null;
+    };
+  };
   readonly ironic?: {
     /** As mappings/targets names it; Juno without it. */
     readonly release?: string;

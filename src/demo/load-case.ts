@@ -111,6 +111,7 @@ export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<v
     ],
   );
   await insert(db, "instances", instances);
+  await insert(db, "instance_system_metadata", nova.system_metadata ?? []);
   const interfaces = interfacesOf(given);
   await insert(
     db,

@@ -1,6 +1,6 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import knexFactory, { type Knex } from "knex";
 import { isObject, type Json } from "../model/json.ts";
 import type { Case } from "./case.ts";
@@ -74,12 +74,23 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
     writeFileSync(path, text, { mode: 0o600 });
     return ["--nova-conf", host === "*" ? path : `${host}=${path}`];
   });
+  const trees = Object.entries(given.tftp ?? {}).flatMap(([host, entries], at) => {
+    const root = join(folder, `tftp-${at}`);
+    writeTree(root, entries);
+    return ["--tftp-root", host === "*" ? root : `${host}=${root}`];
+  });
   const site = join(folder, "site.json");
   const decisions = siteOf(given);
   if (decisions !== undefined) writeFileSync(site, JSON.stringify(decisions, null, 2));
   return {
     folder,
-    extract: ["--nova-bm-db", bm, ...(nova === null ? [] : ["--nova-db", nova]), ...confs],
+    extract: [
+      "--nova-bm-db",
+      bm,
+      ...(nova === null ? [] : ["--nova-db", nova]),
+      ...confs,
+      ...trees,
+    ],
     ironic: ["--ironic-db", ironic],
     plan: [
       ...(decisions === undefined ? [] : ["--site", site]),
@@ -87,4 +98,16 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
     ],
   };
+}
+
+/** Builds a TFTP tree. */
+export function writeTree(root: string, entries: NonNullable<Case["tftp"]>[string]): void {
+  mkdirSync(root, { recursive: true, mode: 0o755 });
+  for (const [path, entry] of Object.entries(entries)) {
+    const at = join(root, path);
+    mkdirSync(dirname(at), { recursive: true, mode: 0o755 });
+    if (entry === null) mkdirSync(at, { recursive: true });
+    else if (typeof entry === "string") writeFileSync(at, entry, { mode: 0o644 });
+    else symlinkSync(entry.link, at);
+  }
 }

@@ -1,3 +1,4 @@
+import { BOOT } from "./findings/boot.ts";
 import { CONFIG } from "./findings/config.ts";
 import { GATE } from "./findings/gate.ts";
 import { IRONIC } from "./findings/ironic.ts";
@@ -24,6 +25,7 @@ export const FINDINGS = {
   ...IRONIC,
   ...GATE,
   ...POWER,
+  ...BOOT,
 } as const;
 
 export type FindingCode = keyof typeof FINDINGS;

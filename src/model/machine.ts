@@ -1,3 +1,4 @@
+import type { BootFile } from "./boot.ts";
 import type { Finding } from "./finding.ts";
 import type { Json } from "./json.ts";
 import type { Sealed } from "./secret.ts";
@@ -150,6 +151,8 @@ export interface Machine {
   /** Null when the nova database was not read. */
   readonly nova: NovaView | null;
   readonly rivals: Rivals;
+  /** What its compute host's TFTP tree holds; absent without trees, and without an instance. */
+  readonly boot?: BootFile;
   readonly findings: readonly Finding[];
 }
 
@@ -165,6 +168,9 @@ export interface HostConfig {
   /** flavor_extra_specs (or instance_type_extra_specs) but for cpu_arch. */
   readonly extra_specs: { readonly [key: string]: string };
   readonly tftp_root: string;
+  /** What its machines get by DHCP: the server of boot files, and which is first. */
+  readonly my_ip: string | null;
+  readonly pxe_bootfile_name: string;
   readonly deploy_kernel: string | null;
   readonly deploy_ramdisk: string | null;
   readonly virtual_power_ssh_host: string | null;

@@ -109,6 +109,8 @@ export interface TargetDoc {
    * @source facts/ironic.md 2.3
    */
   readonly boot: "deploy" | "edit" | "netboot" | "local";
+  /** Label of the boot file by which the release boots a tenant; null where take-over removes it. */
+  readonly boot_label: string | null;
   /** boot_option of the capabilities of machines with an instance, where it must be said. */
   readonly boot_option: string | null;
   /** Of every node, where the release must have one. */

@@ -1,3 +1,4 @@
+import type { BootPlan } from "./boot.ts";
 import type { Finding } from "./finding.ts";
 import type { Json } from "./json.ts";
 import type { Row } from "./machine.ts";
@@ -56,6 +57,8 @@ export interface PlannedMachine {
   readonly state: { readonly row: string; readonly outcome: string };
   readonly records: readonly PlannedRecord[];
   readonly findings: readonly Finding[];
+  /** How its tenant boots; absent when it keeps no instance, or its root filesystem is unknown. */
+  readonly boot?: BootPlan;
 }
 
 /** The way back is the same road: before and after exchanged. */

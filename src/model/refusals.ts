@@ -205,6 +205,12 @@ export const REFUSALS = {
     why: "No socket can be opened, or ipmitool or ssh cannot be run: that says nothing about any machine.",
     fix: "Remove the cause named, then run power again: it goes on where it stopped.",
   },
+  "N2I-E410": {
+    exit: usage.status,
+    title: "a TFTP tree cannot be used",
+    why: "Boot files are read from the compute hosts' trees, and staged into the conductor's.",
+    fix: "Name the folder that the TFTP server serves, or a copy of it.",
+  },
   "N2I-E900": {
     exit: bug.status,
     title: "internal error",

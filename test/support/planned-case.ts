@@ -14,6 +14,7 @@ import { type Database, openDatabase } from "../../src/edge/database/open.ts";
 import { createSeal } from "../../src/edge/disk/seal.ts";
 import { identifyTarget } from "../../src/edge/ironic-db/open.ts";
 import { createTarget, sameSecret } from "../../src/edge/ironic-db/target.ts";
+import { openTrees } from "../../src/edge/tftp/tree.ts";
 
 /** A key of no use to anybody, so that sealed text is the same in every run. */
 export const seal = createSeal(Buffer.alloc(32, 7));
@@ -74,7 +75,8 @@ export async function extracted(
 ): Promise<Extracted> {
   mkdirSync(run.path, { mode: 0o700 });
   const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
-  return extract(run, bm, nova, hosts, seal, "2014-12-01T00:00:00.000Z", () => {});
+  const trees = await openTrees(after(written.extract, "--tftp-root"), "--tftp-root");
+  return extract(run, bm, nova, hosts, seal, "2014-12-01T00:00:00.000Z", () => {}, trees);
 }
 
 /**

@@ -2,6 +2,7 @@ import type { CommandModule } from "yargs";
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
+import { openTrees } from "../../edge/tftp/tree.ts";
 import { openRole } from "../wire/databases.ts";
 import { releaseNames } from "../wire/documents.ts";
 import { extract } from "../wire/extract.ts";
@@ -13,6 +14,7 @@ interface Args extends Voice {
   readonly novaBmDb: string;
   readonly novaDb?: string;
   readonly novaConf?: readonly string[];
+  readonly tftpRoot?: readonly string[];
   readonly keyFile?: string;
 }
 
@@ -36,6 +38,12 @@ export const extractCommand: CommandModule<object, Args> = {
           nargs: 1,
           describe: "[HOST=]FILE: nova.conf of a compute host; repeat it for each",
         },
+        "tftp-root": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "[HOST=]DIR: TFTP tree of a compute host, or a copy; repeat it for each",
+        },
         ...keyOption,
       })
       .epilogue(`Ironic releases \`plan\` can load into: ${releaseNames().join(", ")}`)
@@ -47,6 +55,7 @@ export const extractCommand: CommandModule<object, Args> = {
     await inRun(args.run, "extract", { create: true }, async (run) => {
       const seal = createSeal(await readOrMakeKey(run.path, args.keyFile));
       const hosts = await readHostConfigs(args.novaConf ?? [], seal);
+      const trees = await openTrees(args.tftpRoot ?? [], "--tftp-root");
       for (const spec of args.novaConf ?? []) {
         const path = spec.slice(spec.indexOf("=") + 1);
         if (await worldReadable(path))
@@ -64,7 +73,7 @@ export const extractCommand: CommandModule<object, Args> = {
             "extract",
             undefined,
             args,
-            (at) => extract(run, bm, nova, hosts, seal, now, at),
+            (at) => extract(run, bm, nova, hosts, seal, now, at, trees),
             ({ counts }) => `${counts.machines} machines`,
           );
           const { machines, deleted, interfaces, orphans, instances } = made.counts;

@@ -9,10 +9,12 @@ import { novaVersion } from "../../edge/nova/open.ts";
 import { type NovaReader, openNova } from "../../edge/nova/read.ts";
 import { readSchema } from "../../edge/nova-bm/open.ts";
 import { type Batch, readMachines } from "../../edge/nova-bm/read.ts";
+import type { Tree } from "../../edge/tftp/tree.ts";
 import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
-import type { HostConfig } from "../../model/machine.ts";
+import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
+import { harvest } from "./harvest.ts";
 import { SNAPSHOT, type SnapshotLine } from "./run.ts";
 import { VERSION } from "./version.ts";
 
@@ -28,6 +30,8 @@ export interface Extracted {
 /**
  * Reads nova_bm, and nova where it is given, into the run's snapshot: machine by machine, with
  * every finding, secrets sealed.
+ *
+ * @param trees the compute hosts' TFTP trees; without them no boot file is looked for
  */
 export async function extract(
   run: RunFolder,
@@ -37,6 +41,7 @@ export async function extract(
   seal: Seal & { readonly id: string },
   takenAt: string,
   progress: (machines: number) => void,
+  trees: readonly Tree[] = [],
 ): Promise<Extracted> {
   const schema = await readSchema(bm);
   const novaIs =
@@ -61,9 +66,10 @@ export async function extract(
   };
   note(header.findings);
   const reader = nova === null ? null : await openNova(nova);
+  const add = trees.length === 0 ? null : withBoot(trees, hosts);
   const writer = await createArtefact(run, SNAPSHOT, header);
   try {
-    for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader))) {
+    for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader, add))) {
       for (const orphan of batch.orphans) {
         const finding = inspectOrphan(orphan);
         note([finding]);
@@ -97,18 +103,29 @@ export async function extract(
 async function* seen(
   batches: AsyncIterable<Batch>,
   reader: NovaReader | null,
+  add: ((machine: Machine) => Promise<Machine>) | null,
 ): AsyncGenerator<Batch> {
   for await (const { machines, orphans } of batches) {
     const views =
       reader === null || machines.length === 0
         ? []
         : await reader.view(machines.map(({ node }) => node));
+    const whole = machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
+    const all = add === null ? whole : await Promise.all(whole.map(add));
     yield {
       orphans,
-      machines: machines.map((machine, at) => {
-        const whole = { ...machine, nova: views[at] ?? null };
-        return { ...whole, findings: inspect(whole) };
-      }),
+      machines: all.map((machine) => ({ ...machine, findings: inspect(machine) })),
     };
   }
+}
+
+/** A machine with what the trees hold for it. */
+function withBoot(
+  trees: readonly Tree[],
+  hosts: readonly HostConfig[],
+): (machine: Machine) => Promise<Machine> {
+  return async (machine) => {
+    const boot = await harvest(machine, trees, hosts);
+    return boot === undefined ? machine : { ...machine, boot };
+  };
 }

@@ -1,12 +1,18 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { BmInterface, Machine } from "../../model/machine.ts";
+import { inspectBoot } from "../boot/harvest.ts";
 import { inspectNova } from "./nova.ts";
 import { inspectLeft, inspectRows } from "./rows.ts";
 
 /** Every problem of one machine that needs no mapping to see. */
 export function inspect(machine: Machine): readonly Finding[] {
-  return [...machine.findings, ...inspectRows(machine), ...inspectNova(machine)];
+  return [
+    ...machine.findings,
+    ...inspectRows(machine),
+    ...inspectNova(machine),
+    ...inspectBoot(machine),
+  ];
 }
 
 /** An interface whose bm_node_id names no row of bm_nodes: no foreign key forbids it. */

@@ -118,7 +118,7 @@ export function planMachine(
   index: Index,
   same: SameSecret,
 ): PlannedMachine {
-  const { blocked, skipped, state } = transformed;
+  const { blocked, skipped, state, boot } = transformed;
   const judged = transformed.desired.map((desired) => judge(desired, index, same));
   const findings = [...transformed.findings, ...judged.flatMap((each) => each.findings)];
   const records = judged.map(({ record }) => record);
@@ -142,5 +142,11 @@ export function planMachine(
   const reasons = judged
     .flatMap((each) => each.findings)
     .map(({ code, message }) => `${code} ${message}`);
-  return { ...line, verdict, reason: reasons.length > 0 ? reasons.join("; ") : null, records };
+  return {
+    ...line,
+    verdict,
+    reason: reasons.length > 0 ? reasons.join("; ") : null,
+    records,
+    ...(boot !== undefined && { boot }),
+  };
 }

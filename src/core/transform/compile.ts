@@ -128,6 +128,10 @@ function originName(text: string, driver: string): string {
       return `nova.conf [baremetal]${field}`;
     case "nova":
       return `nova.instances.${field}`;
+    case "image":
+      return `nova.instance_system_metadata.image_${field}`;
+    case "boot":
+      return `TFTP tree ${field}`;
     case "power":
       return "measured over IPMI";
     case "site":

@@ -1,6 +1,7 @@
 import type { Json, JsonObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { DriverRow, Mapping, Outcome } from "../../model/mapping.ts";
+import { bootSource } from "./boot.ts";
 import type { Sources } from "./compile.ts";
 
 const NO_FIELDS = {};
@@ -47,6 +48,13 @@ export function nodeSources(
     bm_nodes: columnsOf(node),
     nova: nova?.instance ? { ...nova.instance } : null,
     flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
+    image: nova?.instance
+      ? {
+          kernel_id: nova.instance.system_metadata.image_kernel_id,
+          ramdisk_id: nova.instance.system_metadata.image_ramdisk_id,
+        }
+      : null,
+    boot: { ...bootSource(machine, site, target) },
     conf: conf === null ? null : { ...conf },
     site,
     driver: target.drivers[driver.name] ?? null,

@@ -23,22 +23,29 @@ const UNBOOTED: { readonly [boot in TargetDoc["boot"]]?: Unbooted } = {
   },
 };
 
+const AS_RAMDISK: Unbooted = {
+  code: "N2I-D409",
+  says: (ironic) => `${ironic} boots its kernel and ramdisk without looking at its disk`,
+};
+
 /**
  * What would hurt a machine's tenant after the load, though each row is right.
  *
- * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3, 3.4
+ * @param asRamdisk the ramdisk deploy interface boots it
+ * @source facts/nova-bm.md 1.8, 5.3, 5.5; facts/ironic.md 0.3, 2.3, 2.5, 3.4
  */
 export function inspectTenant(
   machine: Machine,
   outcome: Outcome,
   { target, states }: Mapping,
+  asRamdisk: boolean,
 ): readonly Finding[] {
   if (!states.outcomes[outcome].instance || outcome === "deploy-failed") return [];
   const where = `bm_nodes.id=${machine.node.id}`;
   const ports = portsOf(machine);
   const vifs = machine.nova?.instance?.vifs ?? null;
   const findings: Finding[] = [];
-  const unbooted = UNBOOTED[target.boot];
+  const unbooted = asRamdisk ? AS_RAMDISK : UNBOOTED[target.boot];
   // A conductor takes over what is active, at the latest when maintenance ends.
   const taken = target.states[outcome]?.provision_state === "active";
   if (unbooted !== undefined && (taken || unbooted.always === true))

@@ -1,3 +1,4 @@
+import type { BootPlan } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import type { JsonObject } from "../../model/json.ts";
@@ -7,6 +8,7 @@ import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import { portUuid } from "../../model/uuid.ts";
 import { gate, type PowerView } from "../power/gate.ts";
+import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { driverOf, hostOf, inspectLogin, inspectPower } from "./driver.ts";
 import { compileProgram, type Program } from "./program.ts";
@@ -25,6 +27,8 @@ export interface Transformed {
   /** Why it is left out for good; null when it is not. */
   readonly skipped: string | null;
   readonly state: { readonly row: string; readonly outcome: string };
+  /** How its tenant boots, where it keeps one. */
+  readonly boot?: BootPlan;
 }
 
 /** Tells how a record breaks the release's schema; empty when it fits. */
@@ -77,7 +81,11 @@ export function createTransform(
     const decision = decide(facts, mapping.states, decided.accept);
     const { row, outcome } = decision;
     const state = { row: node.deleted === true ? "deleted" : row.id, outcome };
-    const give = (findings: readonly Finding[], desired: readonly Desired[]): Transformed => {
+    const give = (
+      findings: readonly Finding[],
+      desired: readonly Desired[],
+      boot?: BootPlan,
+    ): Transformed => {
       const judged = accept(findings, decided.accept);
       const skipped = node.deleted === true ? "soft-deleted in nova_bm" : decided.skip;
       const blocked = judged.some(blocks) && decided.skip === null;
@@ -87,6 +95,7 @@ export function createTransform(
         blocked,
         skipped,
         state,
+        ...(boot !== undefined && { boot }),
       };
     };
     if (node.deleted === true) return give(source.findings, []);
@@ -139,7 +148,8 @@ export function createTransform(
         ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
         ...unread(source, program),
         ...placeless(decided.set, program, where),
-        ...inspectTenant(source, outcome, mapping),
+        ...inspectTenant(source, outcome, mapping, bootsAsRamdisk(set, mapping.target)),
+        ...(keeps ? inspectRoots(source, set, where) : []),
         ...made.flatMap(({ findings }) => findings),
         ...(power === null
           ? []
@@ -148,6 +158,7 @@ export function createTransform(
         ...(node.uuid === null ? [] : faults),
       ],
       desired,
+      keeps ? bootPlan(source, conf, set, mapping.target) : undefined,
     );
   }
   return { machine, unmatched: site.unmatched, origins: origins.table };

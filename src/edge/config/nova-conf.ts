@@ -67,6 +67,8 @@ function hostConfig(host: string, config: OsloConfig, seal: Seal): HostConfig {
     cpu_arch: canonicalArchitecture(cpu_arch),
     extra_specs,
     tftp_root: get("tftp_root") ?? "/tftpboot",
+    my_ip: config.get("DEFAULT", "my_ip") || null,
+    pxe_bootfile_name: get("pxe_bootfile_name") ?? "pxelinux.0",
     deploy_kernel: get("deploy_kernel"),
     deploy_ramdisk: get("deploy_ramdisk"),
     virtual_power_ssh_host: get("virtual_power_ssh_host"),

@@ -22,14 +22,14 @@ export const RECORD = {
     severity: "blocks",
     title: "this Ironic cannot boot the machine",
     advice:
-      "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader; Ironic 21 and later boot from disk only, and take-over deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service, with a tftp_root Ironic does not share, or install a bootloader; then accept it.",
+      "nova-baremetal machines boot kernel and ramdisk from the network and have no bootloader; Ironic 21 and later boot from disk only, and take-over deletes pxelinux.cfg/01-MAC in its tftp_root. Keep the old TFTP service, with a tftp_root Ironic does not share, or install a bootloader; then accept it. Or set deploy_interface ramdisk for it (N2I-D409).",
     acceptable: true,
   },
   "N2I-D404": {
     severity: "warning",
     title: "root filesystem uuid is unknown",
     advice:
-      "It stands only in the compute host's TFTP tree, in the file pxe_config_path names; without it take-over leaves the boot file in deploy mode and the machine's next reboot hangs. Set root_uuid in the site document.",
+      "It stands only in the compute host's TFTP tree, in the file pxe_config_path names; without it take-over leaves the boot file in deploy mode and the machine's next reboot hangs. Extract with --tftp-root, or set root_uuid in the site document.",
   },
   "N2I-D405": {
     severity: "blocks",
@@ -40,7 +40,7 @@ export const RECORD = {
     severity: "warning",
     title: "next reboot after take-over hangs in the deploy ramdisk",
     advice:
-      "Juno's take-over links pxelinux.cfg/01-MAC to a config of its own in deploy mode, for good (Ironic's bug 1421370). Copy the old TFTP tree first. Then, before a machine reboots, put `default boot` and the old file's root=UUID= into tftp_root/NODE-UUID/config, or keep the machine in maintenance until Ironic carries the fix.",
+      "Juno's take-over links pxelinux.cfg/01-MAC to a config of its own in deploy mode, for good (Ironic's bug 1421370). Copy the old TFTP tree first. After each take-over, before a machine reboots, run `nova2ironic boot` with the conductor's tftp_root: it puts `default boot` and root=UUID= into NODE-UUID/config. Or keep the machine in maintenance until Ironic carries the fix.",
   },
   "N2I-D407": {
     severity: "warning",
@@ -52,7 +52,13 @@ export const RECORD = {
     severity: "warning",
     title: "take-over fails for want of a boot file",
     advice:
-      "Ironic 4.0 to 6.2.2 edit tftp_root/NODE-UUID/config, which only their own deployment writes (bugs 1516816, 1646038), and point DHCP there before that. Put the file there first, or run 6.2.3; until then keep the machine in maintenance.",
+      "Ironic 4.0 to 6.2.2 edit tftp_root/NODE-UUID/config, which only their own deployment writes (bugs 1516816, 1646038), and point DHCP there before that. Put the file there first with `nova2ironic boot`, or run 6.2.3; until then keep the machine in maintenance.",
+  },
+  "N2I-D409": {
+    severity: "warning",
+    title: "machine boots through the ramdisk interface",
+    advice:
+      "Take-over fetches instance_info.kernel and ramdisk and boots them with kernel_append_params, whose root=UUID= must win over the root=/dev/ram0 before it: reboot one machine and look. A rebuild then writes no image. Adoption over REST stages nothing.",
   },
   "N2I-D420": {
     severity: "warning",

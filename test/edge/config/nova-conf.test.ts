@@ -19,6 +19,8 @@ const DEFAULTS = {
   cpu_arch: null,
   extra_specs: {},
   tftp_root: "/tftpboot",
+  my_ip: null,
+  pxe_bootfile_name: "pxelinux.0",
   deploy_kernel: null,
   deploy_ramdisk: null,
   virtual_power_ssh_host: null,
@@ -40,8 +42,11 @@ test("every option of [baremetal] is read, and the password is sealed for its ho
   const { write } = await tempFolder(t);
   const path = await write(
     "nova.conf",
-    `[baremetal]
+    `[DEFAULT]
+my_ip = 10.0.0.5
+[baremetal]
 power_manager = nova.virt.baremetal.virtual_power_driver.VirtualPowerManager
+pxe_bootfile_name = other.0
 driver = nova.virt.baremetal.fake.FakeDriver
 flavor_extra_specs = cpu_arch:AMD64, rack: a:b ,,
 instance_type_extra_specs = cpu_arch:i386
@@ -64,6 +69,8 @@ virtual_power_host_key = /k
       cpu_arch: "x86_64",
       extra_specs: { rack: "a:b" },
       tftp_root: "/var/lib/nova/tftp",
+      my_ip: "10.0.0.5",
+      pxe_bootfile_name: "other.0",
       deploy_kernel: "k1",
       deploy_ramdisk: "r1",
       virtual_power_ssh_host: "10.0.0.1",

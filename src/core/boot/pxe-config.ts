@@ -1,0 +1,74 @@
+import type { PxeFacts, PxeLabel } from "../../model/boot.ts";
+import { isUuid } from "../../model/uuid.ts";
+
+/** A pxelinux configuration, as far as nova-baremetal and Ironic write one. */
+export interface PxeConfig {
+  readonly default: string | null;
+  readonly labels: readonly PxeLabel[];
+}
+
+const INITRD = /^initrd=(.*)$/;
+const ROOT = /^root=(.*)$/;
+
+/**
+ * Reads a configuration as pxelinux does: keywords in any case, the last `default` counts, and of
+ * two labels with one name the first.
+ *
+ * @source facts/nova-bm.md 3.5; facts/ironic.md 2.3, 2.5
+ */
+export function parsePxe(text: string): PxeConfig {
+  let chosen: string | null = null;
+  const labels: { -readonly [field in keyof PxeLabel]: PxeLabel[field] }[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    const [, keyword = "", rest = ""] = /^\s*(\S+)\s*(.*?)\s*$/.exec(line) ?? [];
+    const label = labels.at(-1);
+    switch (keyword.toLowerCase()) {
+      case "default":
+        chosen = rest;
+        break;
+      case "label":
+        labels.push({ label: rest, kernel: null, ramdisk: null, root: null, args: "" });
+        break;
+      case "kernel":
+      case "linux":
+        if (label !== undefined) label.kernel = rest;
+        break;
+      case "initrd":
+        if (label !== undefined) label.ramdisk = rest;
+        break;
+      case "append":
+        if (label !== undefined) Object.assign(label, appended(rest, label.ramdisk));
+        break;
+    }
+  }
+  return { default: chosen, labels };
+}
+
+/** Of a name given twice the last counts, as for the kernel. A placeholder may hold spaces. */
+function appended(text: string, initrd: string | null): Omit<PxeLabel, "label" | "kernel"> {
+  const words = text.match(/\S*\{\{[^}]*\}\}\S*|\S+/g) ?? [];
+  const last = (form: RegExp): string | null =>
+    words.map((word) => form.exec(word)?.[1]).findLast((found) => found !== undefined) ?? null;
+  const args = words.filter((word) => !INITRD.test(word) && !ROOT.test(word)).join(" ");
+  return { ramdisk: last(INITRD) ?? initrd, root: last(ROOT), args };
+}
+
+export function labelOf({ labels }: PxeConfig, name: string): PxeLabel | null {
+  return labels.find(({ label }) => label === name) ?? null;
+}
+
+/** What nova-baremetal's file says of the tenant; nothing of its one-time deploy key. */
+export function factsOf(config: PxeConfig): PxeFacts {
+  const deploy = labelOf(config, "deploy");
+  return {
+    default: config.default,
+    boot: labelOf(config, "boot"),
+    deploy: deploy && { kernel: deploy.kernel, ramdisk: deploy.ramdisk },
+  };
+}
+
+/** The uuid in `UUID=...`, lower case; Grizzly's helper wrote `UUID=None` for a device it missed. */
+export function uuidOf(root: string | null): string | null {
+  const [, text = ""] = /^UUID=(.*)$/.exec(root ?? "") ?? [];
+  return isUuid(text) ? text.toLowerCase() : null;
+}

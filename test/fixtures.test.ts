@@ -10,6 +10,8 @@ import { matchesGolden, planText } from "./support/golden.ts";
 import { planned, withCase } from "./support/planned-case.ts";
 
 const FOLDER = join(packageRoot(), "fixtures");
+/** Releases whose API brought something an adoption needs, or took it away. */
+const ADOPTED = ["newton", "rocky", "victoria", "xena", "2023.1"] as const;
 const cases = readdirSync(FOLDER)
   .filter((name) => existsSync(join(FOLDER, name, "case.json")))
   .sort();
@@ -38,12 +40,23 @@ for (const name of cases) {
   });
 }
 
+for (const release of ADOPTED)
+  test(`fixture adopted: over REST ${release} gets what its microversion carries`, async () => {
+    const given = { ...readCase("adopted"), ironic: { release } };
+    await withCase(given, async (place) => {
+      await planned(place, { rest: true });
+      const path = join(FOLDER, "adopted", "expected", `${release}.txt`);
+      matchesGolden(path, await planText(place));
+    });
+  });
+
 function expected(): string {
   return cases
     .flatMap((name) =>
       ["plan.txt", "counts.json"].map((file) => join(FOLDER, name, "expected", file)),
     )
     .concat(join(FOLDER, "releases", "expected", "by-release.txt"))
+    .concat(ADOPTED.map((release) => join(FOLDER, "adopted", "expected", `${release}.txt`)))
     .map((path) => readFileSync(path, "utf8"))
     .join("");
 }

@@ -47,6 +47,7 @@ const MAP: readonly Room[] = [
     rooms: ["model", "edge/database"],
     packages: ["node:", "knex", "libsql"],
   },
+  edge("ironic-rest", ["yaml"]),
   { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },
   { room: "cli", rooms: ["model", "core/*", "edge/*", "demo"], packages: ["*"] },
 ];

@@ -28,6 +28,7 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
     "progress-interval",
     "max-width",
     "in-flight",
+    "api-timeout",
     "rate",
     "deadline",
     "max-unreachable",

@@ -20,7 +20,10 @@ export interface SourceIdentity {
   readonly nova: (ServerIdentity & { readonly schema_version: number }) | null;
 }
 
-export interface TargetIdentity extends ServerIdentity {
+export interface TargetIdentity extends Omit<ServerIdentity, "engine"> {
+  /** `rest`: no database but the API of a service, at the URL that `address` is. */
+  readonly engine: ServerIdentity["engine"] | "rest";
+  /** Over REST the microversion that every call is pinned to. */
   readonly alembic_head: string;
   /** Mapping document that fits: `juno`, `kilo`, `2023.1`. */
   readonly release: string;

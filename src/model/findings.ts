@@ -5,6 +5,7 @@ import { IRONIC } from "./findings/ironic.ts";
 import { NOVA } from "./findings/nova.ts";
 import { POWER } from "./findings/power.ts";
 import { RECORD } from "./findings/record.ts";
+import { REST } from "./findings/rest.ts";
 import { ROWS } from "./findings/rows.ts";
 import { TENANT } from "./findings/tenant.ts";
 
@@ -26,6 +27,7 @@ export const FINDINGS = {
   ...GATE,
   ...POWER,
   ...BOOT,
+  ...REST,
 } as const;
 
 export type FindingCode = keyof typeof FINDINGS;

@@ -88,6 +88,8 @@ export interface States {
 export interface TargetDoc {
   readonly release: string;
   readonly alembic_head: string;
+  /** Newest microversion of its API, `1.82`; null where nothing can be adopted. */
+  readonly api: string | null;
   /** Source versions of the same release; null: none, the pairing needs the operator's word. */
   readonly pairing: {
     readonly nova: readonly number[];

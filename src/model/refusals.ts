@@ -1,13 +1,8 @@
 import { EXIT_STATUS } from "./exit.ts";
+import type { Refusal } from "./refusals/kind.ts";
+import { SERVICE } from "./refusals/service.ts";
 
-export interface Refusal {
-  readonly exit: number;
-  readonly title: string;
-  /** Why the tool stops here rather than going on. */
-  readonly why: string;
-  /** What the operator does next: one sentence. */
-  readonly fix: string;
-}
+export type { Refusal } from "./refusals/kind.ts";
 
 const { failed, refused, partial, halfway, locked, denied, usage, bug } = EXIT_STATUS;
 
@@ -48,6 +43,12 @@ export const REFUSALS = {
     title: "a log cannot be followed",
     why: "Some failures of a take-over stand in the conductor's log and nowhere else.",
     fix: "Check the path and that this user may read it, or leave --conductor-log out.",
+  },
+  "N2I-E106": {
+    exit: usage.status,
+    title: "the cloud's settings cannot be used",
+    why: "OS_* variables or clouds.yaml say how to log in, and something there is missing or unknown.",
+    fix: "Correct what is named, or give --ironic-url and --os-cloud.",
   },
   "N2I-E110": {
     exit: usage.status,
@@ -145,6 +146,7 @@ export const REFUSALS = {
     why: "Some releases share one schema and treat machines differently: Zed boots from disk only, Xena and Yoga from the network too.",
     fix: "Look which release runs and give --ironic-release.",
   },
+  ...SERVICE,
   "N2I-E300": {
     exit: refused.status,
     title: "the plan is stale",

@@ -36,9 +36,11 @@ export interface Performed {
   readonly found: readonly string[];
   /** Steps left undone, and why: rows somebody changed since they were loaded. */
   readonly left: readonly { readonly id: string; readonly why: string }[];
+  /** Machines that did not get to where they should be, by node uuid; only where each goes alone. */
+  readonly failed?: readonly { readonly uuid: string; readonly why: string }[];
 }
 
-/** Where steps are performed: the row road is one, REST will be another. */
+/** Where steps are performed: rows of a database, or machines adopted over REST. */
 export interface Target {
   readonly identity: TargetIdentity;
   readonly counts: () => Promise<{ readonly nodes: number; readonly ports: number }>;
@@ -46,12 +48,14 @@ export interface Target {
   /** The conductors behind it. */
   readonly service: () => Promise<Service>;
   /**
-   * Performs a batch: all of it or nothing. Rows to create are compared first, and what is there
+   * Performs a batch: all of it or nothing in a database; machine by machine over REST. Rows to create are compared first, and what is there
    * already is `found`. Rows to delete are deleted only while they still are as loaded; a machine
    * that is not is `left` whole.
    *
    * @param ours whether this run created the row of a step before: one that differs then drifted,
    *   and is left alone rather than held against the plan
+   * @param ended whether the journal says that the batch came to its end: then a machine that is
+   *   where it should be was finished, and what differs is drift
    * @param guard runs inside the transaction, before anything is written; what it throws stops it
    * @param met told what became of a batch to create, right before the commit; what it throws stops it
    * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
@@ -61,6 +65,7 @@ export interface Target {
     ours: (id: string) => boolean,
     guard: () => Promise<void>,
     met?: (performed: Performed) => Promise<void>,
+    ended?: boolean,
   ) => Promise<Performed>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */
   readonly lock: () => Promise<Lock>;
@@ -84,5 +89,7 @@ export interface Verifier {
   }>;
   /** Nodes that carry this tool's mark. */
   readonly marked: () => Promise<number>;
+  /** Secrets met so far that the service masks: they are not compared. */
+  readonly uncompared?: () => number;
   readonly markedUuids: () => AsyncIterable<readonly string[]>;
 }

@@ -1,4 +1,6 @@
-import { BATCH } from "../../src/core/apply/apply.ts";
+import { batchOf } from "../../src/core/apply/apply.ts";
+
+const BATCH = batchOf({ engine: "mysql" });
 
 /** The fleet of the matrix: three batches, two rows a machine. */
 export const BATCHES = [BATCH, BATCH, 2] as const;

@@ -27,6 +27,12 @@ export interface Scene {
   readonly plan: () => readonly PlannedMachine[];
 }
 
+interface Options {
+  /** The tool reaches Ironic by its API. */
+  readonly rest?: boolean;
+  readonly fleet?: typeof fleetOf;
+}
+
 /**
  * Extracts, asks the BMCs and plans a fleet of so many machines, the BMCs of every second one on.
  * Null after the test was told to skip itself.
@@ -35,6 +41,7 @@ export async function scene(
   t: TestContext,
   ironic: IronicAt,
   machines: number,
+  { rest = false, fleet = fleetOf }: Options = {},
 ): Promise<Scene | null> {
   const tools = await needsTools(t, "ipmi_sim", "ipmitool");
   if (tools === null) return null;
@@ -49,9 +56,9 @@ export async function scene(
   const { db, url } = await reach(t, ironic);
   const address = join(folder, "ironic.url");
   writeFileSync(address, url, { mode: 0o600 });
-  const written = await writeCase(fleetOf(sim), folder);
+  const written = await writeCase(fleet(sim), folder);
   const run = join(folder, "run");
-  const target = ["--ironic-db", `file:${address}`];
+  const target = rest ? ["--ironic-url", ironic.url] : ["--ironic-db", `file:${address}`];
   const own: { readonly [command: string]: readonly string[] } = {
     extract: written.extract,
     power: [],

@@ -89,9 +89,19 @@ export async function targetOf(ironic: Database, said?: string) {
   return { release, target: createTarget(ironic, release, identity, seal) };
 }
 
-/** Plans what was extracted; the plan is in the run's folder. */
-export async function planned({ run, written, ironic }: Workplace): Promise<Planned> {
-  const { release, target } = await targetOf(ironic, after(written.plan, "--ironic-release")[0]);
+/**
+ * Plans what was extracted; the plan is in the run's folder.
+ *
+ * @param rest plan as if the service of this database were reached by its API
+ */
+export async function planned(
+  { run, written, ironic }: Workplace,
+  { rest = false } = {},
+): Promise<Planned> {
+  const found = await targetOf(ironic, after(written.plan, "--ironic-release")[0]);
+  const { release } = found;
+  const identity = { ...found.target.identity, engine: "rest" as const };
+  const target = rest ? { ...found.target, identity } : found.target;
   const [file] = after(written.plan, "--site");
   return makePlan(
     run,

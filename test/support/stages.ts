@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { withActing } from "../../src/cli/wire/acting.ts";
+import { databaseRoad } from "../../src/cli/wire/road.ts";
 import { type Acting, type Applied, apply } from "../../src/core/apply/apply.ts";
 import { type Undone, undo } from "../../src/core/apply/undo.ts";
 import { emptyTally, type Tally, verify } from "../../src/core/verify/verify.ts";
@@ -42,7 +43,7 @@ async function acting<T>(
   work: (plan: Awaited<ReturnType<typeof planOf>>, how: Acting) => Promise<T>,
 ): Promise<T> {
   const plan = await planOf(at);
-  return withActing(at.run, at.ironic, plan.header, mappings, seal, source, (how) =>
+  return withActing(at.run, databaseRoad(at.ironic, mappings), plan.header, seal, source, (how) =>
     work(plan, { ...how, progress: () => {} }),
   );
 }

@@ -2,34 +2,33 @@ import type { CommandModule } from "yargs";
 import { apply } from "../../core/apply/apply.ts";
 import { lookCloser } from "../../core/apply/closer.ts";
 import { renderCounts } from "../../core/render/summary.ts";
-import { sameSecret } from "../../edge/ironic-db/target.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
-import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { openProbe } from "../wire/probe.ts";
 import { checkReadings, recheckWith } from "../wire/recheck.ts";
+import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import {
   exitWith,
+  inFlightOption,
   inStage,
-  ironicOption,
   keyOption,
   print,
   runOption,
   say,
   shellWord,
+  targetOptions,
   type Voice,
   yesOption,
 } from "./shared.ts";
 import { verifyPlan } from "./verify.ts";
 
-interface Args extends Voice, FormatOptions {
+interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
-  readonly ironicDb: string;
   readonly skipBlocked: boolean;
   readonly staged: boolean;
   readonly powerMaxAge: number;
@@ -56,7 +55,8 @@ export const applyCommand: CommandModule<object, Args> = {
     yargs
       .options({
         ...runOption,
-        ...ironicOption,
+        ...targetOptions,
+        ...inFlightOption,
         "skip-blocked": {
           type: "boolean",
           default: false,
@@ -91,21 +91,21 @@ export const applyCommand: CommandModule<object, Args> = {
       const blocked = checkBlocked(footer.footer, args.skipBlocked);
       const seal = await sealOf(run, args.keyFile, header.key);
       const mappings = loadMappings();
-      const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
+      const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
       try {
         const readings = await checkReadings(run, header, args.powerMaxAge, Date.now());
         say(args, renderCounts(footer.footer));
         if (footer.footer.nodes + footer.footer.ports > 0)
-          await confirm(`Load them into ${database.shown}?`, args.yes);
+          await confirm(`Load them into ${road.shown}?`, args.yes);
+        let failed = 0;
         const left = await withActing(
           run,
-          database,
+          road,
           header,
-          mappings,
           seal,
           { check: true, staged: args.staged },
           async (acting, verifier) => {
-            const same = sameSecret(seal);
+            const same = road.same(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
             const guard = async (): Promise<void> => {
               await acting.guard();
@@ -130,6 +130,9 @@ export const applyCommand: CommandModule<object, Args> = {
             );
             for (const { machine, why } of applied.left)
               print(`Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+            for (const { machine, why } of applied.failed)
+              print(`Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+            failed = applied.failed.length;
             if (applied.stopped) {
               say(
                 args,
@@ -152,13 +155,14 @@ export const applyCommand: CommandModule<object, Args> = {
           args,
           `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} --ironic-db DB --all --plan`,
         );
-        if (!left) exitWith(EXIT_STATUS.differs.status);
-        else if (blocked > 0) {
+        if (failed > 0) exitWith(EXIT_STATUS.partial.status);
+        else if (!left) exitWith(EXIT_STATUS.differs.status);
+        if (blocked > 0 && (left || failed > 0)) {
           await listLeftOut(plan);
           exitWith(EXIT_STATUS.partial.status);
         }
       } finally {
-        await database.close();
+        await road.close();
       }
     });
   },

@@ -11,32 +11,28 @@ import {
 } from "../../core/render/summary.ts";
 import { replaceable } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
-import { identifyTarget } from "../../edge/ironic-db/open.ts";
-import { expectRelease } from "../../edge/ironic-db/release.ts";
-import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
-import { openRole } from "../wire/databases.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { makePlan } from "../wire/plan.ts";
 import { POWER, readingsOf, viewOf } from "../wire/power.ts";
+import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import {
   exitWith,
   inStage,
-  ironicOption,
   keyOption,
   print,
   runOption,
   say,
   shellWord,
+  targetOptions,
   type Voice,
 } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
-interface Args extends Voice {
+interface Args extends Voice, TargetOptions {
   readonly run: string;
-  readonly ironicDb: string;
   readonly ironicRelease?: string;
   readonly site?: string;
   readonly allowPairing: boolean;
@@ -58,7 +54,7 @@ export const planCommand: CommandModule<object, Args> = {
     yargs
       .options({
         ...runOption,
-        ...ironicOption,
+        ...targetOptions,
         "ironic-release": {
           type: "string",
           requiresArg: true,
@@ -105,11 +101,9 @@ export const planCommand: CommandModule<object, Args> = {
       const mappings = loadMappings();
       const site =
         args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
-      const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
+      const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
       try {
-        const { identity, release } = await identifyTarget(database, mappings, args.ironicRelease);
-        expectRelease(release, args.ironicRelease);
-        const target = createTarget(database, release, identity, seal);
+        const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
         // A plan that was applied stays readable under its digest: rollback needs its lines.
         const { entries } = await readJournal(`${run.path}/journal.jsonl`);
         await replaceable(run, PLAN, new Set(plansOf(entries)));
@@ -131,7 +125,7 @@ export const planCommand: CommandModule<object, Args> = {
               release,
               mappings,
               site,
-              sameSecret(seal),
+              road.same(seal),
               args.allowPairing,
               power,
               lines.add,
@@ -161,7 +155,7 @@ export const planCommand: CommandModule<object, Args> = {
         );
         return planned.counts;
       } finally {
-        await database.close();
+        await road.close();
       }
     });
     if (args.detailedExitcode && counts.nodes + counts.ports > 0)

@@ -1,5 +1,5 @@
 import type { CommandModule } from "yargs";
-import { BATCH, stretches } from "../../core/apply/apply.ts";
+import { batchOf, stretches } from "../../core/apply/apply.ts";
 import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
 import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
@@ -12,24 +12,24 @@ import type { Json } from "../../model/json.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { confirm, withActing } from "../wire/acting.ts";
-import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, sealOf } from "../wire/run.ts";
 import {
   exitWith,
+  inFlightOption,
   inStage,
-  ironicOption,
   keyOption,
   print,
   runOption,
   say,
+  targetOptions,
   type Voice,
   yesOption,
 } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions {
+interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
-  readonly ironicDb: string;
   readonly all: boolean;
   readonly node?: readonly string[];
   readonly plan: boolean;
@@ -57,7 +57,8 @@ export const rollbackCommand: CommandModule<object, Args> = {
     yargs
       .options({
         ...runOption,
-        ...ironicOption,
+        ...targetOptions,
+        ...inFlightOption,
         all: { type: "boolean", default: false, describe: "Every machine of this run" },
         node: {
           type: "string",
@@ -83,18 +84,17 @@ export const rollbackCommand: CommandModule<object, Args> = {
       if (plans.length === 0) return print("Rollback: this run has loaded nothing.");
       if (args.plan) return preview(run, plans, entries, wanted, args);
       const mappings = loadMappings();
-      const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
+      const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
       try {
-        await confirm(`Remove ${named} of this run from ${database.shown}?`, args.yes);
+        await confirm(`Remove ${named} of this run from ${road.shown}?`, args.yes);
         let conflicts = 0;
         for (const sha256 of plans) {
           const plan = await openPlan(await findPlan(run, sha256));
           const seal = await sealOf(run, args.keyFile, plan.header.key);
           const undone = await withActing(
             run,
-            database,
+            road,
             plan.header,
-            mappings,
             seal,
             { check: false },
             (acting) =>
@@ -122,7 +122,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
         }
         if (conflicts > 0) exitWith(EXIT_STATUS.differs.status);
       } finally {
-        await database.close();
+        await road.close();
       }
     });
   },
@@ -180,7 +180,10 @@ async function preview(
     for (const sha256 of plans) {
       const ledger = ledgerOf(entries, sha256);
       const plan = await openPlan(await findPlan(run, sha256));
-      for await (const { from, to, machines } of stretches(plan.lines(), BATCH))
+      for await (const { from, to, machines } of stretches(
+        plan.lines(),
+        batchOf(plan.header.target),
+      ))
         for (const machine of machines.filter(wanted.wants))
           for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
             yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];

@@ -27,6 +27,42 @@ export const ironicOption = {
   },
 } as const satisfies Record<string, Options>;
 
+/** Where Ironic is, for commands that take both roads. */
+export const targetOptions = {
+  "ironic-db": { ...ironicOption["ironic-db"], demandOption: false },
+  via: {
+    choices: ["db", "rest"] as const,
+    requiresArg: true,
+    describe: "Road: rows into the database, or adoption over REST",
+  },
+  "ironic-url": {
+    type: "string",
+    requiresArg: true,
+    describe: "REST: URL of the bare metal service; OS_* say how to log in",
+  },
+  "os-cloud": {
+    type: "string",
+    requiresArg: true,
+    describe: "REST: cloud of clouds.yaml and secure.yaml; OS_CLOUD without it",
+  },
+  "os-cacert": { type: "string", requiresArg: true, describe: "REST: file of authorities (PEM)" },
+  insecure: { type: "boolean", describe: "REST: do not check certificates" },
+  "api-timeout": {
+    type: "number",
+    requiresArg: true,
+    describe: "REST: seconds a call may take (60)",
+  },
+} as const satisfies Record<string, Options>;
+
+/** How many machines are adopted or deleted at once. */
+export const inFlightOption = {
+  "in-flight": {
+    type: "number",
+    requiresArg: true,
+    describe: "REST: machines under way at once (8)",
+  },
+} as const satisfies Record<string, Options>;
+
 export const yesOption = {
   yes: {
     alias: "y",

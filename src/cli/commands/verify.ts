@@ -6,7 +6,6 @@ import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
-import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -16,15 +15,23 @@ import type { Verifier } from "../../model/target.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";
-import { checkIdentity } from "../wire/acting.ts";
+import { checkEngine, checkIdentity } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
-import { loadMappings } from "../wire/documents.ts";
+import { loadMappings, type Mappings } from "../wire/documents.ts";
+import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
-import { exitWith, ironicOption, keyOption, progressOf, runOption, type Voice } from "./shared.ts";
+import {
+  exitWith,
+  keyOption,
+  progressOf,
+  runOption,
+  say,
+  targetOptions,
+  type Voice,
+} from "./shared.ts";
 
-interface Args extends Voice, FormatOptions {
+interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
-  readonly ironicDb: string;
   readonly allRows: boolean;
   readonly takeover: boolean;
   readonly keyFile?: string;
@@ -74,10 +81,12 @@ export async function verifyPlan(
   };
   await printRows(process.stdout, COLUMNS, rows(), format);
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
+  const hidden = verifier.uncompared?.() ?? 0;
   progress.done(`${validated} rows validated`);
   process.stderr.write(
     `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended; ` +
-      `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}.\n`,
+      `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}` +
+      `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.\n`,
   );
   return isEqual(tally);
 }
@@ -106,7 +115,7 @@ export const verifyCommand: CommandModule<object, Args> = {
     yargs
       .options({
         ...runOption,
-        ...ironicOption,
+        ...targetOptions,
         "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
         takeover: {
           type: "boolean",
@@ -125,28 +134,39 @@ export const verifyCommand: CommandModule<object, Args> = {
       throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
     const seal = await sealOf(run, args.keyFile, plan.header.key);
     const mappings = loadMappings();
-    const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
+    const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
+    if (lost !== 0)
+      throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
+    if (args.takeover) return takeover(plan, mappings, args);
+    const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
     try {
-      const { identity, release } = await identifyTarget(
-        database,
-        mappings,
-        plan.header.target.release,
-      );
+      checkEngine(plan.header.target, road);
+      const { identity, target } = await road.open(plan.header.target.release, seal);
       checkIdentity(plan.header.target, identity);
-      const { verifier } = createTarget(database, release, identity, seal);
-      const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
-      if (lost !== 0)
-        throw new MigrationError(
-          "N2I-E114",
-          `the snapshot has ${lost} machines more than the plan`,
-        );
-      if (args.takeover) {
-        const observer = createHandover(database, release);
-        if (!(await verifyTakeover(plan, observer, args))) exitWith(EXIT_STATUS.differs.status);
-      } else if (!(await verifyPlan(plan, verifier, sameSecret(seal), args, args)))
+      if (!(await verifyPlan(plan, target.verifier, road.same(seal), args, args)))
         exitWith(EXIT_STATUS.differs.status);
     } finally {
-      await database.close();
+      await road.close();
     }
   },
 };
+
+/** Only the database tells who took a machine over: REST tells who should have it. */
+async function takeover(
+  plan: Awaited<ReturnType<typeof openPlan>>,
+  mappings: Mappings,
+  args: Args,
+): Promise<void> {
+  if (args.ironicDb === undefined)
+    throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
+  const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
+  try {
+    const { target } = plan.header;
+    const { identity, release } = await identifyTarget(database, mappings, target.release);
+    checkIdentity(target, identity);
+    if (!(await verifyTakeover(plan, createHandover(database, release), args)))
+      exitWith(EXIT_STATUS.differs.status);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,19 +1,16 @@
 import { createInterface } from "node:readline/promises";
 import type { Acting } from "../../core/apply/apply.ts";
-import type { Database } from "../../edge/database/open.ts";
 import { digestOnly } from "../../edge/disk/artefact-reader.ts";
 import { type Journal, openJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import { identifyTarget } from "../../edge/ironic-db/open.ts";
-import { createTarget } from "../../edge/ironic-db/target.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Release } from "../../model/target.ts";
-import type { Mappings } from "./documents.ts";
-import { failpoint, withFailpoints } from "./failpoint.ts";
+import type { Release, Verifier } from "../../model/target.ts";
+import { withFailpoints } from "./failpoint.ts";
 import { onInterrupt } from "./interrupt.ts";
+import type { Road } from "./road.ts";
 import { SNAPSHOT, whoami } from "./run.ts";
 
 /** Identity fields that must not have changed between plan and apply. */
@@ -31,6 +28,22 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
       {
         fix: "Give the --ironic-db it was made for, by the same address, or plan anew for this one.",
       },
+    );
+}
+
+/**
+ * A plan for a database says more than REST can carry, and a plan for REST less than rows need.
+ *
+ * @throws MigrationError N2I-E300
+ */
+export function checkEngine({ engine }: TargetIdentity, { kind }: Road): void {
+  if ((engine === "rest") !== (kind === "rest"))
+    throw new MigrationError(
+      "N2I-E300",
+      engine === "rest"
+        ? "the plan was made for REST, and a database is given"
+        : "the plan was made for a database, and REST is asked for",
+      { fix: "Give the options of the plan, or plan again for this road." },
     );
 }
 
@@ -75,21 +88,19 @@ function aborted(cause: unknown): string {
  */
 export async function withActing<T>(
   run: RunFolder,
-  database: Database,
+  road: Road,
   header: PlanHeader,
-  mappings: Mappings,
   seal: Seal,
   source: { readonly check: boolean; readonly staged?: boolean },
-  work: (
-    acting: Omit<Acting, "progress">,
-    verifier: ReturnType<typeof createTarget>["verifier"],
-  ) => Promise<T>,
+  work: (acting: Omit<Acting, "progress">, verifier: Verifier) => Promise<T>,
 ): Promise<T> {
-  const found = await identifyTarget(database, mappings, header.target.release);
+  checkEngine(header.target, road);
+  const found = await road.open(header.target.release, seal, {
+    staged: source.staged === true,
+  });
   checkIdentity(header.target, found.identity);
-  const load = { staged: source.staged === true };
-  if (load.staged) checkReasons(found.release);
-  const target = createTarget(database, found.release, found.identity, seal, failpoint, load);
+  if (source.staged === true) checkReasons(found.release);
+  const { target } = found;
   const lock = await target.lock();
   const interrupt = onInterrupt();
   let journal: Journal | undefined;
@@ -111,10 +122,7 @@ export async function withActing<T>(
         by: whoami(),
         stopping: interrupt.stopping,
         guard: async () => {
-          checkIdentity(
-            header.target,
-            (await identifyTarget(database, mappings, header.target.release)).identity,
-          );
+          checkIdentity(header.target, await road.identify(header.target.release));
           if (
             source.check &&
             (await digestOnly(`${run.path}/${SNAPSHOT}`)) !== header.made_from.snapshot

@@ -14,11 +14,13 @@ import { systemCode } from "../../edge/disk/failure.ts";
 import type { KnownReleases } from "../../edge/ironic-db/release.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
+import type { RestDoc } from "../../model/rest.ts";
 import type { Release } from "../../model/target.ts";
 
 /** The mapping documents of this package, ready, and the digest a plan records of them. */
 export interface Mappings extends KnownReleases {
   readonly sha256: string;
+  readonly rest: RestDoc;
   /** @throws MigrationError N2I-E103 */
   readonly site: (file: string) => { readonly site: Site; readonly sha256: string };
   readonly forRelease: (
@@ -27,7 +29,7 @@ export interface Mappings extends KnownReleases {
   ) => { readonly mapping: Mapping; readonly validate: Validate };
 }
 
-const SCHEMAS = ["rules", "drivers", "states", "heads", "target", "site"] as const;
+const SCHEMAS = ["rules", "drivers", "states", "heads", "rest", "target", "site"] as const;
 
 /** Releases that can be targets, oldest first; without reading what they are like. */
 export function releaseNames(): readonly string[] {
@@ -53,6 +55,7 @@ export function loadMappings(): Mappings {
     drivers: read("drivers.json"),
     states: read("states.json"),
     heads: read("heads.json"),
+    rest: read("rest.json"),
     targets: readdirSync(join(folder, "targets"))
       .filter((name) => name.endsWith(".json"))
       .sort()
@@ -64,6 +67,7 @@ export function loadMappings(): Mappings {
   return {
     releases,
     heads: checked.heads,
+    rest: checked.rest,
     sha256: hash.digest("hex"),
     site(file) {
       const text = readSite(file);

@@ -1,4 +1,5 @@
 import { regroup } from "../../core/apply/regroup.ts";
+import { carry } from "../../core/plan/carry.ts";
 import { inspectCharset } from "../../core/plan/charset.ts";
 import { pair } from "../../core/plan/pairing.ts";
 import { type Index, indexCurrent, planMachine, wantedOf } from "../../core/plan/plan-machine.ts";
@@ -72,6 +73,11 @@ export async function makePlan(
     validate,
     power?.view ?? null,
   );
+  const origins = transform.origins();
+  const carried =
+    target.identity.engine === "rest"
+      ? carry(mappings.rest, release.doc, site.site, origins.length)
+      : null;
   const before = await target.counts();
   const conductors = preflight(await target.service());
   const header: PlanHeader = {
@@ -87,7 +93,7 @@ export async function makePlan(
     target: target.identity,
     pairing,
     key: source.key,
-    origins: transform.origins(),
+    origins: [...origins, ...(carried?.origins ?? [])],
     findings: [...source.findings, ...conductors.findings],
     target_before: before,
   };
@@ -101,9 +107,12 @@ export async function makePlan(
     for await (const lines of batches) {
       const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
       for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
-      const transformed = machines.map((machine) =>
-        conductors.machine(charset(transform.machine(machine))),
-      );
+      const transformed = machines.map((machine) => {
+        const made = transform.machine(machine);
+        return conductors.machine(
+          carried === null ? charset(made) : carried.machine(machine, made),
+        );
+      });
       const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
       for (const [at, machine] of machines.entries()) {
         const made = transformed[at];

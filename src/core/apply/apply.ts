@@ -1,10 +1,18 @@
-import type { JournalEntry } from "../../model/artefact.ts";
+import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 import type { Lock, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
-import { isOurs, type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
+import {
+  isOpen,
+  isOurs,
+  type Ledger,
+  ledgerOf,
+  type Stretch,
+  stretchKey,
+  wasBegun,
+} from "./ledger.ts";
 import { regroup } from "./regroup.ts";
 
 /** What apply and undo need of the world. */
@@ -38,14 +46,22 @@ export interface Applied {
   readonly drifted: number;
   /** Machines that answered otherwise when they were asked once more. */
   readonly left: readonly { readonly machine: PlannedMachine; readonly why: string }[];
+  /** Machines that did not get to where they should be; only where each goes alone. */
+  readonly failed: readonly { readonly machine: PlannedMachine; readonly why: string }[];
   /** Stopped on request before the end. */
   readonly stopped: boolean;
 }
 
 const NOBODY: ReadonlyMap<number, string> = new Map();
 
-/** Machines of a plan in one transaction. */
-export const BATCH = 500;
+/**
+ * Machines of a plan in one stretch: a transaction on a database; over REST, where each machine
+ * takes seconds, what is finished after Ctrl-C. The ledger knows stretches by their ends, so a plan
+ * is cut the same way each time.
+ */
+export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
+  return engine === "rest" ? 64 : 500;
+}
 
 /** Cuts a stream of lines into stretches of at most `size` machines. */
 export async function* stretches(
@@ -92,8 +108,10 @@ export async function apply(
   const ledger = ledgerOf(journal.entries(), sha256);
   let [created, found, drifted, machines] = [0, 0, 0, 0];
   const left: { readonly machine: PlannedMachine; readonly why: string }[] = [];
-  for await (const { from, to, machines: batch } of stretches(ahead(plan), BATCH)) {
-    if (acting.stopping()) return { created, found, drifted, left, stopped: true };
+  const failed: { readonly machine: PlannedMachine; readonly why: string }[] = [];
+  const size = batchOf(target.identity);
+  for await (const { from, to, machines: batch } of stretches(ahead(plan), size)) {
+    if (acting.stopping()) return { created, found, drifted, left, failed, stopped: true };
     const loading = batch.filter((machine) => stepsOf(machine).length > 0);
     const otherwise = (await acting.recheck?.(loading)) ?? NOBODY;
     for (const machine of loading) {
@@ -120,6 +138,7 @@ export async function apply(
       try {
         await lock.check();
         const again = wasBegun(ledger, { from, to });
+        const ended = again && !isOpen(ledger, { from, to });
         await journal.append({
           do: "begin",
           plan: sha256,
@@ -128,7 +147,7 @@ export async function apply(
           at: acting.now(),
           by: acting.by,
         });
-        const perform = target.perform(steps, (id) => ours.has(id), guard, met);
+        const perform = target.perform(steps, (id) => ours.has(id), guard, met, ended);
         const performed = await perform.catch(async (cause) => {
           // Without a word, what another run loaded would be found as ours the next time.
           if (!again && keptNothing(cause))
@@ -141,6 +160,9 @@ export async function apply(
         created += performed.done.length;
         found += performed.found.length;
         drifted += performed.left.length;
+        for (const { uuid, why } of performed.failed ?? [])
+          for (const machine of loading)
+            if (machine.uuid?.toLowerCase() === uuid) failed.push({ machine, why });
         await journal.append({
           do: "done",
           plan: sha256,
@@ -157,7 +179,7 @@ export async function apply(
     machines += batch.length;
     acting.progress(machines);
   }
-  return { created, found, drifted, left, stopped: false };
+  return { created, found, drifted, left, failed, stopped: false };
 }
 
 /** Rows a run before created and did not live to record: those it finds there now. */
@@ -171,11 +193,19 @@ function unrecorded(
   return Math.max(0, there.length - (ledger.rows.get(stretchKey(stretch)) ?? 0));
 }
 
-/** The line broke: the target may or may not have kept the batch. All else is met before its commit. */
-const MAYBE_KEPT: RefusalCode = "N2I-E200";
+/**
+ * The line broke: the target may or may not have kept the batch; a service has kept what it did
+ * before. All else is met before a commit.
+ */
+const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
+  "N2I-E200",
+  "N2I-E210",
+  "N2I-E211",
+  "N2I-E212",
+]);
 
 function keptNothing(cause: unknown): cause is MigrationError {
-  return cause instanceof MigrationError && cause.code !== MAYBE_KEPT;
+  return cause instanceof MigrationError && !MAYBE_KEPT.has(cause.code);
 }
 
 /** A failure after something was, or may have been, kept says so first. */

@@ -3,7 +3,7 @@ import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { indexCurrent, judge, wantedOf } from "../plan/plan-machine.ts";
-import { type Acting, BATCH, stretches } from "./apply.ts";
+import { type Acting, batchOf, stretches } from "./apply.ts";
 import { ledgerOf, wasBegun } from "./ledger.ts";
 
 /** Rows in the plan's way that a refusal names; the others are counted. */
@@ -31,7 +31,7 @@ export function lookCloser(
     const { nodes, ports } = await target.counts();
     if (nodes === before.nodes && ports === before.ports) return;
     const inTheWay: string[] = [];
-    for await (const { machines } of stretches(plan(), BATCH)) {
+    for await (const { machines } of stretches(plan(), batchOf(target.identity))) {
       const desired = machines
         .filter(({ verdict }) => verdict === "create")
         .flatMap(({ records }) => records.filter(({ change }) => change === "create"));

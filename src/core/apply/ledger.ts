@@ -157,3 +157,8 @@ export function wasBegun(ledger: Ledger, stretch: Stretch): boolean {
 function wasTakenBack({ undone, left }: Ledger, stretch: Stretch): boolean {
   return left.size === 0 && undone.get(stretchKey(stretch)) === "all";
 }
+
+/** Whether the stretch was begun and its end is not recorded. */
+export function isOpen({ open }: Ledger, stretch: Stretch): boolean {
+  return open.some((other) => other.from < stretch.to && stretch.from < other.to);
+}

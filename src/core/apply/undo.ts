@@ -1,5 +1,5 @@
 import { invert, type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
-import { type Acting, BATCH, midway, once, stretches } from "./apply.ts";
+import { type Acting, batchOf, midway, once, stretches } from "./apply.ts";
 import { isOurs, type Ledger, ledgerOf, type Stretch } from "./ledger.ts";
 
 export interface Undone {
@@ -50,7 +50,7 @@ export async function undo(
   // What is appended from here on speaks of stretches behind us.
   const ledger = ledgerOf(journal.entries(), sha256);
   let [removed, gone, machines] = [0, 0, 0];
-  for await (const { from, to, machines: batch } of stretches(plan, BATCH)) {
+  for await (const { from, to, machines: batch } of stretches(plan, batchOf(target.identity))) {
     if (acting.stopping()) return { removed, gone, left, stopped: true };
     const chosen = batch.filter(wants);
     const steps = chosen.flatMap((machine) => undoSteps(machine, ledger, { from, to }));

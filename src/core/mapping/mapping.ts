@@ -9,6 +9,7 @@ import type {
   States,
   TargetDoc,
 } from "../../model/mapping.ts";
+import type { RestDoc } from "../../model/rest.ts";
 import {
   columnFaults,
   driverFaults,
@@ -25,6 +26,7 @@ const RULES = "mappings/rules.json";
 const DRIVERS = "mappings/drivers.json";
 const STATES = "mappings/states.json";
 const HEADS = "mappings/heads.json";
+const REST = "mappings/rest.json";
 
 /** Documents and schemas as read from disk, unchecked. */
 export interface Documents {
@@ -32,6 +34,7 @@ export interface Documents {
   readonly drivers: unknown;
   readonly states: unknown;
   readonly heads: unknown;
+  readonly rest: unknown;
   readonly targets: readonly Named[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
@@ -42,6 +45,7 @@ export interface Checked {
   readonly drivers: Drivers;
   readonly states: States;
   readonly heads: Heads;
+  readonly rest: RestDoc;
   /** Oldest first. */
   readonly targets: readonly TargetDoc[];
 }
@@ -59,6 +63,7 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
     told(DRIVERS, schemaFaults(validator("drivers"), documents.drivers)),
     told(STATES, schemaFaults(validator("states"), documents.states)),
     told(HEADS, schemaFaults(validator("heads"), documents.heads)),
+    told(REST, schemaFaults(validator("rest"), documents.rest)),
     ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
   ]);
   const whole = wholeTargets(target, documents.targets);
@@ -68,6 +73,7 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
     drivers: documents.drivers as Drivers,
     states: documents.states as States,
     heads: documents.heads as Heads,
+    rest: documents.rest as RestDoc,
     targets: whole.map(({ document }) => document),
   };
   const { rules, drivers, states, heads, targets } = checked;

@@ -1,8 +1,8 @@
 import type {
   PlanCounts,
   PlanHeader,
-  ServerIdentity,
   SnapshotHeader,
+  TargetIdentity,
 } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
@@ -18,8 +18,12 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
   skipped: ["-", "left out"],
 };
 
-function server({ engine, address, database }: ServerIdentity): string {
-  return engine === "sqlite" ? address : `${database} @ ${address}`;
+function server({
+  engine,
+  address,
+  database,
+}: Pick<TargetIdentity, "engine" | "address" | "database">): string {
+  return engine === "sqlite" || engine === "rest" ? address : `${database} @ ${address}`;
 }
 
 /** @param conductors who would take the machines over, where that was asked */
@@ -27,7 +31,7 @@ export function renderHeader(header: PlanHeader, conductors?: string): string {
   const { source, target, pairing } = header;
   return [
     `Source  ${server(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.schema_version}`})`,
-    `Target  ${server(target)} (${target.engine}, ironic ${target.release}, alembic ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
+    `Target  ${server(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
     `Pairing ${pairing.why}`,
     ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),
     "",

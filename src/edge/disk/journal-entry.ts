@@ -3,7 +3,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 
-const ENGINES = ["mysql", "postgresql", "sqlite"] as const;
+const ENGINES = ["mysql", "postgresql", "sqlite", "rest"] as const;
 
 /**
  * A journal line as an entry, every field looked at.

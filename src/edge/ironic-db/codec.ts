@@ -1,6 +1,7 @@
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { isSealed, isSecretName, mayHoldSecret, type Seal } from "../../model/secret.ts";
+import { sealed, unsealed } from "../../model/sealing.ts";
+import { mayHoldSecret, type Seal } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
 import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 import { garbled } from "../database/whole.ts";
@@ -35,46 +36,12 @@ function asciiJson(value: Json): string {
   );
 }
 
-function holdsSealed(value: Json): boolean {
-  return isObject(value) && (isSealed(value) || Object.values(value).some(holdsSealed));
-}
-
-function unsealed(value: Json, seal: Seal): Json {
-  if (isSealed(value)) return seal.open(value);
-  if (!isObject(value) || !holdsSealed(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [key, unsealed(inner, seal)]),
-  );
-}
-
 /** A value as the column holds it. Secrets are opened here, on the way to the database only. */
 export function encode(column: string, value: Json, seal: Seal): string | number | boolean | null {
   if (isJsonColumn(column)) return value === null ? null : asciiJson(unsealed(value, seal));
   return isObject(value) || Array.isArray(value)
     ? asciiJson(value)
     : (value as string | number | boolean | null);
-}
-
-/**
- * Seals every secret inside a JSON value: what has a secret's name, whatever its type, as old
- * clients made a number of a password of digits, and as lists and objects may be below it.
- */
-function sealed(value: Json, seal: Seal, place: string): Json {
-  if (Array.isArray(value)) return value.map((item: Json) => sealed(item, seal, place));
-  if (!isObject(value)) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key,
-      isSecretName(key) && inner !== null && typeof inner !== "boolean"
-        ? seal.seal(secretText(inner), place)
-        : sealed(inner, seal, place),
-    ]),
-  );
-}
-
-/** Begins with a NUL where it is no string, so that the number 1234 is not the password "1234". */
-function secretText(value: Json): string {
-  return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
 }
 
 /** JSON text that is no JSON; verify calls such a row suspended. */

@@ -1,0 +1,40 @@
+import type { Cloud, Settings } from "../../edge/ironic-rest/cloud.ts";
+import { cloudSettings } from "../../edge/ironic-rest/clouds.ts";
+import { environmentSettings } from "../../edge/ironic-rest/environment.ts";
+import { cloudOf } from "../../edge/ironic-rest/settings.ts";
+
+/** The options by which a command says how to reach a service. */
+export interface RestOptions {
+  readonly via?: "db" | "rest";
+  readonly ironicUrl?: string;
+  readonly osCloud?: string;
+  readonly osCacert?: string;
+  readonly insecure?: boolean;
+  /** Machines. */
+  readonly inFlight?: number;
+  /** Seconds. */
+  readonly apiTimeout?: number;
+}
+
+/**
+ * The cloud the options name: a cloud of clouds.yaml (`--os-cloud`, OS_CLOUD), else what OS_* say;
+ * options say it louder.
+ *
+ * @throws MigrationError N2I-E106
+ */
+export function cloudFor(options: RestOptions): Cloud {
+  const name = options.osCloud ?? (process.env.OS_CLOUD || undefined);
+  const { settings, from } =
+    name === undefined
+      ? { settings: environmentSettings(process.env), from: "OS_*" }
+      : cloudSettings(name, process.env, process.cwd());
+  return cloudOf(new Map([...settings, ...louder(options)]), from);
+}
+
+function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
+  return new Map([
+    ...(ironicUrl === undefined ? [] : [["baremetal_endpoint_override", ironicUrl] as const]),
+    ...(osCacert === undefined ? [] : [["cacert", osCacert] as const]),
+    ...(insecure === true ? [["insecure", "true"] as const] : []),
+  ]);
+}

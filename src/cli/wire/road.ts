@@ -1,0 +1,139 @@
+import type { Database } from "../../edge/database/open.ts";
+import { identifyTarget } from "../../edge/ironic-db/open.ts";
+import { expectRelease } from "../../edge/ironic-db/release.ts";
+import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
+import type { Cloud } from "../../edge/ironic-rest/cloud.ts";
+import { sameOver } from "../../edge/ironic-rest/row.ts";
+import { expectSpoken, openService, type Service } from "../../edge/ironic-rest/service.ts";
+import { createRestTarget } from "../../edge/ironic-rest/target.ts";
+import type { TargetIdentity } from "../../model/artefact.ts";
+import type { SameSecret } from "../../model/compare.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { Release, Target, Verifier } from "../../model/target.ts";
+import { cloudFor, type RestOptions } from "./cloud.ts";
+import { openRole } from "./databases.ts";
+import type { Mappings } from "./documents.ts";
+import { failpoint } from "./failpoint.ts";
+
+/** The options by which a command says where Ironic is. */
+export interface TargetOptions extends RestOptions {
+  readonly ironicDb?: string;
+}
+
+export interface Opened {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  readonly target: Target & { readonly verifier: Verifier };
+}
+
+interface How {
+  /** The release is the operator's word, which must be right; otherwise the plan's. */
+  readonly planning?: boolean;
+  readonly staged?: boolean;
+}
+
+/** A way to Ironic: its database, or its API. */
+export interface Road {
+  readonly kind: "db" | "rest";
+  /** For people. */
+  readonly shown: string;
+  readonly same: (seal: Seal) => SameSecret;
+  /**
+   * @param said release, where several cannot be told apart
+   * @throws MigrationError N2I-E2...
+   */
+  readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
+  /** What the target is now, asked anew. */
+  readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The road the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
+ * OS_*.
+ *
+ * @param warn tells people what is not safe
+ * @throws MigrationError N2I-E100 when they name none or both
+ */
+export async function openRoad(
+  options: TargetOptions,
+  mappings: Mappings,
+  access: { readonly readOnly: boolean },
+  warn: (text: string) => void,
+): Promise<Road> {
+  const rest =
+    options.via === "rest" || options.ironicUrl !== undefined || options.osCloud !== undefined;
+  if (options.ironicDb !== undefined && rest)
+    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
+  if (rest) {
+    const cloud = cloudFor(options);
+    if (cloud.tls.insecure)
+      warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
+    return restRoad(cloud, options, mappings);
+  }
+  if (options.ironicDb === undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
+    );
+  return databaseRoad(await openRole("ironic-db", options.ironicDb, access), mappings);
+}
+
+/** The row road on an open database. */
+export function databaseRoad(database: Database, mappings: Mappings): Road {
+  return {
+    kind: "db",
+    shown: database.shown,
+    same: sameSecret,
+    async open(said, seal, { planning = false, staged = false } = {}) {
+      const found = await identifyTarget(database, mappings, said);
+      if (planning) expectRelease(found.release, said);
+      const { identity, release } = found;
+      return {
+        ...found,
+        target: createTarget(database, release, identity, seal, failpoint, { staged }),
+      };
+    },
+    identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
+    close: database.close,
+  };
+}
+
+/** Seconds a call may take. */
+const LIMIT = 60;
+/** Machines under way at once: a conductor starts no more by itself. */
+const IN_FLIGHT = 8;
+
+function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Road {
+  const { inFlight = IN_FLIGHT, apiTimeout = LIMIT } = options;
+  if (inFlight < 1 || apiTimeout <= 0)
+    throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
+  const services: Service[] = [];
+  const open = async (said: string | undefined): Promise<Service> => {
+    const service = await openService(cloud, releases, rest, said, apiTimeout * 1000);
+    services.push(service);
+    return service;
+  };
+  return {
+    kind: "rest",
+    shown: cloud.endpoint ?? cloud.from,
+    same: sameOver,
+    async open(said, seal, { planning = false, staged = false } = {}) {
+      if (staged)
+        throw new MigrationError("N2I-E100", "--staged is for --ironic-db", {
+          fix: "Adoption hands each machine to its conductor by itself; leave --staged out.",
+        });
+      const service = await open(said);
+      if (planning) expectSpoken(service, said);
+      const { identity, release } = service;
+      const target = createRestTarget(service, rest, seal, Math.floor(inFlight), failpoint);
+      return { identity, release, target };
+    },
+    identify: async (said) => (await open(said)).identity,
+    close: () => {
+      for (const { session } of services) session.close();
+      return Promise.resolve();
+    },
+  };
+}

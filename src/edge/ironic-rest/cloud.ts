@@ -1,0 +1,57 @@
+/** How a service wants to be spoken to, whoever wrote it down: the environment or clouds.yaml. */
+export interface Cloud {
+  /** Where it was found, for messages: `cloud "lab" of /etc/openstack/clouds.yaml`, `OS_*`. */
+  readonly from: string;
+  readonly auth: Auth;
+  /** URL of the bare metal service, when it is said rather than looked up. */
+  readonly endpoint: string | null;
+  readonly interface: "public" | "internal" | "admin";
+  readonly region: string | null;
+  readonly tls: Tls;
+}
+
+export interface Tls {
+  /** Path of the certificate authorities; null for the system's. */
+  readonly cacert: string | null;
+  /** Paths of a client's certificate and its key. */
+  readonly cert: string | null;
+  readonly key: string | null;
+  /** Certificates are not looked at. */
+  readonly insecure: boolean;
+}
+
+/** Secrets are behind functions so that they cannot print. */
+export type Auth =
+  | { readonly kind: "none" }
+  | { readonly kind: "basic"; readonly user: string; readonly password: () => string }
+  | {
+      readonly kind: "keystone";
+      readonly url: string;
+      readonly login: Login;
+    };
+
+export type Login =
+  | {
+      readonly kind: "password";
+      readonly user: Named;
+      readonly password: () => string;
+      readonly scope: Scope | null;
+    }
+  | {
+      readonly kind: "application_credential";
+      readonly credential: Named;
+      readonly secret: () => string;
+    };
+
+/** By id, or by name and the domain the name belongs to (an application credential's: its user). */
+export type Named =
+  | { readonly id: string }
+  | { readonly name: string; readonly owner: Named | null };
+
+export type Scope =
+  | { readonly project: Named }
+  | { readonly domain: Named }
+  | { readonly system: "all" };
+
+/** Settings by their names in clouds.yaml: `auth_url`, `user_domain_name`; an empty one is not there. */
+export type Settings = ReadonlyMap<string, string>;

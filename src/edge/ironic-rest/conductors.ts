@@ -1,0 +1,63 @@
+import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import type { Service as Behind, Conductor, EnabledInterface } from "../../model/service.ts";
+import { pages } from "./look.ts";
+import type { Service } from "./service.ts";
+
+/** Minors that brought what is asked. @source facts/ironic.md 4.1 */
+const INTERFACES = 31;
+const CONDUCTORS = 49;
+const RESERVED = 1000;
+
+/**
+ * Who would take the machines over, as the API tells it. Before 1.49 only living conductors are
+ * told, and no groups.
+ */
+export async function readBehind(service: Service): Promise<Behind> {
+  const types = service.minor >= INTERFACES;
+  const drivers = objects(
+    field(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),
+  );
+  const told =
+    service.minor < CONDUCTORS
+      ? hostsOf(drivers).map((hostname) => ({ hostname, conductor_group: "", alive: true }))
+      : objects(field(await service.ask("/v1/conductors?detail=True"), "conductors"));
+  const reserved: { uuid: string; by: string }[] = [];
+  for await (const page of pages(service, "nodes", "&fields=uuid,reservation"))
+    for (const { uuid, reservation } of objects(page))
+      if (typeof reservation === "string" && reserved.length < RESERVED)
+        reserved.push({ uuid: String(uuid), by: reservation });
+  const conductors = told.map(
+    ({ hostname, conductor_group, alive }): Conductor => ({
+      hostname: String(hostname),
+      group: String(conductor_group ?? "").toLowerCase(),
+      alive: alive === true,
+      drivers: drivers.flatMap(({ name, hosts }) =>
+        Array.isArray(hosts) && hosts.includes(String(hostname)) ? [String(name)] : [],
+      ),
+    }),
+  );
+  return { conductors, interfaces: types ? drivers.flatMap(enabledOf) : null, reserved };
+}
+
+/** `enabled_boot_interfaces` of a hardware type; null for a classic driver. */
+function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
+  return Object.entries(driver).flatMap(([key, names]) => {
+    const [, type] = /^enabled_(\w+)_interfaces$/.exec(key) ?? [];
+    if (type === undefined || !Array.isArray(names)) return [];
+    return names.map((name: Json) => ({ driver: String(driver.name), type, name: String(name) }));
+  });
+}
+
+function hostsOf(drivers: readonly JsonObject[]): readonly string[] {
+  const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
+  return [...new Set(hosts.map(String))];
+}
+
+function field(body: unknown, name: string): readonly Json[] {
+  const list = isObject(body) ? body[name] : [];
+  return Array.isArray(list) ? list : [];
+}
+
+function objects(list: readonly Json[]): readonly JsonObject[] {
+  return list.filter(isObject);
+}

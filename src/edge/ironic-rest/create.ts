@@ -1,0 +1,63 @@
+import { isObject } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import { withoutSecrets } from "./fault.ts";
+import {
+  lookAtNode,
+  lookAtPort,
+  portsByAddress,
+  type Road,
+  type SeenNode,
+  seenNode,
+} from "./look.ts";
+import { mayPass, pause, TRIES } from "./pause.ts";
+import { type Answer, refusedCall } from "./session.ts";
+
+/** What is there now, whether this call made it, or why it cannot be made. */
+type Made<T> = { readonly seen: T; readonly now: boolean } | { readonly why: string };
+
+/**
+ * Makes a node under the uuid that was chosen for it. What is unclear is settled by a look: a node
+ * that is there is never made again, and a duplicate of a name or an instance is no lock to wait for.
+ *
+ * @throws MigrationError N2I-E210 when nothing is answered, N2I-E211 when the role lacks the right
+ */
+export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> {
+  const { service, rows } = road;
+  const body = rows.body("node", row);
+  for (let tries = 0; ; tries += 1) {
+    const answer = await service.tell("POST", "/v1/nodes", body);
+    if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
+    stopIfForbidden(road, "POST /v1/nodes", answer);
+    const why = withoutSecrets(answer.fault, rows.secrets(row));
+    if (!mayPass(answer)) return { why };
+    const seen = await lookAtNode(road, String(row.uuid));
+    if (seen !== null) return { seen, now: tries > 0 || answer.status !== 409 };
+    if (answer.status === 409 || tries === TRIES) return { why };
+    await pause(tries);
+  }
+}
+
+/** The same for a port, whose node may be locked for a moment. */
+export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
+  const { service, rows } = road;
+  const body = rows.body("port", row);
+  for (let tries = 0; ; tries += 1) {
+    const answer = await service.tell("POST", "/v1/ports", body);
+    if (answer.status === 201) return { seen: rows.told("port", answer.body), now: true };
+    stopIfForbidden(road, "POST /v1/ports", answer);
+    if (!mayPass(answer)) return { why: answer.fault };
+    const seen = await lookAtPort(road, String(row.uuid));
+    if (seen !== null) return { seen, now: tries > 0 || answer.status !== 409 };
+    const [holder] = await portsByAddress(road, String(row.address));
+    if (isObject(holder))
+      return { why: `${String(row.address)} is on port ${String(holder.uuid)} already` };
+    if (tries === TRIES) return { why: answer.fault };
+    await pause(tries);
+  }
+}
+
+/** A role that may not do this may do it for no machine. */
+export function stopIfForbidden({ service }: Road, what: string, answer: Answer): void {
+  if (answer.status === 403 || answer.status === 406)
+    throw refusedCall(service.session, what, answer);
+}

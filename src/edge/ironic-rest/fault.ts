@@ -1,0 +1,42 @@
+import { isObject } from "../../model/json.ts";
+
+const LONGEST = 300;
+
+/** JSON, or null when it is none. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/**
+ * What a service says of an error, on one line: Ironic wraps JSON in JSON, and differs by release.
+ *
+ * @param secrets texts that must not be seen, whatever the service quotes
+ * @source facts/ironic.md 4.4
+ */
+export function faultOf(text: string, secrets: readonly string[] = []): string {
+  const said = sentence(parsed(text)) ?? text.replaceAll(/<[^>]*>/g, " ");
+  return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
+}
+
+/** The text with every one of these replaced; short ones are left, as they would be everywhere. */
+export function withoutSecrets(text: string, secrets: readonly string[]): string {
+  return secrets
+    .filter((secret) => secret.length > 2)
+    .reduce((clean, secret) => clean.replaceAll(secret, "****"), text);
+}
+
+function sentence(body: unknown): string | null {
+  if (typeof body === "string") return sentence(parsed(body)) ?? body;
+  if (!isObject(body)) return null;
+  for (const inner of [body.error_message, body.error, body.errors]) {
+    const first: unknown = Array.isArray(inner) ? inner[0] : inner;
+    const found = first === undefined ? null : sentence(first);
+    if (found !== null) return found;
+  }
+  const said = [body.faultstring, body.message, body.detail, body.description, body.title];
+  return said.find((text): text is string => typeof text === "string" && text !== "") ?? null;
+}

@@ -1,0 +1,122 @@
+import { readFileSync } from "node:fs";
+import { type IncomingMessage, Agent as PlainAgent, request as plain } from "node:http";
+import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
+import { MigrationError } from "../../model/error.ts";
+import type { Tls } from "./cloud.ts";
+
+export interface Asked {
+  readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly url: string;
+  readonly headers: { readonly [name: string]: string };
+  /** Sent as JSON. */
+  readonly body?: unknown;
+}
+
+export interface Answered {
+  readonly status: number;
+  readonly headers: IncomingMessage["headers"];
+  readonly text: string;
+}
+
+/** What came instead of an answer: nobody knows whether the service did what was asked. */
+export interface Unanswered {
+  readonly status: 0;
+  /** `ECONNRESET`, or `no answer in 60 s`. */
+  readonly why: string;
+}
+
+export interface Http {
+  readonly send: (asked: Asked) => Promise<Answered | Unanswered>;
+  readonly close: () => void;
+}
+
+/**
+ * HTTP/1.1 with kept connections. Node's fetch cannot be told a certificate authority without a
+ * package of its own; its http and https can.
+ *
+ * @param limit milliseconds from a request to the last byte of its answer
+ * @throws MigrationError N2I-E106 when a certificate file cannot be read
+ */
+export function openHttp(settings: Tls, limit: number): Http {
+  const agents = {
+    "http:": new PlainAgent({ keepAlive: true }),
+    "https:": new TlsAgent({ keepAlive: true, ...certificates(settings) }),
+  };
+  return {
+    send: (asked) => send(asked, agents, limit),
+    close() {
+      for (const agent of Object.values(agents)) agent.destroy();
+    },
+  };
+}
+
+function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
+  return {
+    ...(cacert !== null && { ca: pem(cacert) }),
+    ...(cert !== null && { cert: pem(cert), key: pem(key ?? cert) }),
+    rejectUnauthorized: !insecure,
+  };
+}
+
+function pem(path: string): Buffer {
+  try {
+    return readFileSync(path);
+  } catch (cause) {
+    throw new MigrationError("N2I-E106", `the certificate file ${path} cannot be read`, { cause });
+  }
+}
+
+function send(
+  { method, url, headers, body }: Asked,
+  agents: { readonly "http:": PlainAgent; readonly "https:": TlsAgent },
+  limit: number,
+): Promise<Answered | Unanswered> {
+  const at = new URL(url);
+  const text = body === undefined ? null : Buffer.from(JSON.stringify(body));
+  const options = {
+    method,
+    headers: {
+      Accept: "application/json",
+      ...headers,
+      ...(text !== null && {
+        "Content-Type": "application/json",
+        "Content-Length": String(text.length),
+      }),
+    },
+  };
+  return new Promise((resolve) => {
+    const request =
+      at.protocol === "https:"
+        ? tls(at, { ...options, agent: agents["https:"] })
+        : plain(at, { ...options, agent: agents["http:"] });
+    const timer = setTimeout(
+      () => give({ status: 0, why: `no answer in ${limit / 1000} s` }),
+      limit,
+    );
+    const give = (outcome: Answered | Unanswered): void => {
+      clearTimeout(timer);
+      resolve(outcome);
+      if (outcome.status === 0) request.destroy();
+    };
+    // Codes only: a message may quote what was sent.
+    request.on("error", (error) => give({ status: 0, why: codeOf(error) }));
+    request.on("response", (response) => {
+      const chunks: Buffer[] = [];
+      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      response.on("error", (error) => give({ status: 0, why: codeOf(error) }));
+      response.on("aborted", () => give({ status: 0, why: "the answer was cut off" }));
+      response.on("end", () =>
+        give({
+          status: response.statusCode ?? 0,
+          headers: response.headers,
+          text: Buffer.concat(chunks).toString("utf8"),
+        }),
+      );
+    });
+    request.end(text ?? undefined);
+  });
+}
+
+function codeOf(error: Error): string {
+  return "code" in error && typeof error.code === "string" ? error.code : "the connection broke";
+}

@@ -1,0 +1,101 @@
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type JsonObject } from "../../model/json.ts";
+import type { Cloud, Login, Named, Scope } from "./cloud.ts";
+import { faultOf, parsed } from "./fault.ts";
+import type { Http } from "./http.ts";
+
+export interface Token {
+  /** Of the bare metal service, as catalog, interface and region have it; null when none is there. */
+  readonly endpoint: string | null;
+  readonly text: () => string;
+}
+
+/** Names of the service in catalogs. */
+const TYPES: ReadonlySet<string> = new Set(["baremetal", "bare-metal"]);
+
+/**
+ * A token of Keystone's v3, with a password or an application credential.
+ *
+ * @throws MigrationError N2I-E210 when Keystone does not answer, N2I-E211 when it refuses
+ */
+export async function newToken(
+  http: Http,
+  { url, login }: { readonly url: string; readonly login: Login },
+  cloud: Cloud,
+): Promise<Token> {
+  const base = url.replace(/\/+$/, "").replace(/\/v3$/, "");
+  const answer = await http.send({
+    method: "POST",
+    url: `${base}/v3/auth/tokens`,
+    headers: {},
+    body: { auth: question(login) },
+  });
+  if ("why" in answer)
+    throw new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${answer.why}`);
+  const secret = login.kind === "password" ? login.password() : login.secret();
+  const fault = (): string => faultOf(answer.text, [secret]);
+  if (answer.status === 401 || answer.status === 403)
+    throw new MigrationError("N2I-E211", `Keystone at ${base} refuses the login: ${fault()}`);
+  const token = answer.headers["x-subject-token"];
+  if (answer.status !== 201 || typeof token !== "string")
+    throw new MigrationError(
+      "N2I-E212",
+      `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
+    );
+  const body = parsed(answer.text);
+  return { endpoint: endpointOf(body, cloud), text: () => token };
+}
+
+function question(login: Login): JsonObject {
+  if (login.kind === "application_credential") {
+    const { credential } = login;
+    const named =
+      "id" in credential
+        ? { id: credential.id }
+        : { name: credential.name, user: reference(credential.owner ?? { id: "" }) };
+    return {
+      identity: {
+        methods: ["application_credential"],
+        application_credential: { ...named, secret: login.secret() },
+      },
+    };
+  }
+  const user = { ...reference(login.user), password: login.password() };
+  return {
+    identity: { methods: ["password"], password: { user } },
+    ...(login.scope !== null && { scope: scopeText(login.scope) }),
+  };
+}
+
+function scopeText(scope: Scope): JsonObject {
+  if ("system" in scope) return { system: { all: true } };
+  return "project" in scope
+    ? { project: reference(scope.project) }
+    : { domain: reference(scope.domain) };
+}
+
+function reference(named: Named): JsonObject {
+  if ("id" in named) return { id: named.id };
+  return {
+    name: named.name,
+    ...(named.owner !== null && { domain: reference(named.owner) }),
+  };
+}
+
+function endpointOf(body: unknown, cloud: Cloud): string | null {
+  const token = isObject(body) && isObject(body.token) ? body.token : {};
+  const services = Array.isArray(token.catalog) ? (token.catalog as readonly unknown[]) : [];
+  for (const service of services) {
+    if (!isObject(service) || !TYPES.has(String(service.type))) continue;
+    const endpoints = Array.isArray(service.endpoints) ? (service.endpoints as unknown[]) : [];
+    for (const endpoint of endpoints)
+      if (
+        isObject(endpoint) &&
+        endpoint.interface === cloud.interface &&
+        (cloud.region === null || (endpoint.region_id ?? endpoint.region) === cloud.region) &&
+        typeof endpoint.url === "string"
+      )
+        return endpoint.url;
+  }
+  return null;
+}

@@ -1,0 +1,74 @@
+import { isObject, type Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Rows } from "./row.ts";
+import type { Service } from "./service.ts";
+
+/** A service and how rows pass to it and from it. */
+export interface Road {
+  readonly service: Service;
+  readonly rows: Rows;
+}
+
+/** A node, and what of it stands in no row. */
+export interface SeenNode {
+  readonly row: Row;
+  /** What an operator hung on it that this tool does not write: `traits`, `an allocation`. */
+  readonly strange: readonly string[];
+}
+
+export async function lookAtNode({ service, rows }: Road, uuid: string): Promise<SeenNode | null> {
+  const body = await service.ask(`/v1/nodes/${uuid}`);
+  return body === null ? null : seenNode(rows, body);
+}
+
+export function seenNode(rows: Rows, body: unknown): SeenNode {
+  const { traits, allocation_uuid } = isObject(body) ? body : {};
+  const strange = [
+    ...(Array.isArray(traits) && traits.length > 0 ? ["traits"] : []),
+    ...(typeof allocation_uuid === "string" ? ["an allocation"] : []),
+  ];
+  return { row: rows.told("node", body), strange };
+}
+
+export async function lookAtPorts({ service, rows }: Road, node: string): Promise<readonly Row[]> {
+  return listed(await service.ask(`/v1/ports/detail?node_uuid=${node}&limit=1000`), "ports").map(
+    (body) => rows.told("port", body),
+  );
+}
+
+export async function lookAtPort({ service, rows }: Road, uuid: string): Promise<Row | null> {
+  const body = await service.ask(`/v1/ports/${uuid}`);
+  return body === null ? null : rows.told("port", body);
+}
+
+/** The ports that have a MAC: one, or none. */
+export async function portsByAddress({ service }: Road, address: string): Promise<readonly Json[]> {
+  return listed(await service.ask(`/v1/ports?address=${address}`), "ports");
+}
+
+function listed(body: unknown, name: string): readonly Json[] {
+  const list = isObject(body) ? body[name] : [];
+  return Array.isArray(list) ? list : [];
+}
+
+/** Bodies a page. @source ironic: [api]max_limit */
+const PAGE = 1000;
+
+/** Every member of a collection, page by page; an operator's smaller max_limit is followed. */
+export async function* pages(
+  service: Service,
+  collection: string,
+  query = "",
+): AsyncGenerator<readonly Json[]> {
+  const name = collection
+    .split("/")
+    .find((part) => /^(nodes|ports|portgroups|connectors|targets|conductors)$/.test(part));
+  for (let marker = ""; ; ) {
+    const body = await service.ask(`/v1/${collection}?limit=${PAGE}${query}${marker}`);
+    const page = listed(body, name ?? collection);
+    if (page.length > 0) yield page;
+    const last = page.at(-1);
+    if (!isObject(body) || body.next === undefined || !isObject(last)) return;
+    marker = `&marker=${String(last.uuid)}`;
+  }
+}

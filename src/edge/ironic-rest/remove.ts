@@ -1,0 +1,127 @@
+import { compareRow } from "../../model/compare.ts";
+import type { Row } from "../../model/machine.ts";
+import { type Machine, noOutcome, type Outcome } from "./adopt.ts";
+import { stopIfForbidden } from "./create.ts";
+import { lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
+import { pause, TRIES } from "./pause.ts";
+import { standingOf, UNDOING } from "./standing.ts";
+
+/** States a conductor leaves by itself. */
+const PASSING: ReadonlySet<string> = new Set(["verifying", "adopting"]);
+
+/**
+ * Takes a machine back without touching it: maintenance, then DELETE; never `deleted` and never
+ * `provide`, which switch and wipe. Only while it is as it was made, apart from what Ironic itself
+ * changes; otherwise it is left whole.
+ *
+ * @param strangers what hangs on nodes that this tool did not write, by node uuid
+ * @throws MigrationError N2I-E210, N2I-E211
+ * @source facts/ironic.md 4.6
+ */
+export async function remove(
+  road: Road,
+  { uuid, node, ports }: Machine,
+  strangers: ReadonlyMap<string, string>,
+): Promise<Outcome> {
+  const outcome = noOutcome();
+  const ids = [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
+  const leave = (why: string): Outcome => {
+    outcome.left.push(...ids.map((id) => ({ id, why })));
+    return outcome;
+  };
+  for (let tries = 0; ; tries += 1) {
+    const seen = await lookAtNode(road, uuid);
+    if (seen === null) {
+      // What went with the node a moment ago counts as taken away.
+      const gone = ids.filter((id) => !outcome.done.includes(id));
+      outcome.found.push(...gone);
+      return outcome;
+    }
+    const there = await lookAtPorts(road, uuid);
+    const busy = isBusy(seen);
+    const why = busy ?? strangers.get(uuid) ?? reasonToLeave(road, node, ports, seen, there);
+    if (why === null) {
+      const answer = await takeAway(road, uuid, node === null ? there : null, seen);
+      if (answer === null) {
+        const was = new Set(there.map(idOf));
+        const now = ids.filter((id) => id.startsWith("node:") || was.has(id));
+        outcome.done.push(...now);
+        outcome.found.push(...ids.filter((id) => !now.includes(id)));
+        return outcome;
+      }
+      if (tries === TRIES) return leave(`it cannot be deleted: ${answer}`);
+    } else if (busy === null || tries === TRIES) return leave(why);
+    await pause(tries);
+  }
+}
+
+function idOf({ uuid }: Row): string {
+  return `port:${String(uuid)}`;
+}
+
+/** A conductor at work on it ends soon. */
+function isBusy({ row }: SeenNode): string | null {
+  if (typeof row.reservation === "string") return `reserved by conductor ${row.reservation}`;
+  const state = String(row.provision_state);
+  return PASSING.has(state) ? `it is ${state}` : null;
+}
+
+function reasonToLeave(
+  { rows }: Road,
+  node: Row | null,
+  ports: readonly Row[],
+  { row, strange }: SeenNode,
+  there: readonly Row[],
+): string | null {
+  if (node !== null) {
+    const standing = standingOf(node, row, rows.same, true);
+    if (standing.is === "foreign") return "it no longer carries this tool's mark";
+    if (standing.is === "changed")
+      return `changed since it was loaded: ${standing.fields.join(", ")}`;
+    if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
+  }
+  const planned = new Map(ports.map((port) => [port.uuid, port]));
+  for (const port of there) {
+    const ours = planned.get(port.uuid ?? null);
+    if (ours === undefined) {
+      if (node !== null) return `port ${String(port.uuid)} was added to it`;
+      continue;
+    }
+    const { differs } = compareRow(ours, port, rows.same);
+    if (differs.length > 0)
+      return `${idOf(port)} changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
+  }
+  return null;
+}
+
+/**
+ * @param loose ports to delete while their node stays; null to delete the node, its ports with it
+ * @returns null when it is done, else what the service says against it now
+ */
+async function takeAway(
+  road: Road,
+  uuid: string,
+  loose: readonly Row[] | null,
+  { row }: SeenNode,
+): Promise<string | null> {
+  const node = `/v1/nodes/${uuid}`;
+  const held = row.maintenance === true && row.maintenance_reason === UNDOING;
+  const calls =
+    loose !== null
+      ? loose.map((port) => ["DELETE", `/v1/ports/${String(port.uuid)}`] as const)
+      : [
+          ...(held ? [] : [["PUT", `${node}/maintenance`, { reason: UNDOING }] as const]),
+          ...(row.protected === true
+            ? [["PATCH", node, [{ op: "replace", path: "/protected", value: false }]] as const]
+            : []),
+          ["DELETE", node] as const,
+        ];
+  for (const [method, path, body] of calls) {
+    const answer = await road.service.tell(method, path, body);
+    if (answer.status >= 200 && answer.status < 300) continue;
+    if (answer.status === 404 && method === "DELETE") continue;
+    stopIfForbidden(road, `${method} ${path}`, answer);
+    return answer.fault;
+  }
+  return null;
+}

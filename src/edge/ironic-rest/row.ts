@@ -1,0 +1,81 @@
+import type { SameSecret } from "../../model/compare.ts";
+import { isObject, type Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import { carriedFields, createdRow, type RestDoc } from "../../model/rest.ts";
+import { sealed, unsealed } from "../../model/sealing.ts";
+import { isSealed, type Seal, type Sealed } from "../../model/secret.ts";
+
+/** What Ironic tells in place of a secret. @source facts/ironic.md 0.12 */
+const MASK = "******";
+/** Stands for a secret the service keeps to itself: it compares equal with every other. */
+const MASKED: Sealed = { secret: "", length: MASK.length };
+
+/** Rows between plan and service. */
+export interface Rows {
+  /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
+  readonly told: (resource: Resource, body: unknown) => Row;
+  /** Whether the pinned version tells a field. */
+  readonly tells: (resource: Resource, field: string) => boolean;
+  /** The body that makes a row, its secrets open. */
+  readonly body: (resource: Resource, row: Row) => Row;
+  /** Secrets of a row in clear, so that no message quotes them. */
+  readonly secrets: (row: Row) => readonly string[];
+  readonly same: SameSecret;
+}
+
+export function rowsOf(doc: RestDoc, minor: number, seal: Seal): Rows {
+  const fields = {
+    node: carriedFields(doc, "node", minor),
+    port: carriedFields(doc, "port", minor),
+  };
+  return {
+    told(resource, body) {
+      const told = isObject(body) ? body : {};
+      const place = String(resource === "node" ? told.uuid : told.node_uuid);
+      const row: Record<string, Json> = {};
+      for (const field of fields[resource])
+        if (told[field] !== undefined)
+          row[field] = sealed(told[field], seal, place, (value) =>
+            value === MASK ? MASKED : null,
+          );
+      return row;
+    },
+    tells: (resource, field) => fields[resource].has(field),
+    body: (resource, row) =>
+      Object.fromEntries(
+        Object.entries(createdRow(doc, resource, row, minor)).map(([field, value]) => [
+          field,
+          unsealed(value, seal),
+        ]),
+      ),
+    secrets: (row) => Object.values(row).flatMap((value) => secretsIn(value, seal)),
+    same: sameOver(seal),
+  };
+}
+
+/** A masked secret equals any: whether it does, this road cannot tell. */
+export function sameOver(seal: Seal): SameSecret {
+  return (left, right) =>
+    isMasked(left) ||
+    isMasked(right) ||
+    left.secret === right.secret ||
+    seal.open(left) === seal.open(right);
+}
+
+function isMasked({ secret }: Sealed): boolean {
+  return secret === "";
+}
+
+/** How many secrets of a row the service keeps to itself. */
+export function maskedIn(value: Json): number {
+  if (!isObject(value)) return 0;
+  if (isSealed(value)) return isMasked(value) ? 1 : 0;
+  return Object.values(value).reduce<number>((sum, inner) => sum + maskedIn(inner), 0);
+}
+
+function secretsIn(value: Json, seal: Seal): readonly string[] {
+  if (!isObject(value)) return [];
+  if (isSealed(value)) return isMasked(value) ? [] : [seal.open(value)];
+  return Object.values(value).flatMap((inner) => secretsIn(inner, seal));
+}

@@ -1,0 +1,147 @@
+import type { TargetIdentity } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import { isObject } from "../../model/json.ts";
+import { minorOf, type RestDoc } from "../../model/rest.ts";
+import type { Release } from "../../model/target.ts";
+import type { Cloud } from "./cloud.ts";
+import { type Answer, ask, openSession, type Session } from "./session.ts";
+
+/** A bare metal service, spoken to at one microversion. */
+export interface Service {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  /** Minor of the microversion every call is pinned to. */
+  readonly minor: number;
+  readonly session: Session;
+  /** A question; null when there is no such thing. @throws MigrationError N2I-E210 to N2I-E212 */
+  readonly ask: (path: string) => Promise<unknown>;
+  /** One try of a call that changes something. */
+  readonly tell: (
+    method: "POST" | "PUT" | "PATCH" | "DELETE",
+    path: string,
+    body?: unknown,
+  ) => Promise<Answer>;
+}
+
+const MINIMUM = "x-openstack-ironic-api-minimum-version";
+const MAXIMUM = "x-openstack-ironic-api-maximum-version";
+const SPOKEN = "x-openstack-ironic-api-version";
+
+/**
+ * Opens a service and pins the microversion: the newest of the newest release that is known here
+ * and that the service speaks. A newer service speaks it too: microversions stay.
+ *
+ * @param said release, where several have the same microversions
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E202, N2I-E208, N2I-E209, N2I-E210, N2I-E211, N2I-E212
+ * @source facts/ironic.md 0.8, 1.1, 4.1
+ */
+export async function openService(
+  cloud: Cloud,
+  releases: readonly Release[],
+  doc: RestDoc,
+  said: string | undefined,
+  limit: number,
+): Promise<Service> {
+  const session = await openSession(cloud, limit);
+  try {
+    const { minimum, maximum } = await versionsOf(session);
+    const release = releaseFor(releases, doc, maximum, said, session.url);
+    const version = release.doc.api ?? "";
+    const { name } = await rootOf(session);
+    const identity: TargetIdentity = {
+      engine: "rest",
+      address: session.url,
+      database: "v1",
+      version: maximum,
+      server: `${name} ${minimum}-${maximum}`,
+      alembic_head: version,
+      release: release.doc.release,
+      charset: "utf8",
+    };
+    await greet(session, version);
+    return {
+      ...{ identity, release, session, minor: minorOf(version) },
+      ask: (path) => ask(session, path, version),
+      tell: (method, path, body) => session.call({ method, path, body }, version),
+    };
+  } catch (error) {
+    session.close();
+    throw error;
+  }
+}
+
+/** The first call as all will be: allowed, and answered in the version asked for. */
+async function greet(session: Session, version: string): Promise<void> {
+  const path = "/v1/nodes?limit=1&fields=uuid";
+  const answer = await session.call({ method: "GET", path }, version);
+  if (answer.status === 200 && answer.headers[SPOKEN] !== version)
+    throw new MigrationError(
+      "N2I-E209",
+      `${session.url} answers in microversion ${String(answer.headers[SPOKEN])}, and was asked for ${version}`,
+    );
+  if (answer.status !== 200) await ask(session, path, version);
+}
+
+async function versionsOf(
+  session: Session,
+): Promise<{ readonly minimum: string; readonly maximum: string }> {
+  await ask(session, "/v1/", null);
+  const { headers } = await session.call({ method: "GET", path: "/v1/" }, null);
+  const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
+  if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
+    throw new MigrationError(
+      "N2I-E202",
+      `${session.url} is no bare metal service: it tells no microversions`,
+      { fix: "Compare --ironic-url with the baremetal endpoint of the catalog." },
+    );
+  return { minimum, maximum };
+}
+
+async function rootOf(session: Session): Promise<{ readonly name: string }> {
+  const root = await ask(session, "/", null);
+  return { name: isObject(root) && typeof root.name === "string" ? root.name : "bare metal" };
+}
+
+function releaseFor(
+  releases: readonly Release[],
+  doc: RestDoc,
+  maximum: string,
+  said: string | undefined,
+  url: string,
+): Release {
+  const spoken = releases.filter(
+    ({ doc: { api } }) =>
+      api !== null && minorOf(api) >= doc.adopt && minorOf(api) <= minorOf(maximum),
+  );
+  const newest = spoken.at(-1)?.doc.api;
+  const fitting = spoken.filter(({ doc: { api } }) => api === newest);
+  const [only, ...others] = fitting;
+  if (only === undefined)
+    throw new MigrationError(
+      "N2I-E209",
+      `${url} speaks microversions up to ${maximum}, and adoption needs 1.${doc.adopt} of Newton or later`,
+    );
+  const named = fitting.find((release) => release.doc.release === said);
+  if (named !== undefined) return named;
+  const names = fitting.map((release) => release.doc.release).join(", ");
+  if (others.length > 0)
+    throw new MigrationError("N2I-E208", `${url} speaks the microversions of ${names}`, {
+      fix: "Look which one runs and give --ironic-release.",
+    });
+  return only;
+}
+
+/**
+ * The operator's word on the release against what was found.
+ *
+ * @throws MigrationError N2I-E208
+ */
+export function expectSpoken({ release, identity }: Service, said: string | undefined): void {
+  if (said !== undefined && said !== release.doc.release)
+    throw new MigrationError(
+      "N2I-E208",
+      `--ironic-release is ${said}, but ${identity.address} speaks the microversions of ${release.doc.release}`,
+      { fix: "Leave --ironic-release out, or compare --ironic-url." },
+    );
+}

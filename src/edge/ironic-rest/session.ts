@@ -1,0 +1,190 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { MigrationError } from "../../model/error.ts";
+import type { Cloud } from "./cloud.ts";
+import { faultOf, parsed } from "./fault.ts";
+import { type Answered, type Asked, type Http, openHttp, type Unanswered } from "./http.ts";
+import { newToken, type Token } from "./keystone.ts";
+
+/** What became of a call. */
+export interface Answer {
+  /** 0: nobody knows whether it was done. */
+  readonly status: number;
+  /** Read as JSON when it is; null otherwise. */
+  readonly body: unknown;
+  readonly headers: Answered["headers"];
+  /** What the service says of an error, or why there is no answer; empty for a success. */
+  readonly fault: string;
+}
+
+type Words = Omit<Asked, "url" | "headers"> & { readonly path: string };
+
+/** Calls to one service, with its login; nothing is repeated here but a call with an old token. */
+export interface Session {
+  /** URL of the service, without a slash or `/v1` at its end. */
+  readonly url: string;
+  /**
+   * @param version microversion; null sends none
+   * @throws MigrationError N2I-E210, N2I-E211 when Keystone gives no token, or the token is refused
+   */
+  readonly call: (words: Words, version: string | null) => Promise<Answer>;
+  readonly close: () => void;
+}
+
+/** Milliseconds between the tries of a question. */
+const PAUSES = [250, 500, 1000, 2000, 4000, 4000];
+
+/**
+ * Opens a session: a token where one is needed, and the service's URL from the catalog where none
+ * is given.
+ *
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E210, N2I-E211, N2I-E212
+ */
+export async function openSession(cloud: Cloud, limit: number): Promise<Session> {
+  const http = openHttp(cloud.tls, limit);
+  try {
+    const login = await logIn(http, cloud);
+    const found = cloud.endpoint ?? login.endpoint;
+    if (found === null)
+      throw new MigrationError(
+        "N2I-E106",
+        cloud.auth.kind === "keystone"
+          ? `${cloud.from}: the catalog has no ${cloud.interface} baremetal endpoint${cloud.region === null ? "" : ` in region ${cloud.region}`}`
+          : `${cloud.from}: nothing says where the bare metal service is`,
+        { fix: "Give --ironic-url." },
+      );
+    const url = serviceUrl(found, cloud.from);
+    return {
+      url,
+      close: http.close,
+      call: (words, version) => call(http, url, login, words, version),
+    };
+  } catch (error) {
+    http.close();
+    throw error;
+  }
+}
+
+function serviceUrl(text: string, from: string): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
+    throw new MigrationError(
+      "N2I-E106",
+      `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
+    );
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(/\/v1$/, "");
+}
+
+interface LoggedIn {
+  readonly endpoint: string | null;
+  /** Headers of every call. */
+  readonly headers: () => { readonly [name: string]: string };
+  /** A new token in place of one the service refused; false where there is none to renew. */
+  readonly renew: (refused: string | undefined) => Promise<boolean>;
+  readonly secrets: () => readonly string[];
+}
+
+async function logIn(http: Http, cloud: Cloud): Promise<LoggedIn> {
+  const { auth } = cloud;
+  const never = { endpoint: null, renew: () => Promise.resolve(false) };
+  if (auth.kind === "none") return { ...never, headers: () => ({}), secrets: () => [] };
+  if (auth.kind === "basic") {
+    const text = Buffer.from(`${auth.user}:${auth.password()}`).toString("base64");
+    const secrets = (): readonly string[] => [auth.password(), text];
+    return { ...never, headers: () => ({ Authorization: `Basic ${text}` }), secrets };
+  }
+  let token = await newToken(http, auth, cloud);
+  let renewing: Promise<Token> | null = null;
+  return {
+    endpoint: token.endpoint,
+    headers: () => ({ "X-Auth-Token": token.text() }),
+    secrets: () => [token.text()],
+    async renew(refused) {
+      // Of many calls that meet the old token one asks for the new one.
+      if (refused !== token.text()) return true;
+      renewing ??= newToken(http, auth, cloud).finally(() => {
+        renewing = null;
+      });
+      token = await renewing;
+      return true;
+    },
+  };
+}
+
+async function call(
+  http: Http,
+  url: string,
+  login: LoggedIn,
+  { path, ...words }: Words,
+  version: string | null,
+): Promise<Answer> {
+  const pinned: { readonly [name: string]: string } =
+    version === null ? {} : { "X-OpenStack-Ironic-API-Version": version };
+  for (let again = false; ; again = true) {
+    const headers = login.headers();
+    const answer = await http.send({
+      ...words,
+      url: `${url}${path}`,
+      headers: { ...pinned, ...headers },
+    });
+    if (answer.status !== 401) return answered(answer, login.secrets());
+    if (!again && (await login.renew(headers["X-Auth-Token"]))) continue;
+    throw new MigrationError(
+      "N2I-E211",
+      `${url} refuses the login: ${faultOf(answer.text, login.secrets()) || "401"}`,
+    );
+  }
+}
+
+function answered(answer: Answered | Unanswered, secrets: readonly string[]): Answer {
+  if ("why" in answer) return { status: 0, body: null, headers: {}, fault: answer.why };
+  const { status, headers, text } = answer;
+  const fault = status < 400 ? "" : `${status} ${faultOf(text, secrets)}`.trim();
+  return { status, headers, body: parsed(text), fault };
+}
+
+/** Nobody answered, or not with what was asked for: a question may be put again. */
+function isPassing({ status }: Answer): boolean {
+  return status === 0 || status >= 500 || status === 429;
+}
+
+/**
+ * Puts a question until it is answered, for about twelve seconds and the calls' own time limits.
+ *
+ * @returns the body; null when the service says that there is no such thing
+ * @throws MigrationError N2I-E210 when it is not answered, N2I-E211, N2I-E212 when it is refused
+ */
+export async function ask(
+  session: Session,
+  path: string,
+  version: string | null,
+): Promise<unknown> {
+  for (let tries = 0; ; tries += 1) {
+    const answer = await session.call({ method: "GET", path }, version);
+    if (answer.status === 200) return answer.body;
+    if (answer.status === 404) return null;
+    const pause = PAUSES[tries];
+    if (isPassing(answer) && pause !== undefined) {
+      await sleep(pause);
+      continue;
+    }
+    if (isPassing(answer))
+      throw new MigrationError(
+        "N2I-E210",
+        `${session.url} does not answer GET ${path.replace(/\?.*/, "")}: ${answer.fault}`,
+      );
+    throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
+  }
+}
+
+/** A call the service will not do, whatever is tried. */
+export function refusedCall(
+  session: Session,
+  what: string,
+  { status, fault }: Answer,
+): MigrationError {
+  return new MigrationError(
+    status === 403 ? "N2I-E211" : "N2I-E212",
+    `${session.url} refuses ${what}: ${fault}`,
+  );
+}

@@ -1,0 +1,130 @@
+import { MigrationError } from "../../model/error.ts";
+import type { Auth, Cloud, Login, Named, Scope, Settings } from "./cloud.ts";
+
+const INTERFACES = ["public", "internal", "admin"] as const;
+
+/** Names of keystoneauth's plugins, by what they are here. */
+const PLUGINS: { readonly [name: string]: Auth["kind"] | Login["kind"] } = {
+  none: "none",
+  http_basic: "basic",
+  password: "password",
+  v3password: "password",
+  v3applicationcredential: "application_credential",
+};
+
+/**
+ * Makes a cloud of its settings, whatever place they came from.
+ *
+ * @param from the place, for messages
+ * @throws MigrationError N2I-E106 naming what is missing or not known, never a value of a secret
+ */
+export function cloudOf(settings: Settings, from: string): Cloud {
+  const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
+  const asked = (settings.get("interface") ?? "public").replace(/URL$/, "");
+  const chosen = INTERFACES.find((each) => each === asked);
+  if (chosen === undefined) throw refuse(`interface ${asked} is none of ${INTERFACES.join(", ")}`);
+  const verify = settings.get("verify");
+  return {
+    from,
+    auth: authOf(settings, refuse),
+    endpoint:
+      settings.get("baremetal_endpoint_override") ??
+      settings.get("endpoint_override") ??
+      settings.get("endpoint") ??
+      null,
+    interface: chosen,
+    region: settings.get("region_name") ?? null,
+    tls: {
+      cacert: settings.get("cacert") ?? null,
+      cert: settings.get("cert") ?? null,
+      key: settings.get("key") ?? null,
+      insecure: isTrue(settings.get("insecure")) || (verify !== undefined && !isTrue(verify)),
+    },
+  };
+}
+
+function isTrue(text: string | undefined): boolean {
+  return /^(1|true|yes|on)$/i.test(text ?? "");
+}
+
+type Refuse = (why: string) => MigrationError;
+
+function authOf(settings: Settings, refuse: Refuse): Auth {
+  const named = settings.get("auth_type");
+  const kind = named === undefined ? guessed(settings) : PLUGINS[named];
+  if (kind === undefined)
+    throw refuse(`auth_type ${named} is none of ${Object.keys(PLUGINS).join(", ")}`);
+  const need = needed(settings, refuse);
+  switch (kind) {
+    case "none":
+      return { kind };
+    case "basic":
+      return { kind, user: need("username"), password: secret(need("password")) };
+    case "keystone":
+    case "password":
+      return { kind: "keystone", url: need("auth_url"), login: passwordLogin(settings, refuse) };
+    case "application_credential": {
+      const value = need("application_credential_secret");
+      const credential = partOf(settings, "application_credential", () => user(settings, refuse));
+      if (credential === null) throw refuse("application_credential_id is missing");
+      return {
+        kind: "keystone",
+        url: need("auth_url"),
+        login: { kind, credential, secret: secret(value) },
+      };
+    }
+  }
+}
+
+/** As keystoneauth guesses: an application credential by its parts, else a password, else nothing. */
+function guessed(settings: Settings): Auth["kind"] | Login["kind"] {
+  if (settings.has("application_credential_secret")) return "application_credential";
+  return settings.has("auth_url") ? "password" : "none";
+}
+
+function secret(value: string): () => string {
+  return () => value;
+}
+
+function needed(settings: Settings, refuse: Refuse): (name: string) => string {
+  return (name) => {
+    const value = settings.get(name);
+    if (value === undefined) throw refuse(`${name} is missing`);
+    return value;
+  };
+}
+
+/** `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
+function partOf(settings: Settings, name: string, owner: () => Named | null): Named | null {
+  const id = settings.get(`${name}_id`);
+  if (id !== undefined) return { id };
+  const text = settings.get(`${name}_name`) ?? settings.get(name === "user" ? "username" : "");
+  return text === undefined ? null : { name: text, owner: owner() };
+}
+
+function domain(settings: Settings, name: string): Named {
+  const own = partOf(settings, name, () => null);
+  if (own !== null) return own;
+  const id = settings.get("default_domain_id") ?? settings.get("default_domain");
+  const text = settings.get("default_domain_name");
+  return text === undefined ? { id: id ?? "default" } : { name: text, owner: null };
+}
+
+function user(settings: Settings, refuse: Refuse): Named {
+  const found = partOf(settings, "user", () => domain(settings, "user_domain"));
+  if (found === null) throw refuse("username is missing");
+  return found;
+}
+
+function passwordLogin(settings: Settings, refuse: Refuse): Login {
+  const password = secret(needed(settings, refuse)("password"));
+  return { kind: "password", user: user(settings, refuse), password, scope: scopeOf(settings) };
+}
+
+function scopeOf(settings: Settings): Scope | null {
+  if (settings.get("system_scope") === "all") return { system: "all" };
+  const project = partOf(settings, "project", () => domain(settings, "project_domain"));
+  if (project !== null) return { project };
+  const inside = partOf(settings, "domain", () => null);
+  return inside === null ? null : { domain: inside };
+}

@@ -1,0 +1,148 @@
+import type { Row } from "../../model/machine.ts";
+import type { Step } from "../../model/plan.ts";
+import type { RestDoc } from "../../model/rest.ts";
+import type { Seal } from "../../model/secret.ts";
+import type { Current, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
+import { adopt, type Machine, type Outcome } from "./adopt.ts";
+import { readBehind } from "./conductors.ts";
+import { pages, type Road } from "./look.ts";
+import { inFlight } from "./pool.ts";
+import { remove } from "./remove.ts";
+import { rowsOf } from "./row.ts";
+import type { Service } from "./service.ts";
+import { createVerifier } from "./verifier.ts";
+
+/** Called around every call that changes something; a test kills the process there. */
+export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
+
+/**
+ * The adoption road: machine by machine over the service's own API, so many in flight. There is no
+ * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
+ *
+ * @param most machines in flight
+ */
+export function createRestTarget(
+  service: Service,
+  doc: RestDoc,
+  seal: Seal,
+  most: number,
+  failpoint: Failpoint = () => Promise.resolve(),
+): Target & { readonly verifier: Verifier } {
+  const road: Road = {
+    rows: rowsOf(doc, service.minor, seal),
+    service: {
+      ...service,
+      async tell(method, path, body) {
+        await failpoint("rest.before");
+        const answer = await service.tell(method, path, body);
+        await failpoint("rest.after");
+        return answer;
+      },
+    },
+  };
+  const count = async (collection: string): Promise<number> => {
+    let sum = 0;
+    for await (const page of pages(service, collection, "&fields=uuid")) sum += page.length;
+    return sum;
+  };
+  let listing: Promise<Current> | undefined;
+  return {
+    identity: service.identity,
+    verifier: createVerifier(road),
+    service: () => readBehind(service),
+    counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
+    async current(wanted) {
+      listing ??= listAll(road);
+      return among(await listing, wanted);
+    },
+    lock: () =>
+      Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),
+    async perform(steps, ours, guard, met, ended = false) {
+      await guard();
+      const journal = {
+        ours,
+        ended,
+        met: async (found: string) => met?.({ done: [], found: [found], left: [] }),
+      };
+      const making = machinesOf(steps, ({ after }) => after);
+      const taking = machinesOf(steps, ({ before }) => before);
+      const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
+      return performed([
+        ...(await inFlight(making, most, (machine) =>
+          adopt(road, machine, journal).then((outcome) => [machine, outcome] as const),
+        )),
+        ...(await inFlight(taking, most, (machine) =>
+          remove(road, machine, hanging).then((outcome) => [machine, outcome] as const),
+        )),
+      ]);
+    },
+  };
+}
+
+function machinesOf(steps: readonly Step[], rowOf: (step: Step) => Row | null): readonly Machine[] {
+  const machines = new Map<string, { uuid: string; node: Row | null; ports: Row[] }>();
+  for (const step of steps) {
+    const row = rowOf(step);
+    if (row === null) continue;
+    const uuid = String(step.resource === "node" ? row.uuid : row.node_uuid);
+    const machine = machines.get(uuid) ?? { uuid, node: null, ports: [] };
+    if (step.resource === "node") machine.node = row;
+    else machine.ports.push(row);
+    machines.set(uuid, machine);
+  }
+  return [...machines.values()];
+}
+
+function performed(outcomes: readonly (readonly [Machine, Outcome])[]): Performed {
+  return {
+    done: outcomes.flatMap(([, { done }]) => done),
+    found: outcomes.flatMap(([, { found }]) => found),
+    left: outcomes.flatMap(([, { left }]) => left),
+    failed: outcomes.flatMap(([{ uuid }, { failed }]) =>
+      failed === null ? [] : [{ uuid, why: failed }],
+    ),
+  };
+}
+
+async function listAll({ service, rows }: Road): Promise<Current> {
+  const nodes: Row[] = [];
+  const ports: Row[] = [];
+  for await (const page of pages(service, "nodes/detail"))
+    nodes.push(...page.map((body) => rows.told("node", body)));
+  for await (const page of pages(service, "ports/detail"))
+    ports.push(...page.map((body) => rows.told("port", body)));
+  return { nodes, ports };
+}
+
+function among({ nodes, ports }: Current, wanted: Wanted): Current {
+  const any = (row: Row, columns: { readonly [column: string]: ReadonlySet<unknown> }): boolean =>
+    Object.entries(columns).some(([column, values]) => values.has(row[column]));
+  const ofNode = {
+    uuid: new Set(wanted.uuids),
+    instance_uuid: new Set(wanted.instance_uuids),
+    name: new Set(wanted.names),
+  };
+  const ofPort = { uuid: new Set(wanted.port_uuids), address: new Set(wanted.addresses) };
+  return {
+    nodes: nodes.filter((row) => any(row, ofNode)),
+    ports: ports.filter((row) => any(row, ofPort)),
+  };
+}
+
+/** Collections whose members hang on nodes, and the minors that brought them. */
+const HANGING = [
+  ["portgroups/detail", 23, "a port group"],
+  ["volume/connectors", 32, "a volume connector"],
+  ["volume/targets", 32, "a volume target"],
+] as const;
+
+async function strangers(service: Service): Promise<Map<string, string>> {
+  const found = new Map<string, string>();
+  for (const [collection, since, what] of HANGING)
+    if (service.minor >= since)
+      for await (const page of pages(service, collection))
+        for (const body of page)
+          if (typeof body === "object" && body !== null && "node_uuid" in body)
+            found.set(String(body.node_uuid), `it has ${what} that this tool did not write`);
+  return found;
+}

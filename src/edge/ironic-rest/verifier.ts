@@ -1,0 +1,67 @@
+import { isObject } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { Verifier } from "../../model/target.ts";
+import { pages, type Road } from "./look.ts";
+import { maskedIn } from "./row.ts";
+
+/**
+ * Reads what is really there: nodes and ports listed once, a thousand at a time, by questions the
+ * adoption does not ask. What is there is held in memory while it is compared: the API cannot be
+ * asked for the rows of a batch.
+ */
+export function createVerifier({ service, rows }: Road): Verifier {
+  let listing: Promise<Listed> | undefined;
+  let uncompared = 0;
+  const list = async (): Promise<Listed> => {
+    const nodes = new Map<string, Row>();
+    const ports = new Map<string, Row[]>();
+    for await (const page of pages(service, "nodes/detail"))
+      for (const body of page) {
+        const row = rows.told("node", body);
+        nodes.set(String(row.uuid), row);
+      }
+    for await (const page of pages(service, "ports/detail"))
+      for (const body of page) {
+        const row = rows.told("port", body);
+        const node = String(row.node_uuid);
+        const of = ports.get(node);
+        if (of === undefined) ports.set(node, [row]);
+        else of.push(row);
+      }
+    return { nodes, ports };
+  };
+  const there = (): Promise<Listed> => {
+    listing ??= list();
+    return listing;
+  };
+  const marked = async (): Promise<readonly string[]> =>
+    [...(await there()).nodes].flatMap(([uuid, { extra }]) =>
+      isObject(extra) && extra.nova_bm !== undefined ? [uuid] : [],
+    );
+  return {
+    async rows(nodeUuids) {
+      const all = await there();
+      const wanted = new Set(nodeUuids);
+      const of = <T>(map: ReadonlyMap<string, T>): ReadonlyMap<string, T> =>
+        new Map(
+          [...wanted].flatMap((uuid) => {
+            const found = map.get(uuid);
+            return found === undefined ? [] : [[uuid, found] as const];
+          }),
+        );
+      const nodes = of(all.nodes);
+      for (const row of nodes.values()) uncompared += maskedIn({ ...row });
+      return { nodes, ports: of(all.ports), unreadable: new Map() };
+    },
+    uncompared: () => uncompared,
+    marked: async () => (await marked()).length,
+    async *markedUuids() {
+      yield await marked();
+    },
+  };
+}
+
+interface Listed {
+  readonly nodes: ReadonlyMap<string, Row>;
+  readonly ports: ReadonlyMap<string, readonly Row[]>;
+}

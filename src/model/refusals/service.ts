@@ -1,0 +1,32 @@
+import { EXIT_STATUS } from "../exit.ts";
+import type { Refusal } from "./kind.ts";
+
+const { failed, refused, denied } = EXIT_STATUS;
+
+/** N2I-E209 to E212: a service that is spoken to over HTTP. */
+export const SERVICE = {
+  "N2I-E209": {
+    exit: refused.status,
+    title: "this bare metal service cannot adopt",
+    why: "Adoption came with microversion 1.17 of Newton; every call is pinned to one version.",
+    fix: "Load into the database with --ironic-db, or upgrade Ironic first.",
+  },
+  "N2I-E210": {
+    exit: failed.status,
+    title: "a service does not answer",
+    why: "The connection was refused or cut, the time limit passed, or it answered with server errors only.",
+    fix: "Check URL and network, then run the same command again.",
+  },
+  "N2I-E211": {
+    exit: denied.status,
+    title: "a service refuses the login",
+    why: "User, password or token is wrong, or the role lacks a right.",
+    fix: "Check the credential; Ironic wants the role admin (baremetal_admin).",
+  },
+  "N2I-E212": {
+    exit: failed.status,
+    title: "a service refuses a call",
+    why: "It answered with an error that no second try would change.",
+    fix: "Look at what it says; with --debug the call is named.",
+  },
+} as const satisfies Record<string, Refusal>;

@@ -65,6 +65,9 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
   const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
   assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
+  const half = await at.start("status").ended;
+  assert.match(half.out, /2 of 4 staged machines released/);
+  assert.match(half.err, /^Next: nova2ironic release --run /m);
   const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
   assert.deepEqual(
     staged.map(({ uuid }) => uuid),
@@ -73,6 +76,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   const back = await release(0, "--yes", "--undo");
   assert.match(back.out, /^Release taken back: 2 machines staged again, 0 left\./);
   assert.equal(await at.digest(), digest);
+  assert.match((await at.start("status").ended).out, /0 of 4 staged machines released/);
   await refused(
     ["release", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
     3,
@@ -80,7 +84,9 @@ test("a release hands over what it is told, says what no conductor takes, and is
   );
 });
 
-for (const point of ["release.before:2", "release.after:2", "stage.before:2", "stage.after:2"])
+/** Around the journal's line and around the commit of the second machine. */
+const KILLS = ["release.before:2", "release.after:2", "clear.committed:2"];
+for (const point of [...KILLS, "stage.before:2", "stage.after:2", "restage.committed:2"])
   test(`killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
     const at = await scene("sqlite", t, fleet(2, "kilo"));
     if (at === null) return;
@@ -89,7 +95,7 @@ for (const point of ["release.before:2", "release.after:2", "stage.before:2", "s
     await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     const staged = await at.digest();
-    const undoing = point.startsWith("stage");
+    const undoing = !KILLS.includes(point);
     if (undoing) await again();
     const killed = await at.start(
       "release",
@@ -97,8 +103,10 @@ for (const point of ["release.before:2", "release.after:2", "stage.before:2", "s
       `${point}:kill`,
     ).ended;
     assert.equal(killed.status, 128);
+    const cleared = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
     const { out } = await again();
-    assert.match(out, /2 handed over, 0 waiting/);
+    // What is not staged is not released once more.
+    assert.match(out, new RegExp(`: ${cleared.length} machines released now, 2 handed over, 0 wa`));
     assert.equal((await again("--undo")).status, 0);
     assert.equal(await at.digest(), staged);
   });

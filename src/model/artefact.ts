@@ -135,6 +135,8 @@ export type JournalEntry =
       readonly to: number;
       readonly at: string;
       readonly by: string;
+      /** The load is to be handed over later. */
+      readonly staged?: true;
     }
   | {
       /** Written before the commit: whose rows are whose must be known should `done` not be reached. */

@@ -1,10 +1,15 @@
 import type { CommandModule } from "yargs";
-import { type RunState, statusOf } from "../../core/apply/status.ts";
-import { readJournal } from "../../edge/disk/journal.ts";
+import { type RunState, statusOf, wasStaged } from "../../core/apply/status.ts";
+import { plannedNodes } from "../../core/release/release.ts";
+import { stillReleased } from "../../core/release/restage.ts";
+import { readEntries, readJournal } from "../../edge/disk/journal.ts";
+import { parseRelease } from "../../edge/disk/journal-entry.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
+import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
+import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
 import { runOption, say, shellWord, type Voice } from "./shared.ts";
 
@@ -20,6 +25,25 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing:
     if (!(error instanceof MigrationError)) throw error;
     return { missing: `${error.code} ${error.message}` };
   }
+}
+
+/** Reads the whole plan, when a load was staged. */
+async function handoverOf(
+  run: string,
+  plan: Awaited<ReturnType<typeof openPlan>>,
+  journal: readonly JournalEntry[],
+): Promise<{ readonly staged: number; readonly released: number } | null> {
+  if (!wasStaged(journal, plan.footer.sha256)) return null;
+  const { entries } = await readEntries(`${run}/${RELEASE}`, parseRelease);
+  const known = stillReleased(entries, journal);
+  let [staged, released] = [0, 0];
+  for await (const batch of plannedNodes(plan.lines(), () => true))
+    for (const { uuid, row } of batch) {
+      if (row.maintenance === true) continue;
+      staged += 1;
+      if (known.has(uuid)) released += 1;
+    }
+  return { staged, released };
 }
 
 export const statusCommand: CommandModule<object, Args> = {
@@ -51,6 +75,10 @@ export const statusCommand: CommandModule<object, Args> = {
               release: plan.header.target.release,
             },
       journal,
+      handover:
+        "missing" in plan || "missing" in journal
+          ? null
+          : await orWhy(() => handoverOf(run.path, plan, journal.entries)),
     });
     await printObject(process.stdout, { ...state.fields }, args);
     say(args, `Next: ${state.next.replaceAll("RUN", shellWord(args.run))}`);

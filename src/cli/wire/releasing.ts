@@ -8,15 +8,28 @@ import { lockTarget } from "../../edge/ironic-db/lock.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { type Followed, follow } from "../../edge/log/follow.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
-import type { ReleaseEntry } from "../../model/handover.ts";
+import type { Handover, ReleaseEntry } from "../../model/handover.ts";
 import { checkIdentity, checkReasons } from "./acting.ts";
 import type { Mappings } from "./documents.ts";
-import { withFailpoints } from "./failpoint.ts";
+import { failpoint, withFailpoints } from "./failpoint.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { whoami } from "./run.ts";
 
 /** The journal of hand-overs, in the run's folder. */
-const RELEASE = "release.jsonl";
+export const RELEASE = "release.jsonl";
+
+/** A place to die right after each change. */
+function committing(handover: Handover): Handover {
+  const then = async (point: string, changed: boolean): Promise<boolean> => {
+    await failpoint(point);
+    return changed;
+  };
+  return {
+    ...handover,
+    clear: async (uuid) => then("clear.committed", await handover.clear(uuid)),
+    stage: async (uuid) => then("restage.committed", await handover.stage(uuid)),
+  };
+}
 
 /** Everything a hand-over needs: the target's lock, its journal, and a stop on Ctrl-C. */
 export async function withReleasing<T>(
@@ -49,7 +62,7 @@ export async function withReleasing<T>(
           target: identity,
         });
       return await work({
-        handover: createHandover(database, release),
+        handover: committing(createHandover(database, release)),
         journal,
         logs,
         clock: { now: Date.now, sleep: world.sleep },

@@ -27,6 +27,8 @@ export interface Acting {
   readonly now: () => string;
   /** Who acts, for the journal: `root@host pid 12`. */
   readonly by: string;
+  /** The target loads machines in our maintenance. */
+  readonly staged?: boolean;
   /** True once the operator asked to stop: the batch under way is finished, no other begun. */
   readonly stopping: () => boolean;
   /** Told after each batch: machines behind us. */
@@ -146,6 +148,7 @@ export async function apply(
           to,
           at: acting.now(),
           by: acting.by,
+          ...(acting.staged && { staged: true as const }),
         });
         const perform = target.perform(steps, (id) => ours.has(id), guard, met, ended);
         const performed = await perform.catch(async (cause) => {

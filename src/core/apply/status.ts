@@ -17,6 +17,8 @@ export interface RunFiles {
       }
     | Missing;
   readonly journal: { readonly entries: readonly JournalEntry[]; readonly torn: boolean } | Missing;
+  /** Of a load that was staged: machines it stages, and those released; null: it was not. */
+  readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
 }
 
 export interface RunState {
@@ -30,9 +32,10 @@ const EXTRACT = "nova2ironic extract --run RUN --nova-bm-db DB";
 const PLAN = "nova2ironic plan --run RUN --ironic-db DB";
 const APPLY = "nova2ironic apply --run RUN --ironic-db DB";
 const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
+const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
-export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
+export function statusOf({ snapshot, plan, journal, handover }: RunFiles): RunState {
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -53,6 +56,7 @@ export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
       extract: extracted,
       plan: planned,
       apply: "missing" in journal ? journal.missing : applied.text,
+      ...(handover !== null && { release: toldOf(handover) }),
     },
     next:
       "missing" in snapshot
@@ -61,8 +65,28 @@ export function statusOf({ snapshot, plan, journal }: RunFiles): RunState {
           ? PLAN
           : "missing" in journal // what it says is in doubt; verify asks the target alone
             ? VERIFY
-            : applied.next,
+            : afterLoad(applied.next, handover),
   };
+}
+
+function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
+  return "missing" in handover
+    ? handover.missing
+    : `${handover.released} of ${handover.staged} staged machines released`;
+}
+
+/** A whole load that was staged waits for its release; after that, for the conductors. */
+function afterLoad(next: string, handover: RunFiles["handover"]): string {
+  if (next !== VERIFY || handover === null || "missing" in handover) return next;
+  return handover.released < handover.staged ? RELEASE : `${VERIFY} --takeover`;
+}
+
+/** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */
+export function wasStaged(entries: readonly JournalEntry[], plan: string): boolean {
+  const back = entries.findLastIndex((entry) => entry.do === "undo" && entry.nodes === "all");
+  return entries
+    .slice(back + 1)
+    .some((entry) => entry.do === "begin" && entry.plan === plan && entry.staged === true);
 }
 
 function count(batches: number): string {

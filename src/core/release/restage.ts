@@ -1,3 +1,4 @@
+import type { JournalEntry } from "../../model/artefact.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { judge } from "./judge.ts";
 import { iso, type Planned, type Releasing, type Trouble } from "./release.ts";
@@ -6,6 +7,22 @@ export interface Restaged {
   readonly staged: number;
   readonly left: readonly Trouble[];
   readonly stopped: boolean;
+}
+
+/** The same without those whose rows a rollback took away after they were released. */
+export function stillReleased(
+  entries: readonly ReleaseEntry[],
+  journal: readonly JournalEntry[],
+): ReadonlySet<string> {
+  const last = new Map(
+    entries.flatMap((entry) => (entry.do === "release" ? [[entry.node, entry.at] as const] : [])),
+  );
+  const back = journal.flatMap((entry) => (entry.do === "undo" ? [entry] : []));
+  const gone = (node: string): boolean =>
+    back.some(
+      ({ at, nodes }) => at >= (last.get(node) ?? "") && (nodes === "all" || nodes.includes(node)),
+    );
+  return new Set([...releasedNodes(entries)].filter((node) => !gone(node)));
 }
 
 /** The nodes a journal says were released and not taken back since. */

@@ -24,7 +24,10 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
       return { do: doing, format: line.format, tool: text("tool"), target };
     }
     case "begin":
-      return { do: doing, ...plan(), at: text("at"), by: text("by") };
+      return {
+        ...{ do: doing, ...plan(), at: text("at"), by: text("by") },
+        ...(line.staged === true && { staged: true as const }),
+      };
     case "met": {
       const rows = { found: texts("found"), taken: texts("taken") };
       return { do: doing, ...plan(), at: text("at"), ...rows };

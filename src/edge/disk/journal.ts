@@ -74,13 +74,24 @@ export async function openEntries<Entry extends Doing>(
  *
  * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
  */
-export async function readJournal(
+export function readJournal(path: string): Promise<Read<JournalEntry>> {
+  return readEntries(path, parseEntry);
+}
+
+interface Read<Entry> {
+  readonly entries: readonly Entry[];
+  readonly torn: boolean;
+}
+
+/** The same for another journal of a run. */
+export async function readEntries<Entry extends Doing>(
   path: string,
-): Promise<{ readonly entries: readonly JournalEntry[]; readonly torn: boolean }> {
+  parse: Parse<Entry>,
+): Promise<Read<Entry>> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { entries, torn } = parseJournal(await contentOf(handle, path), path, parseEntry);
+    const { entries, torn } = parseJournal(await contentOf(handle, path), path, parse);
     return { entries, torn };
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type RunFiles, statusOf } from "../../../src/core/apply/status.ts";
+import { type RunFiles, statusOf, wasStaged } from "../../../src/core/apply/status.ts";
+import { stillReleased } from "../../../src/core/release/restage.ts";
 import type { JournalEntry } from "../../../src/model/artefact.ts";
 
 const SHA = "a".repeat(64);
@@ -30,14 +31,34 @@ const LOST = { missing: "N2I-E111 plan.jsonl ends within a line" };
 
 test("what was loaded is told though its plan is lost", () => {
   const journal = { entries: LOADED, torn: false };
-  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: LOST, journal });
+  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: LOST, journal, handover: null });
   assert.equal(fields.apply, "plan aaaaaaaaaaaa: 4 rows created in 1 batch");
   assert.match(next, /^nova2ironic plan /);
 });
 
 test("with a broken journal, verify is next and not apply", () => {
   const journal = { missing: "N2I-E112 journal.jsonl:3 does not follow from line 2" };
-  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal });
+  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null });
   assert.match(fields.apply ?? "", /^N2I-E112 /);
   assert.match(next, /^nova2ironic verify /);
+});
+
+test("a load that was staged waits for its release, then for the conductors", () => {
+  const journal = { entries: LOADED, torn: false };
+  const next = (released: number) =>
+    statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: { staged: 2, released } });
+  assert.equal(next(1).fields.release, "1 of 2 staged machines released");
+  assert.match(next(1).next, /^nova2ironic release /);
+  assert.match(next(2).next, /^nova2ironic verify .* --takeover$/);
+});
+
+test("a rollback of everything ends what was staged and released before it", () => {
+  const span = { plan: SHA, from: 0, to: 2 };
+  const begin = { do: "begin", ...span, at: "1", by: "me", staged: true } as const;
+  const undo = { do: "undo", ...span, nodes: "all", at: "3", by: "me" } as const;
+  const release = (at: string) => ({ do: "release", node: "n", at, by: "me" }) as const;
+  assert.deepEqual([wasStaged([begin], SHA), wasStaged([begin, undo], SHA)], [true, false]);
+  assert.deepEqual([...stillReleased([release("2")], [begin, undo])], []);
+  assert.deepEqual([...stillReleased([release("2"), release("4")], [begin, undo])], ["n"]);
+  assert.deepEqual([...stillReleased([release("2")], [{ ...undo, nodes: ["other"] }])], ["n"]);
 });

@@ -17,6 +17,8 @@ const IRONICS_OWN: ReadonlySet<string> = new Set([
   "power_state",
   "target_power_state",
   "conductor_affinity",
+  // A take-over that failed; verify --takeover tells of it.
+  "last_error",
   "reservation",
   "updated_at",
   "boot_mode",

@@ -13,23 +13,73 @@ test("a conductor takes over 60 machines on MariaDB, switches none, and a rollba
   if (ironic !== null) await handedOver(t, ironic, 60);
 });
 
-test("a conductor takes over 20 machines on PostgreSQL, switches none, and a rollback leaves no trace", async (t) => {
-  const ironic = await withIronic(t, "postgresql");
-  if (ironic !== null) await handedOver(t, ironic, 20);
+test("a conductor that starts finds the 20 machines loaded without it on PostgreSQL, and a staged load after them", async (t) => {
+  const ironic = await withIronic(t, "postgresql", { asleep: true });
+  const at = ironic && (await scene(t, ironic, 20));
+  if (at === null) return;
+  const before = loads(await tables(at.db));
+  await loaded(at);
+  assert.match((await at.runs(2, "verify", "--takeover")).err, /: 4 handed over, 8 waiting, 0 st/);
+  await ironic?.wake();
+  await takenOver(at);
+  await assertTold(at);
+  assert.match((await at.runs(0, "verify", "--takeover")).err, /: 12 handed over, 0 waiting/);
+  await at.runs(0, "rollback", "--all", "--yes");
+  assert.deepEqual(loads(await tables(at.db)), before);
+  await halfReleased(at);
+  assert.deepEqual(loads(await tables(at.db)), before);
+  await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
+  const released = await at.runs(0, "release", "--yes", "--in-flight", "16");
+  assert.match(released.out, /12 machines released now, 12 handed over, 0 waiting/);
+  await at.runs(0, "verify", "--takeover");
+  await assertTold(at);
+  await at.runs(0, "release", "--yes", "--undo");
+  assert.match((await at.runs(0, "verify")).err, /; 12 machines staged\./);
+  assert.deepEqual(at.sim.commands(), []);
+  await at.runs(0, "rollback", "--all", "--yes");
+  assert.deepEqual(loads(await tables(at.db)), before);
 });
+
+/** One machine of twelve is released, its take-over fails, and the conductor writes of it. */
+async function halfReleased(at: Scene): Promise<void> {
+  await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
+  const first = String(loadedRows(at.plan(), "node")[0]?.uuid);
+  // It has no console to start.
+  await at.db("nodes").where({ uuid: first }).update({ console_enabled: true });
+  const logged = ["--conductor-log", at.ironic.log];
+  const failed = await at.runs(3, "release", "--yes", "--in-flight", "1", "-f", "csv", ...logged);
+  assert.match(failed.out, /1 machines released now, 0 handed over, 0 waiting, .* 1 failed/);
+  const quoted = `Failed to start console while taking over the node ${first}`;
+  assert.match(failed.out, new RegExp(`ERROR ironic\\S+ .*${quoted}`));
+  const history: readonly { readonly event: string }[] = await at.db("node_history");
+  assert.deepEqual(
+    history.map(({ event }) => event.includes(quoted)),
+    [true],
+  );
+  await at.runs(0, "rollback", "--all", "--yes");
+}
+
+/** But for what a conductor writes of itself. */
+function loads(all: Awaited<ReturnType<typeof tables>>): Awaited<ReturnType<typeof tables>> {
+  return { ...all, conductors: [], conductor_hardware_interfaces: [] };
+}
+
+async function loaded(at: Scene): Promise<void> {
+  await at.runs(0, "extract");
+  // Its status is that of machines that have no BMC to ask.
+  await at.runs(3, "power", "-q");
+  await at.runs(0, "plan", "-q");
+  const blocked = at.plan().filter(({ verdict }) => verdict === "blocked");
+  assert.equal(blocked.length, at.plan().length / 20);
+  await at.runs(3, "apply", "--yes", "--skip-blocked");
+}
 
 async function handedOver(t: TestContext, ironic: IronicAt, machines: number): Promise<void> {
   const at = await scene(t, ironic, machines);
   if (at === null) return;
   await native(at);
   const before = await tables(at.db);
-  await at.runs(0, "extract");
-  // Its status is that of machines that have no BMC to ask.
-  await at.runs(3, "power", "-q");
-  await at.runs(0, "plan", "-q");
-  const blocked = at.plan().filter(({ verdict }) => verdict === "blocked");
-  assert.equal(blocked.length, machines / 20);
-  await at.runs(3, "apply", "--yes", "--skip-blocked");
+  await loaded(at);
   await assertTold(at);
   await takenOver(at);
   await released(at);

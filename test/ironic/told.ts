@@ -20,7 +20,9 @@ const MASK = "******";
  * Asserts that the real API tells of every planned row what the plan says, but for what a conductor
  * changes by itself, and answers 200 on the way.
  */
-export async function assertTold({ api, plan }: Scene): Promise<void> {
+export async function assertTold(at: Scene): Promise<void> {
+  const { api, plan } = at;
+  await assertListed(at);
   for (const [resource, path] of [
     ["node", "/v1/nodes/detail"],
     ["port", "/v1/ports/detail"],
@@ -31,10 +33,22 @@ export async function assertTold({ api, plan }: Scene): Promise<void> {
     for (const planned of loadedRows(plan(), resource)) {
       const found = told.get(planned.uuid ?? null);
       assert.ok(found !== undefined, `the API tells of ${resource} ${String(planned.uuid)}`);
+      const fields = Object.keys(planned).filter((field) => !UNTOLD.has(field));
+      const silent = fields.filter((field) => found[field] === undefined);
+      assert.deepEqual(silent, [], `${resource} ${String(planned.uuid)}`);
       const { differs } = compareRow(said(planned, found), said(found, planned), () => false);
       assert.deepEqual(differs, [], `${resource} ${String(planned.uuid)}`);
     }
   }
+}
+
+/** The list a client sees first: every planned port, with its address. */
+async function assertListed({ api, plan }: Scene): Promise<void> {
+  const { status, body } = await api("GET", "/v1/ports");
+  assert.equal(status, 200, JSON.stringify(body));
+  const listed = new Map(rowsOf(body, "ports").map(({ uuid, address }) => [uuid, address]));
+  for (const { uuid = null, address } of loadedRows(plan(), "port"))
+    assert.equal(listed.get(uuid), address, `port ${String(uuid)}`);
 }
 
 export function loadedRows(plan: readonly PlannedMachine[], resource: Resource): readonly Row[] {

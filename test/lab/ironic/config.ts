@@ -5,6 +5,8 @@ import type { Coordinates } from "../server.ts";
 export interface IronicOptions {
   /** `http_basic` has one account, its password new with every start. */
   readonly auth?: "noauth" | "http_basic";
+  /** The schema is made, and nothing runs until `wake`. */
+  readonly asleep?: boolean;
 }
 
 export interface IronicPlace extends IronicOptions {

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
@@ -27,6 +27,8 @@ export interface IronicAt extends Api {
 export interface IronicServer extends IronicAt {
   /** Ends it and drops its database; nothing when another process started it. */
   readonly stop: () => Promise<void>;
+  /** Starts API and conductor of one that was to be asleep, and waits until both are up. */
+  readonly wake: () => Promise<void>;
 }
 
 /**
@@ -60,7 +62,7 @@ export async function startIronic(
   const prepare = `mkdir -p ${folders.join(" ")} && exec "$@"`;
   const daemon = startDaemon(
     ["sh", "-c", prepare, "sh", programs.dbsync, ...files, "create_schema"],
-    [programs.ironic, ...files],
+    ["sh", "-c", SLEEP, "sh", programs.ironic, ...files],
     { folder, signal: "TERM", owner: user },
   );
   const stop = async (): Promise<void> => {
@@ -75,13 +77,30 @@ export async function startIronic(
     log: join(folder, "log"),
     tftp: join(folder, "tftp"),
   };
-  await alive(at, daemon).catch(async (cause: unknown) => {
+  const orStop = async (cause: unknown): Promise<never> => {
     // Its folder, with the log, is gone once it has ended.
     const words = daemon.running() ? endOf(at.log) : daemon.lastWords();
     await stop();
     throw new Error(`${IRONIC.title} did not start\n${words}`, { cause });
-  });
-  return { ...at, stop };
+  };
+  const wake = (): Promise<void> => {
+    privateFile(join(folder, "awake"), "", user);
+    return alive(at, daemon).catch(orStop);
+  };
+  if (options.asleep === true) await schema(folder, daemon).catch(orStop);
+  else await wake();
+  return { ...at, stop, wake };
+}
+
+/** Its folder is where it runs. */
+const SLEEP = 'touch schema; while [ ! -e awake ]; do sleep 0.1; done; exec "$@"';
+
+async function schema(folder: string, daemon: Daemon): Promise<void> {
+  for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
+    if (existsSync(join(folder, "schema"))) return;
+    if (!daemon.running()) throw new Error("it ended by itself");
+    if (Date.now() > until) throw new Error("the schema takes too long");
+  }
 }
 
 /** Waits until the API answers and a conductor that is alive brings every hardware type. */

@@ -5,7 +5,7 @@ import type { Server } from "../server.ts";
 import { alone } from "./alone.ts";
 import type { IronicOptions } from "./config.ts";
 import { IRONIC, ironicPrograms } from "./programs.ts";
-import { type IronicAt, startIronic } from "./start.ts";
+import { type IronicAt, type IronicServer, startIronic } from "./start.ts";
 
 type Test = Pick<TestContext, "after" | "skip">;
 
@@ -32,7 +32,7 @@ export async function withIronic(
   t: Test,
   engine: Server["engine"],
   options: IronicOptions = {},
-): Promise<IronicAt | null> {
+): Promise<IronicServer | null> {
   const { mariadb, postgres } = await lab();
   const server = engine === "mysql" ? mariadb : postgres;
   const ironic = server === null ? null : await startIronic(server, options);

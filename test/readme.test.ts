@@ -3,13 +3,14 @@ import { spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { exitTable } from "../src/cli/print/exit-table.ts";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
 import { writeCase } from "../src/demo/write-case.ts";
 import { withBmcs } from "./lab/bmc/with-farm.ts";
+import { connect } from "./lab/connect.ts";
 
 const README = readFileSync(join(packageRoot(), "README.md"), "utf8");
 const MAIN = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
@@ -41,9 +42,9 @@ function blocks(language: string): readonly string[] {
     .map(([, , text]) => text ?? "");
 }
 
-/** Every nova2ironic command README shows, words split, continued lines joined. */
-function commands(): readonly (readonly string[])[] {
-  return blocks("")
+/** Every nova2ironic command README shows in blocks of a language, words split, continued lines joined. */
+function commands(language: string): readonly (readonly string[])[] {
+  return blocks(language)
     .flatMap((text) => text.replaceAll("\\\n", " ").split("\n"))
     .filter((line) => line.startsWith("nova2ironic "))
     .map((line) => line.trim().split(/\s+/).slice(1));
@@ -88,56 +89,97 @@ function run(
 }
 
 test("README's commands do what it says, in its order", async (t) => {
-  const ids = CASE.nova_bm.nodes.map(({ id }) => Number(id));
+  const at = await place(t, CASE, blocks("yaml")[0] ?? "");
+  if (at === null) return;
+  const shown = commands("");
+  assert.deepEqual(
+    [...new Set(shown.map(([verb]) => verb))],
+    ["extract", "power", "plan", "show", "apply", "verify", "status", "rollback"],
+  );
+  for (const words of shown) await at.runs(words);
+});
+
+test("README's window goes from extract to the last conductor, and back", async (t) => {
+  const ironic = { release: "kilo", more: { conductors: [LAB] } } as const;
+  const root = `machines:\n  - {match: {}, set: {root_uuid: ${LAB_ROOT}}}\n`;
+  const site = (blocks("yaml")[0] ?? "").replace("machines:\n", root);
+  const at = await place(t, { ...CASE, ironic }, site);
+  if (at === null) return;
+  const shown = commands("bash");
+  assert.deepEqual(
+    shown.map(([verb]) => verb),
+    [
+      ...["extract", "power", "plan", "apply", "release", "release"],
+      ...["verify", "verify", "status", "release"],
+    ],
+  );
+  const conductor = setInterval(() => void at.sql(TAKES).catch(() => undefined), 500);
+  t.after(() => clearInterval(conductor));
+  for (const words of shown) {
+    const { text } = await at.runs([...words, ...(words[0] === "plan" ? ["--allow-pairing"] : [])]);
+    if (words.includes("--undo")) assert.match(text, /3 machines staged again, 0 left/);
+  }
+});
+
+/** A conductor's doing, in little. */
+const TAKES =
+  "UPDATE nodes SET conductor_affinity = 1 WHERE NOT maintenance AND provision_state = 'active'";
+const LAB = {
+  ...{ hostname: "lab", drivers: '["pxe_ipmitool"]', online: true },
+  updated_at: "2099-01-01 00:00:00",
+};
+const LAB_ROOT = "c0000000-0000-4000-8000-000000000001";
+
+/** The deployment README speaks of; null after the test was told to skip itself. */
+async function place(t: TestContext, given: Case, site: string) {
+  const ids = given.nova_bm.nodes.map(({ id }) => Number(id));
   const farm = await withBmcs(
     t,
     ids.map((id) => ({ users: [{ name: "admin", password: `bmc-secret-${id}` }], power: true })),
   );
-  if (farm === null) return;
-  const nodes = CASE.nova_bm.nodes.map((node, at) => ({
+  if (farm === null) return null;
+  const nodes = given.nova_bm.nodes.map((node, at) => ({
     ...node,
     pm_address: farm.addresses[at] ?? "",
   }));
   const folder = mkdtempSync(join(tmpdir(), "n2i-readme-"));
-  try {
-    await writeCase({ ...CASE, nova_bm: { nodes } }, folder);
-    const etc = join(folder, "etc");
-    mkdirSync(etc);
-    const db = (name: string): string => `sqlite:////${join(folder, name).slice(1)}`;
-    writeFileSync(
-      join(etc, "nova.conf"),
-      `[baremetal]\nsql_connection = ${db("nova_bm.sqlite")}\n`,
-    );
-    writeFileSync(join(etc, "ironic.conf"), `[database]\nconnection = ${db("ironic.sqlite")}\n`);
-    writeFileSync(join(etc, "nova.url"), `${db("nova.sqlite")}\n`, { mode: 0o600 });
-    for (const [at, host] of ["compute-1", "compute-2"].entries())
-      writeFileSync(join(etc, `${host}.conf`), readFileSync(join(folder, `nova-${at}.conf`)));
-    writeFileSync(join(folder, "site.yaml"), blocks("yaml")[0] ?? "");
-    const local = (word: string): string =>
-      word
-        .replace(/\/etc\/(nova|ironic)\//, `${etc}/`)
-        .replace("/root/confs/", `${etc}/`)
-        .replace(/\/root\/tftp\/compute-(\d)/, (_, host) =>
-          join(folder, `tftp-${Number(host) - 1}`),
-        )
-        .replace("/root/", `${etc}/`);
-    const shown = commands();
-    assert.deepEqual(
-      [...new Set(shown.map(([verb]) => verb))],
-      ["extract", "power", "plan", "show", "apply", "verify", "status", "rollback"],
-    );
-    for (const words of shown) {
-      const writes = ["apply", "rollback"].includes(words[0] ?? "") && !words.includes("--plan");
-      const { status, text } = await run(folder, [
-        ...words.map(local),
-        ...(writes ? ["--yes"] : []),
-      ]);
-      assert.equal(status, 0, `${words.join(" ")}\n${text}`);
-    }
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
-});
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  await writeCase({ ...given, nova_bm: { nodes } }, folder);
+  const etc = join(folder, "etc");
+  mkdirSync(etc);
+  const db = (name: string): string => `sqlite:////${join(folder, name).slice(1)}`;
+  writeFileSync(join(etc, "nova.conf"), `[baremetal]\nsql_connection = ${db("nova_bm.sqlite")}\n`);
+  writeFileSync(join(etc, "ironic.conf"), `[database]\nconnection = ${db("ironic.sqlite")}\n`);
+  writeFileSync(join(etc, "nova.url"), `${db("nova.sqlite")}\n`, { mode: 0o600 });
+  writeFileSync(join(etc, "ironic-conductor.log"), "");
+  for (const [at, host] of ["compute-1", "compute-2"].entries())
+    writeFileSync(join(etc, `${host}.conf`), readFileSync(join(folder, `nova-${at}.conf`)));
+  writeFileSync(join(folder, "site.yaml"), site);
+  const local = (word: string): string =>
+    word
+      .replace(/\/etc\/(nova|ironic)\//, `${etc}/`)
+      .replace("/var/log/ironic/", `${etc}/`)
+      .replace("/root/confs/", `${etc}/`)
+      .replace(/\/root\/tftp\/compute-(\d)/, (_, host) => join(folder, `tftp-${Number(host) - 1}`))
+      .replace("/root/", `${etc}/`);
+  const nowhere = { host: "", port: 0, user: "", password: "" };
+  const ironic = connect({
+    ...nowhere,
+    engine: "sqlite",
+    database: join(folder, "ironic.sqlite"),
+  });
+  t.after(() => ironic.destroy());
+  return {
+    sql: (text: string) => ironic.raw(text),
+    async runs(words: readonly string[]) {
+      const writes =
+        ["apply", "rollback", "release"].includes(words[0] ?? "") && !words.includes("--plan");
+      const ran = await run(folder, [...words.map(local), ...(writes ? ["--yes"] : [])]);
+      assert.equal(ran.status, 0, `${words.join(" ")}\n${ran.text}`);
+      return ran;
+    },
+  };
+}
 
 test("README's demo proves everything it prints", () => {
   const { status, stdout } = spawnSync(process.execPath, [MAIN, "demo"], { encoding: "utf8" });

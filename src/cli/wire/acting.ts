@@ -120,7 +120,7 @@ export async function withActing<T>(
         journal,
         now: () => new Date().toISOString(),
         by: whoami(),
-        staged: load.staged,
+        staged: source.staged === true,
         stopping: interrupt.stopping,
         guard: async () => {
           checkIdentity(header.target, await road.identify(header.target.release));

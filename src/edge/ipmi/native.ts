@@ -10,11 +10,17 @@ import { createRandom } from "./random.ts";
 import { unasked } from "./reading.ts";
 import { askPower, SESSION_DEFAULTS, type SessionOptions } from "./session.ts";
 
+/** Node keeps a list of timers for each length, and sorts the lists: a fleet shares a few. */
+function coarse(delay: number): number {
+  return delay < COARSE ? delay : Math.ceil(delay / COARSE) * COARSE;
+}
+const COARSE = 50;
+
 export const SYSTEM_CLOCK: Clock = {
   now: () => performance.now(),
   date: () => new Date(),
   after: (delay, run) => {
-    const timer = setTimeout(run, delay);
+    const timer = setTimeout(run, coarse(delay));
     return () => clearTimeout(timer);
   },
 };

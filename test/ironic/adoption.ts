@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { writeCase } from "../../src/demo/write-case.ts";
+import type { PlannedMachine } from "../../src/model/plan.ts";
+import { type Ran, run } from "../hostile/cli.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+import { apiOf } from "../lab/ironic/api.ts";
+import type { IronicAt } from "../lab/ironic/start.ts";
+
+const ACCEPTED = ["N2I-D107", "N2I-D403", "N2I-D604", "N2I-D605"].map((finding) => ({
+  finding,
+  reason: "looked at it",
+}));
+
+/** A tenant's machine that is held in maintenance, a free one, one in use: each step of the road. */
+export const THREE: readonly string[] = [1, 2, 3].map((id) => caseUuid("node", id));
+
+function three(more: Pick<Case, "nova">, set: { readonly [field: string]: string }): Case {
+  return {
+    shows: "machines nobody can switch",
+    ...more,
+    nova_bm: { nodes: [tenant(1, { task_state: null }), { id: 2 }, tenant(3)] },
+    nova_conf: {
+      "*": {
+        flavor_extra_specs: "cpu_arch:x86_64",
+        power_manager: "nova.virt.baremetal.fake.FakePowerManager",
+      },
+    },
+    site: {
+      ...SITE,
+      machines: [
+        ...SITE.machines,
+        { match: {}, accept: ACCEPTED },
+        { match: { id: "3" }, set: { ...set } },
+      ],
+    },
+    allow_pairing: true,
+  };
+}
+
+export interface Adoption {
+  readonly api: ReturnType<typeof apiOf>;
+  readonly folder: string;
+  /** Runs a command on the run and asserts its status; 137 is death by a failpoint. */
+  readonly does: (
+    status: number | "killed",
+    command: string,
+    options?: readonly string[],
+    env?: { readonly [name: string]: string },
+  ) => Promise<Ran>;
+  readonly plan: () => readonly PlannedMachine[];
+  /** Uuid and state of every node, uuid of every port: what a double or an orphan would show in. */
+  readonly there: () => Promise<{ readonly nodes: readonly string[]; readonly ports: number }>;
+}
+
+/**
+ * Three machines that nobody can switch, extracted; Ironic is reached by `words`.
+ *
+ * @param env of every command
+ * @param more what nova says, and what the site document sets of the third
+ */
+export async function adoption(
+  t: TestContext,
+  ironic: IronicAt,
+  words: readonly string[],
+  env: { readonly [name: string]: string } = {},
+  more: Pick<Case, "nova"> & { readonly set?: { readonly [field: string]: string } } = {},
+): Promise<Adoption> {
+  const { set = {}, ...nova } = more;
+  const folder = mkdtempSync(join(tmpdir(), "n2i-adoption-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const written = await writeCase(three(nova, set), folder);
+  const at = ["--run", join(folder, "run")];
+  const own: { readonly [command: string]: readonly string[] } = {
+    extract: written.extract,
+    plan: [...words, ...written.plan],
+    status: [],
+  };
+  const api = apiOf(ironic);
+  const does: Adoption["does"] = async (status, command, options = [], more = {}) => {
+    const line = [command, ...at, ...(own[command] ?? words), ...options];
+    const ran = await run(line, { env: { ...env, ...more } });
+    assert.equal(ran.status, status === "killed" ? 128 : status, `${ran.out}${ran.err}`);
+    return ran;
+  };
+  await does(0, "extract");
+  return {
+    ...{ api, folder, does },
+    plan: () =>
+      readFileSync(join(folder, "run", "plan.jsonl"), "utf8")
+        .trimEnd()
+        .split("\n")
+        .slice(1, -1)
+        // The tool wrote it a moment ago.
+        .map((line) => JSON.parse(line) as PlannedMachine),
+    async there() {
+      const nodes = rows(await api("GET", "/v1/nodes?fields=uuid,provision_state"), "nodes");
+      const ports = rows(await api("GET", "/v1/ports"), "ports");
+      return {
+        nodes: nodes.map(({ uuid, provision_state }) => `${uuid} ${provision_state}`).toSorted(),
+        ports: ports.length,
+      };
+    },
+  };
+}
+
+/** What all three are once they are adopted. */
+export const ADOPTED = {
+  nodes: [`${THREE[0]} active`, `${THREE[1]} available`, `${THREE[2]} active`],
+  ports: 3,
+};
+export const NOTHING = { nodes: [], ports: 0 };
+
+function rows(answer: { readonly body: unknown }, name: string) {
+  // The API's own form.
+  return (answer.body as Record<string, Record<string, string>[]>)[name] ?? [];
+}

@@ -1,0 +1,130 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { caseMac } from "../../src/demo/case.ts";
+import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
+
+const KINDS: { readonly [what: string]: Fault } = {
+  "answers 500": ironicFault(500, "Internal error"),
+  "answers 503": ironicFault(503, "No free conductor workers"),
+  "says that the node is locked": ironicFault(409, "Node a is locked by host lab, please retry"),
+  "cuts its answer in the middle": { do: "lost" },
+  "ends the connection": { do: "refuse" },
+  "is slow": { do: "slow", ms: 300 },
+};
+
+/** A fault for the first of every call; a node being made is never locked. */
+function first(fault: Fault): (call: Call) => Fault | null {
+  const seen = new Set<string>();
+  return ({ method, path }) => {
+    const key = `${method} ${path}`;
+    const locked = fault.do === "answer" && fault.status === 409;
+    if (seen.has(key) || (locked && (method === "GET" || key === "POST /v1/nodes"))) return null;
+    seen.add(key);
+    return fault;
+  };
+}
+
+test("whatever a service does to the first of every call, adoption and rollback come to their end", async (t) => {
+  const ironic = await needsIronic(t);
+  if (ironic === null) return;
+  const proxy = await faultyProxy(ironic.url, t);
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
+  await at.does(0, "plan");
+  for (const [what, fault] of Object.entries(KINDS)) {
+    proxy.use(first(fault));
+    await at.does(0, "apply", ["--yes"]);
+    assert.deepEqual(await at.there(), ADOPTED, what);
+    proxy.use(first(fault));
+    await at.does(0, "rollback", ["--yes", "--all"]);
+    assert.deepEqual(await at.there(), NOTHING, what);
+  }
+});
+
+test("a service that is gone for good ends it as halfway, and the same command goes on later", async (t) => {
+  const ironic = await needsIronic(t);
+  if (ironic === null) return;
+  const proxy = await faultyProxy(ironic.url, t);
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
+  await at.does(0, "plan");
+  let writes = 0;
+  proxy.use(({ method }) => {
+    if (method !== "GET") writes += 1;
+    return writes > 5 ? { do: "refuse" } : null;
+  });
+  const { err } = await at.does(5, "apply", ["--yes"]);
+  assert.match(err, /^ERROR N2I-E301 Apply stopped after 0 machines: N2I-E210 .*ECONN/im);
+  proxy.use(() => null);
+  await at.does(0, "apply", ["--yes"]);
+  assert.deepEqual(await at.there(), ADOPTED);
+});
+
+test("a MAC that is taken meanwhile fails its machine at once, the others are adopted", async (t) => {
+  const ironic = await needsIronic(t);
+  if (ironic === null) return;
+  const proxy = await faultyProxy(ironic.url, t);
+  const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
+  const node = { uuid: "f0000000-0000-4000-8000-000000000001", driver: "fake-hardware" };
+  const port = { node_uuid: node.uuid, address: "52:54:ff:00:00:01" };
+  assert.equal((await at.api("POST", "/v1/nodes", node)).status, 201);
+  const made = await at.api("POST", "/v1/ports", port);
+  await at.does(0, "plan");
+  // As many rows as when the plan was made: only the calls themselves meet it.
+  // The answer is the port.
+  const { uuid } = made.body as { readonly uuid: string };
+  const taken = [{ op: "replace", path: "/address", value: caseMac(2, 0) }];
+  assert.equal((await at.api("PATCH", `/v1/ports/${uuid}`, taken)).status, 200);
+  const { out } = await at.does(3, "apply", ["--yes"]);
+  assert.match(out, new RegExp(`^Failed: ${THREE[1]} .*is on port ${uuid} already$`, "m"));
+  const posts = proxy
+    .calls()
+    .filter(({ method, path }) => `${method} ${path}` === "POST /v1/ports");
+  assert.equal(posts.length, 3, "a duplicate is not tried again");
+  assert.equal((await at.api("DELETE", `/v1/ports/${uuid}`)).status, 204);
+  await at.does(0, "apply", ["--yes"]);
+  await at.does(0, "verify");
+  await at.does(0, "rollback", ["--yes", "--all"]);
+  assert.deepEqual((await at.there()).nodes, [`${node.uuid} enroll`]);
+});
+
+test("an adoption that fails is tried once more, told with its reason, and rolled back", async (t) => {
+  const ironic = await needsIronic(t);
+  if (ironic === null) return;
+  const proxy = await faultyProxy(ironic.url, t);
+  const nova = { instances: [{ uuid: "b0000000-0000-4000-8000-000000000001" }] };
+  const at = await adoption(
+    t,
+    ironic,
+    ["--ironic-url", proxy.url],
+    {},
+    {
+      nova: {
+        instances: [
+          ...nova.instances,
+          {
+            uuid: "b0000000-0000-4000-8000-000000000003",
+            kernel_id: "",
+            ramdisk_id: "",
+            image_ref: "",
+          },
+        ],
+      },
+      set: { deploy_interface: "ramdisk" },
+    },
+  );
+  await at.does(0, "plan");
+  const { out } = await at.does(3, "apply", ["--yes"]);
+  assert.match(
+    out,
+    new RegExp(`^Failed: ${THREE[2]} .*adoption failed twice: first .+; then .+`, "m"),
+  );
+  const states = `/v1/nodes/${THREE[2]}/states/provision`;
+  assert.equal(
+    proxy.calls().filter(({ method, path }) => method === "PUT" && path === states).length,
+    4,
+  );
+  assert.deepEqual((await at.there()).nodes[2], `${THREE[2]} adopt failed`);
+  await at.does(0, "rollback", ["--yes", "--all"]);
+  assert.deepEqual(await at.there(), NOTHING);
+});

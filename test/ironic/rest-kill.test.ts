@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { ADOPTED, adoption, NOTHING } from "./adoption.ts";
+
+/** Calls that change something: 6 for the held machine, 4 for the free one, 5 for the one in use. */
+const CALLS = 15;
+/** Of a rollback: maintenance, protection, deletion. */
+const UNDOING = 8;
+
+test("an adoption killed at any call goes on with the same command, and so does its rollback", async (t) => {
+  const ironic = await needsIronic(t);
+  if (ironic === null) return;
+  const at = await adoption(t, ironic, ["--ironic-url", ironic.url]);
+  await at.does(0, "plan");
+  for (let call = 1; call <= CALLS; call += 1) {
+    const kill = (point: string, nth: number) => ({
+      NOVA2IRONIC_FAILPOINT: `${point}:${nth}:kill`,
+    });
+    const one = ["--yes", "--in-flight", "1"];
+    await at.does("killed", "apply", one, kill(call === 1 ? "rest.before" : "rest.after", call));
+    await at.does(0, "apply", one);
+    assert.deepEqual(await at.there(), ADOPTED, `killed at call ${call}`);
+    const nth = ((call - 1) % UNDOING) + 1;
+    await at.does("killed", "rollback", [...one, "--all"], kill("rest.after", nth));
+    await at.does(0, "rollback", [...one, "--all"]);
+    assert.deepEqual(await at.there(), NOTHING, `rollback killed at call ${nth}`);
+  }
+});

@@ -1,0 +1,88 @@
+import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import type { TestContext } from "node:test";
+
+/** What becomes of one call. `lost`: the service does it, and its answer is cut in the middle. */
+export type Fault =
+  | { readonly do: "answer"; readonly status: number; readonly text: string }
+  | { readonly do: "lost" }
+  | { readonly do: "refuse" }
+  | { readonly do: "slow"; readonly ms: number };
+
+export interface Call {
+  readonly method: string;
+  readonly path: string;
+  /** X-Auth-Token. */
+  readonly token: string | undefined;
+}
+
+/** A proxy in front of a real service that can be told to misbehave. */
+export interface Faulty {
+  readonly url: string;
+  /** Asked for every call; null lets it pass. */
+  readonly use: (fault: (call: Call) => Fault | null) => void;
+  /** Calls that came, faults and all, since the start. */
+  readonly calls: () => readonly Call[];
+}
+
+export async function faultyProxy(to: string, t: Pick<TestContext, "after">): Promise<Faulty> {
+  let choose: (call: Call) => Fault | null = () => null;
+  const calls: Call[] = [];
+  const server = createServer((asked, answer) => {
+    const token = asked.headers["x-auth-token"];
+    const call = {
+      method: asked.method ?? "",
+      path: asked.url ?? "",
+      token: typeof token === "string" ? token : undefined,
+    };
+    calls.push(call);
+    const fault = choose(call);
+    if (fault === null) return forward(to, asked, answer, false);
+    if (fault.do === "refuse") return void asked.socket.resetAndDestroy();
+    if (fault.do === "lost") return forward(to, asked, answer, true);
+    if (fault.do === "slow")
+      return void setTimeout(() => forward(to, asked, answer, false), fault.ms);
+    asked.resume();
+    answer.writeHead(fault.status, { "content-type": "application/json" }).end(fault.text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const at = server.address();
+  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  return {
+    url: `http://127.0.0.1:${at.port}`,
+    use: (fault) => {
+      choose = fault;
+    },
+    calls: () => calls,
+  };
+}
+
+function forward(to: string, asked: IncomingMessage, answer: ServerResponse, cut: boolean): void {
+  const passed = request(
+    new URL(asked.url ?? "/", to),
+    { method: asked.method, headers: asked.headers },
+    (got) => {
+      if (!cut) {
+        answer.writeHead(got.statusCode ?? 502, got.headers);
+        got.pipe(answer);
+        return;
+      }
+      got.resume();
+      got.on("end", () => {
+        answer.writeHead(got.statusCode ?? 502, { "content-length": "1000" });
+        answer.write("{", () => asked.socket.resetAndDestroy());
+      });
+    },
+  );
+  passed.on("error", () => asked.socket.resetAndDestroy());
+  asked.pipe(passed);
+}
+
+/** An error as Ironic words it: JSON in JSON. */
+export function ironicFault(status: number, faultstring: string): Fault {
+  const inner = { faultcode: status < 500 ? "Client" : "Server", faultstring, debuginfo: null };
+  return { do: "answer", status, text: JSON.stringify({ error_message: JSON.stringify(inner) }) };
+}

@@ -19,6 +19,8 @@ const CORE = [
   "power",
   "transform",
   "plan",
+  "flavors",
+  "hosts",
   "apply",
   "verify",
   "release",
@@ -42,6 +44,7 @@ const MAP: readonly Room[] = [
   edge("database", ["knex", "mysql2", "pg", "libsql"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
+  { room: "edge/nova-write", rooms: ["model", "edge/database"], packages: ["knex"] },
   {
     room: "edge/ironic-db",
     rooms: ["model", "edge/database"],

@@ -30,6 +30,8 @@ export interface Case {
     readonly info_caches?: readonly CaseRow[];
     readonly services?: readonly CaseRow[];
     readonly compute_nodes?: readonly CaseRow[];
+    /** Rows of other tables: aggregates, aggregate_hosts, block_device_mapping. */
+    readonly more?: { readonly [table: string]: readonly CaseRow[] };
   } | null;
   /** Host -> options of [baremetal]; "*" for the file of all hosts. Null: none is given. */
   readonly nova_conf?: { readonly [host: string]: { readonly [option: string]: string } } | null;
@@ -48,6 +50,8 @@ export interface Case {
     /** Rows of other tables: conductors, conductor_hardware_interfaces. */
     readonly more?: { readonly [table: string]: readonly CaseRow[] };
   };
+  /** Nova's own rows are planned too, with these words of `plan`. */
+  readonly plan_nova?: readonly string[];
   readonly site?: Json;
   /** The machines have BMCs that are asked; without it the site document accepts that nobody asks. */
   readonly power?: true;

@@ -118,8 +118,8 @@ export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<v
     "instance_info_caches",
     nova.info_caches ?? instances.map((row) => cacheOf(row, used, interfaces)),
   );
-  const hosts = [...new Set(nodes.map(({ service_host }) => service_host))].filter(
-    (host) => typeof host === "string",
+  const hosts: readonly Json[] = [...new Set(nodes.map(({ service_host }) => service_host))].filter(
+    (host): host is string => typeof host === "string",
   );
   await insert(
     db,
@@ -135,12 +135,15 @@ export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<v
         deleted: 0,
       })),
   );
+  /** The service of its host where the services are made up here, the first one otherwise. */
+  const serviceOf = ({ service_host = null }: CaseRow): number =>
+    Math.max(1, nova.services === undefined ? hosts.indexOf(service_host) + 1 : 1);
   await insert(
     db,
     "compute_nodes",
     nova.compute_nodes ??
       nodes.map((node) => ({
-        service_id: 1,
+        service_id: serviceOf(node),
         vcpus: 8,
         memory_mb: 49152,
         local_gb: 500,
@@ -154,6 +157,14 @@ export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<v
         deleted: 0,
       })),
   );
+  for (const [table, rows] of Object.entries(nova.more ?? {})) await insert(db, table, rows);
+  // Rows with ids of their own leave PostgreSQL's counters behind, as no nova does.
+  if (engine === "postgresql")
+    for (const table of ["instance_type_extra_specs", "aggregate_hosts"])
+      await db.raw("SELECT setval(pg_get_serial_sequence(?, 'id'), max(id)) FROM ??", [
+        table,
+        table,
+      ]);
 }
 
 /** What Nova's cache says of an instance: the VIFs of the interfaces of the node it is on. */

@@ -96,6 +96,9 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
       ...(decisions === undefined ? [] : ["--site", site]),
       ...(given.ironic?.release === undefined ? [] : ["--ironic-release", given.ironic.release]),
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
+      ...(given.plan_nova === undefined || nova === null
+        ? []
+        : ["--nova-db", nova, ...given.plan_nova]),
     ],
   };
 }

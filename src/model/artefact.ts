@@ -2,7 +2,7 @@ import type { Finding } from "./finding.ts";
 import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
 
-export type ArtefactKind = "snapshot" | "power" | "plan" | "journal";
+export type ArtefactKind = "snapshot" | "power" | "plan" | "nova" | "journal";
 
 /** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
 export interface ServerIdentity {

@@ -8,6 +8,7 @@ import { RECORD } from "./findings/record.ts";
 import { REST } from "./findings/rest.ts";
 import { ROWS } from "./findings/rows.ts";
 import { TENANT } from "./findings/tenant.ts";
+import { UPGRADE } from "./findings/upgrade.ts";
 
 export type { FindingKind } from "./findings/kind.ts";
 
@@ -21,6 +22,7 @@ export const FINDINGS = {
   ...ROWS,
   ...TENANT,
   ...NOVA,
+  ...UPGRADE,
   ...CONFIG,
   ...RECORD,
   ...IRONIC,

@@ -201,6 +201,18 @@ export const REFUSALS = {
     why: "Without a reason our maintenance cannot be told from an operator's, and must not be cleared.",
     fix: "Load without --staged while no conductor runs, and start them one by one.",
   },
+  "N2I-E310": {
+    exit: refused.status,
+    title: "nova-compute is still running",
+    why: "It would write the rows again that are changed here, and act on machines that Ironic is to manage.",
+    fix: "Stop nova-compute on the hosts named, wait a minute, then run the same command again.",
+  },
+  "N2I-E311": {
+    exit: refused.status,
+    title: "the plan changes Nova too",
+    why: "Machines that are loaded while Nova still names their old host or images are not carried over.",
+    fix: "Give --nova-db, or --leave-nova to load Ironic alone.",
+  },
   "N2I-E400": {
     exit: failed.status,
     title: "this host cannot ask for power states",

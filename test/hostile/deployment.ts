@@ -25,6 +25,8 @@ export interface Deployment {
   readonly reader: readonly string[];
   /** Ironic, for a user who may write. */
   readonly writer: readonly string[];
+  /** nova's database, for a user who may write. */
+  readonly novaWriter: readonly string[];
   /** Options of plan. */
   readonly plan: readonly string[];
   /** User names by role; empty on SQLite. */
@@ -92,6 +94,7 @@ export async function deploy(
     ],
     reader: ["--ironic-db", await file("reader", ironic, "SELECT")],
     writer: ["--ironic-db", await file("writer", ironic, WRITER)],
+    novaWriter: ["--nova-db", await file("writes", nova, WRITER)],
     plan: [...["--site", site], ...(given.allow_pairing === true ? ["--allow-pairing"] : [])],
   };
 }

@@ -1,6 +1,8 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { novaRows } from "../../src/cli/commands/nova-rows.ts";
+import { novaPlanOf } from "../../src/cli/wire/nova-acting.ts";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
 import { planOf, seal, type Workplace } from "./planned-case.ts";
@@ -23,5 +25,10 @@ export async function planText(at: Pick<Workplace, "run">): Promise<string> {
   for await (const batch of lines())
     for (const machine of batch)
       parts.push(renderMachine(machine, header.origins, seal.fingerprint, false));
+  const { footer } = await planOf(at);
+  const nova = await novaPlanOf(at.run, footer.sha256);
+  if (nova !== null)
+    for await (const row of novaRows(nova.lines()))
+      parts.push(`nova ${row.filter((cell) => cell !== null).join(" | ")}\n`);
   return parts.join("");
 }

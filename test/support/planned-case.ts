@@ -1,8 +1,10 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { novaAsked } from "../../src/cli/commands/nova-options.ts";
 import { loadMappings, type Mappings } from "../../src/cli/wire/documents.ts";
 import { type Extracted, extract } from "../../src/cli/wire/extract.ts";
+import { byClass, planNova } from "../../src/cli/wire/nova-plan.ts";
 import { makePlan, type Planned } from "../../src/cli/wire/plan.ts";
 import { openPlan, openSnapshot } from "../../src/cli/wire/run.ts";
 import { NO_SITE } from "../../src/core/mapping/site.ts";
@@ -103,19 +105,55 @@ export async function planned(
   const identity = { ...found.target.identity, engine: "rest" as const };
   const target = rest ? { ...found.target, identity } : found.target;
   const [file] = after(written.plan, "--site");
+  const snapshot = await openSnapshot(join(run.path, "snapshot.jsonl"));
+  const site = file === undefined ? { site: NO_SITE, sha256: null } : mappings.site(file);
+  const asked = askedOf(written.plan);
+  const nova = asked === null ? null : await open(asked.novaDb, true);
+  const beside =
+    asked === null || nova === null
+      ? null
+      : await planNova(
+          run,
+          nova,
+          { header: snapshot.header, sha256: snapshot.footer.sha256 },
+          site.site,
+          asked.words,
+          byClass(release.doc.release),
+          "2014-12-01T00:00:00.000Z",
+        );
   return makePlan(
     run,
-    await openSnapshot(join(run.path, "snapshot.jsonl")),
+    snapshot,
     target,
     release,
     mappings,
-    file === undefined ? { site: NO_SITE, sha256: null } : mappings.site(file),
+    site,
     sameSecret(seal),
     written.plan.includes("--allow-pairing"),
     null,
     () => {},
     () => {},
-  );
+    beside,
+  ).finally(() => nova?.close());
+}
+
+/** What the words of plan want of Nova's rows. */
+function askedOf(words: readonly string[]) {
+  const [novaDb] = after(words, "--nova-db");
+  if (novaDb === undefined) return null;
+  const one = (option: string) => after(words, option)[0];
+  const [flavorImages, deployKernel, deployRamdisk] = [
+    ...["--flavor-images", "--deploy-kernel", "--deploy-ramdisk"].map(one),
+  ];
+  const asked = novaAsked({
+    novaDb,
+    computeHost: after(words, "--compute-host"),
+    flavor: after(words, "--flavor"),
+    ...(flavorImages !== undefined && { flavorImages }),
+    ...(deployKernel !== undefined && { deployKernel }),
+    ...(deployRamdisk !== undefined && { deployRamdisk }),
+  });
+  return asked === null ? null : { novaDb, words: asked };
 }
 
 export function planOf({ run }: Pick<Workplace, "run">) {

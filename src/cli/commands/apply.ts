@@ -8,10 +8,13 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { besideNova } from "../wire/nova-side.ts";
 import { openProbe } from "../wire/probe.ts";
 import { checkReadings, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
+import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
+import { novaOption } from "./nova-options.ts";
 import {
   exitWith,
   inFlightOption,
@@ -33,6 +36,8 @@ interface Args extends Voice, FormatOptions, TargetOptions {
   readonly staged: boolean;
   readonly powerMaxAge: number;
   readonly recheckPower: boolean;
+  readonly novaDb?: string;
+  readonly leaveNova: boolean;
   readonly yes: boolean;
   readonly keyFile?: string;
 }
@@ -57,6 +62,12 @@ export const applyCommand: CommandModule<object, Args> = {
         ...runOption,
         ...targetOptions,
         ...inFlightOption,
+        ...novaOption,
+        "leave-nova": {
+          type: "boolean",
+          default: false,
+          describe: "Load Ironic alone, though the plan changes Nova's rows too (exit 3)",
+        },
         "skip-blocked": {
           type: "boolean",
           default: false,
@@ -98,66 +109,90 @@ export const applyCommand: CommandModule<object, Args> = {
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${road.shown}?`, args.yes);
         let failed = 0;
-        const left = await withActing(
-          run,
-          road,
-          header,
-          seal,
-          { check: true, staged: args.staged },
-          async (acting, verifier) => {
-            const same = road.same(seal);
-            const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
-            const guard = async (): Promise<void> => {
-              await acting.guard();
-              await look();
-            };
-            const stop = new AbortController();
-            const probe = args.recheckPower ? openProbe("native") : null;
-            const recheck =
-              probe === null
-                ? {}
-                : { recheck: recheckWith(run, readings, probe.ask, seal, stop.signal) };
-            const applied = await inStage(
-              "apply",
-              footer.footer.machines,
-              args,
-              (progress) =>
-                apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
-              ({ created, found }) => `${created} rows created, ${found} there already`,
-            ).finally(() => probe?.close());
-            print(
-              `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
-            );
-            for (const { machine, why } of applied.left)
-              print(`Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
-            for (const { machine, why } of applied.failed)
-              print(`Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
-            failed = applied.failed.length;
-            if (applied.stopped) {
-              say(
-                args,
-                `Stopped on request. Next: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB --yes`,
+        const ended = await besideNova(run, footer.sha256, args, (nova) =>
+          withActing(
+            run,
+            road,
+            header,
+            seal,
+            { check: true, staged: args.staged },
+            async (acting, verifier) => {
+              const same = road.same(seal);
+              const look = lookCloser(
+                plan.lines,
+                footer.sha256,
+                header.target_before,
+                same,
+                acting,
               );
-              return null;
-            }
-            return verifyPlan(plan, verifier, same, args, args).catch((cause: unknown) => {
-              // Without this, status 1 would say that nothing was changed.
-              if (applied.created === 0 || !(cause instanceof MigrationError)) throw cause;
-              const what = "everything is loaded, but verify did not end";
-              throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, {
-                cause,
+              const guard = async (): Promise<void> => {
+                await acting.guard();
+                await look();
+              };
+              const flavors = await beforeLoad(nova, guard);
+              const stop = new AbortController();
+              const probe = args.recheckPower ? openProbe("native") : null;
+              const recheck =
+                probe === null
+                  ? {}
+                  : { recheck: recheckWith(run, readings, probe.ask, seal, stop.signal) };
+              const applied = await inStage(
+                "apply",
+                footer.footer.machines,
+                args,
+                (progress) =>
+                  apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
+                ({ created, found }) => `${created} rows created, ${found} there already`,
+              )
+                .catch((cause: unknown) => {
+                  throw flavors > 0
+                    ? afterNova(cause, `${flavors} rows of flavors are changed`)
+                    : cause;
+                })
+                .finally(() => probe?.close());
+              print(
+                `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
+              );
+              for (const { machine, why } of applied.left)
+                print(`Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+              for (const { machine, why } of applied.failed)
+                print(`Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+              failed = applied.failed.length;
+              if (applied.stopped) {
+                say(
+                  args,
+                  `Stopped on request. Next: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB --yes`,
+                );
+                return null;
+              }
+              const moved = await afterLoad(nova, applied).catch((cause: unknown) => {
+                throw applied.created === 0
+                  ? cause
+                  : afterNova(cause, "Ironic is loaded, nova is not");
               });
-            });
-          },
+              if (moved === null) return null;
+              const equal = await verifyPlan(plan, verifier, same, args, args).catch(
+                (cause: unknown) => {
+                  // Without this, status 1 would say that nothing was changed.
+                  if (applied.created === 0 || !(cause instanceof MigrationError)) throw cause;
+                  const what = "everything is loaded, but verify did not end";
+                  throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, {
+                    cause,
+                  });
+                },
+              );
+              return { equal: equal && moved, database: nova === null ? "" : " --nova-db DB" };
+            },
+          ),
         );
-        if (left === null) return;
+        if (ended === null) return;
         say(
           args,
-          `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} --ironic-db DB --all --plan`,
+          `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} --ironic-db DB${ended.database} --all --plan`,
         );
         if (failed > 0) exitWith(EXIT_STATUS.partial.status);
-        else if (!left) exitWith(EXIT_STATUS.differs.status);
-        if (blocked > 0 && (left || failed > 0)) {
+        else if (!ended.equal) exitWith(EXIT_STATUS.differs.status);
+        if ((blocked > 0 || args.leaveNova) && (ended.equal || failed > 0)) {
           await listLeftOut(plan);
           exitWith(EXIT_STATUS.partial.status);
         }

@@ -7,6 +7,7 @@ import {
   renderFindingCounts,
   renderHeader,
   renderLine,
+  renderNovaCounts,
   SIGNS,
 } from "../../core/render/summary.ts";
 import { replaceable } from "../../edge/disk/archive.ts";
@@ -14,10 +15,13 @@ import { readJournal } from "../../edge/disk/journal.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
+import { readNovaJournal } from "../wire/nova-acting.ts";
+import { byClass, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
 import { makePlan } from "../wire/plan.ts";
 import { POWER, readingsOf, viewOf } from "../wire/power.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
+import { type NovaArgs, novaAsked, novaPlanOptions } from "./nova-options.ts";
 import {
   exitWith,
   inStage,
@@ -31,7 +35,7 @@ import {
 } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
-interface Args extends Voice, TargetOptions {
+interface Args extends Voice, TargetOptions, NovaArgs {
   readonly run: string;
   readonly ironicRelease?: string;
   readonly site?: string;
@@ -61,6 +65,7 @@ export const planCommand: CommandModule<object, Args> = {
           choices: releaseNames(),
           describe: "Which of the releases it is, where several have one schema",
         },
+        ...novaPlanOptions,
         site: { type: "string", requiresArg: true, describe: "Your decisions: YAML or JSON" },
         "allow-pairing": {
           type: "boolean",
@@ -95,24 +100,42 @@ export const planCommand: CommandModule<object, Args> = {
         "",
       ) as never,
   async handler(args) {
-    const counts = await inRun(args.run, "plan", { create: false }, async (run) => {
+    const wanted = novaAsked(args);
+    const rows = await inRun(args.run, "plan", { create: false }, async (run) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
       const seal = await sealOf(run, args.keyFile, snapshot.header.key);
       const mappings = loadMappings();
       const site =
         args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
       const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
+      const beside = await openBeside(args.novaDb).catch(async (error: unknown) => {
+        await road.close();
+        throw error;
+      });
       try {
         const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
         // A plan that was applied stays readable under its digest: rollback needs its lines.
         const { entries } = await readJournal(`${run.path}/journal.jsonl`);
         await replaceable(run, PLAN, new Set(plansOf(entries)));
+        await replaceable(run, NOVA, new Set((await readNovaJournal(run)).plans));
         const lines = createLines();
         const asked = await readingsOf(`${run.path}/${POWER}`, snapshot.footer.sha256);
         const power = {
           view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
           made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
         };
+        const nova =
+          beside === null || wanted === null
+            ? null
+            : await planNova(
+                run,
+                beside,
+                { header: snapshot.header, sha256: snapshot.footer.sha256 },
+                site.site,
+                wanted,
+                byClass(release.doc.release),
+                new Date().toISOString(),
+              );
         const planned = await inStage(
           "plan",
           snapshot.footer.footer.machines,
@@ -130,6 +153,7 @@ export const planCommand: CommandModule<object, Args> = {
               power,
               lines.add,
               at,
+              nova,
             ),
           ({ counts }) => `${counts.machines} machines`,
         );
@@ -140,6 +164,7 @@ export const planCommand: CommandModule<object, Args> = {
             ...planned.late.map(renderFinding),
             ...renderFindingCounts(planned.counts.findings),
             renderCounts(planned.counts),
+            ...(planned.nova === null ? [] : [renderNovaCounts(planned.nova)]),
           ].join("\n"),
         );
         if (args.diff !== undefined)
@@ -151,15 +176,16 @@ export const planCommand: CommandModule<object, Args> = {
           );
         say(
           args,
-          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB`,
+          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB${planned.nova === null ? "" : " --nova-db DB"}`,
         );
-        return planned.counts;
+        const { nodes, ports } = planned.counts;
+        return nodes + ports + (planned.nova?.hosts ?? 0) + (planned.nova?.flavors ?? 0);
       } finally {
+        await beside?.close();
         await road.close();
       }
     });
-    if (args.detailedExitcode && counts.nodes + counts.ports > 0)
-      exitWith(EXIT_STATUS.differs.status);
+    if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
   },
 };
 

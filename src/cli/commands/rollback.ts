@@ -9,12 +9,16 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Json } from "../../model/json.ts";
+import type { NovaPart, NovaStep } from "../../model/nova-plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, sealOf } from "../wire/run.ts";
+import { novaOption } from "./nova-options.ts";
+import { novaPreview, rollbackNova } from "./nova-rows.ts";
 import {
   exitWith,
   inFlightOption,
@@ -30,6 +34,7 @@ import {
 
 interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
+  readonly novaDb?: string;
   readonly all: boolean;
   readonly node?: readonly string[];
   readonly plan: boolean;
@@ -59,6 +64,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
         ...runOption,
         ...targetOptions,
         ...inFlightOption,
+        ...novaOption,
         all: { type: "boolean", default: false, describe: "Every machine of this run" },
         node: {
           type: "string",
@@ -80,14 +86,28 @@ export const rollbackCommand: CommandModule<object, Args> = {
     await inRun(args.run, "rollback", { create: false }, async (run) => {
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
       const plans = await plansAt(run, entries);
-      const named = await checkNames(run, plans, args);
-      if (plans.length === 0) return print("Rollback: this run has loaded nothing.");
-      if (args.plan) return preview(run, plans, entries, wanted, args);
+      const { named, machines } = await checkNames(run, plans, args);
+      const nova = {
+        all: args.all,
+        wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
+      };
+      const changed = (await readNovaJournal(run)).plans.length > 0;
+      if (plans.length === 0 && !changed) return print("Rollback: this run has loaded nothing.");
+      if (args.plan) return preview(run, plans, entries, wanted, nova.wants, args);
       const mappings = loadMappings();
       const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
       try {
         await confirm(`Remove ${named} of this run from ${road.shown}?`, args.yes);
         let conflicts = 0;
+        const novaDb = changed ? args.novaDb : undefined;
+        const back = async (part: NovaPart): Promise<boolean> => {
+          if (novaDb === undefined) return true;
+          const { left, stopped } = await rollbackNova(run, novaDb, part, nova, args);
+          conflicts += left;
+          return !stopped;
+        };
+        const stopped = "Stopped on request; run the same command to go on.";
+        if (!(await back("hosts"))) return say(args, stopped);
         for (const sha256 of plans) {
           const plan = await openPlan(await findPlan(run, sha256));
           const seal = await sealOf(run, args.keyFile, plan.header.key);
@@ -117,8 +137,14 @@ export const rollbackCommand: CommandModule<object, Args> = {
               undone.left.map(({ id, why }) => [id, why]),
               args,
             );
-          if (undone.stopped)
-            return say(args, "Stopped on request; run the same command to go on.");
+          if (undone.stopped) return say(args, stopped);
+        }
+        if (!(await back("flavors"))) return say(args, stopped);
+        if (changed && novaDb === undefined && args.all) {
+          print(
+            "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
+          );
+          conflicts += 1;
         }
         if (conflicts > 0) exitWith(EXIT_STATUS.differs.status);
       } finally {
@@ -152,12 +178,16 @@ async function checkNames(
   run: RunFolder,
   plans: readonly string[],
   { node = [], all }: Args,
-): Promise<string> {
-  if (all) return "everything";
+): Promise<{ readonly named: string; readonly machines: ReadonlySet<string> }> {
+  const machines = new Set<string>();
+  if (all) return { named: "everything", machines };
+  const wanted = new Set(node.map((text) => text.toLowerCase()));
   const missing = new Set(node.map((text) => text.toLowerCase()));
   for (const sha256 of plans)
     for await (const batch of (await openPlan(await findPlan(run, sha256))).lines())
       for (const { uuid, bm_node_id } of batch) {
+        const is = wanted.has(uuid?.toLowerCase() ?? "") || wanted.has(String(bm_node_id));
+        if (is && uuid !== null) machines.add(uuid);
         missing.delete(uuid?.toLowerCase() ?? "");
         missing.delete(String(bm_node_id));
       }
@@ -166,7 +196,7 @@ async function checkNames(
       "N2I-E306",
       `${[...missing].map((name) => JSON.stringify(name)).join(", ")} was never loaded by this run`,
     );
-  return `${node.length} machines`;
+  return { named: `${node.length} machines`, machines };
 }
 
 async function preview(
@@ -174,9 +204,11 @@ async function preview(
   plans: readonly string[],
   entries: readonly JournalEntry[],
   wanted: Scope,
+  ofNova: (step: NovaStep) => boolean,
   args: Args,
 ): Promise<void> {
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
+    yield* novaPreview(run, ofNova);
     for (const sha256 of plans) {
       const ledger = ledgerOf(entries, sha256);
       const plan = await openPlan(await findPlan(run, sha256));

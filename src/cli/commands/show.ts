@@ -8,7 +8,9 @@ import type { Json } from "../../model/json.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
+import { openNovaPlan } from "../wire/nova-acting.ts";
 import { openPlan, openSnapshot, type SnapshotLine } from "../wire/run.ts";
+import { NOVA_COLUMNS, novaRows } from "./nova-rows.ts";
 import { keyOption, print, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -48,13 +50,13 @@ const SNAPSHOT_COLUMNS = [
 
 export const showCommand: CommandModule<object, Args> = {
   command: "show <file>",
-  describe: "Print a snapshot or a plan: a row a machine, or the diff of machines",
+  describe: "Print a snapshot or a plan: a row a machine or row of Nova, or the diff of machines",
   builder: (yargs) =>
     yargs
       .positional("file", {
         type: "string",
         demandOption: true,
-        describe: "snapshot.jsonl or plan.jsonl",
+        describe: "snapshot.jsonl, plan.jsonl or nova.jsonl",
       })
       .options({
         ...formatOptions,
@@ -68,10 +70,12 @@ export const showCommand: CommandModule<object, Args> = {
       .example("$0 show m1/plan.jsonl -f csv -c UUID -c Verdict", "")
       .example("$0 show m1/plan.jsonl --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", "") as never,
   async handler(args) {
-    const plan = await openPlan(args.file).catch((error: unknown) => {
-      if (error instanceof MigrationError && error.code === "N2I-E113") return null;
-      throw error;
-    });
+    const nova = await orNull(() => openNovaPlan(args.file));
+    if (nova !== null && args.diff === undefined)
+      return printRows(process.stdout, NOVA_COLUMNS, novaRows(nova.lines()), args);
+    if (nova !== null)
+      throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is one for Nova`);
+    const plan = await orNull(() => openPlan(args.file));
     if (plan === null) {
       const snapshot = await openSnapshot(args.file);
       if (args.diff !== undefined)
@@ -83,6 +87,14 @@ export const showCommand: CommandModule<object, Args> = {
     await printDiff(plan, args.diff, await fingerprint(args), args.all);
   },
 };
+
+/** Null for an artefact of another kind. */
+function orNull<T>(work: () => Promise<T>): Promise<T | null> {
+  return work().catch((error: unknown) => {
+    if (error instanceof MigrationError && error.code === "N2I-E113") return null;
+    throw error;
+  });
+}
 
 /** Without the key a secret still shows its length, and question marks for its fingerprint. */
 async function fingerprint(args: Args): Promise<Fingerprint> {

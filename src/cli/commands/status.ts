@@ -9,6 +9,7 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
+import { novaPlanOf, readNovaJournal } from "../wire/nova-acting.ts";
 import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
 import { runOption, say, shellWord, type Voice } from "./shared.ts";
@@ -56,7 +57,10 @@ export const statusCommand: CommandModule<object, Args> = {
     const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
     const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
     const journal = await orWhy(() => readJournal(`${run.path}/journal.jsonl`));
+    const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer.sha256);
+    const { entries, plans } = await readNovaJournal(run);
     const state: RunState = statusOf({
+      ...((beside !== null || plans.length > 0) && { nova: { plan: beside, entries } }),
       snapshot:
         "missing" in snapshot
           ? snapshot

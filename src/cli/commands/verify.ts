@@ -18,8 +18,11 @@ import { printRows } from "../print/table.ts";
 import { checkEngine, checkIdentity } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings, type Mappings } from "../wire/documents.ts";
+import { novaPlanOf } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
+import { novaOption } from "./nova-options.ts";
+import { verifyNova } from "./nova-rows.ts";
 import {
   exitWith,
   keyOption,
@@ -32,6 +35,7 @@ import {
 
 interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
+  readonly novaDb?: string;
   readonly allRows: boolean;
   readonly takeover: boolean;
   readonly keyFile?: string;
@@ -116,6 +120,7 @@ export const verifyCommand: CommandModule<object, Args> = {
       .options({
         ...runOption,
         ...targetOptions,
+        ...novaOption,
         "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
         takeover: {
           type: "boolean",
@@ -145,6 +150,12 @@ export const verifyCommand: CommandModule<object, Args> = {
       checkIdentity(plan.header.target, identity);
       if (!(await verifyPlan(plan, target.verifier, road.same(seal), args, args)))
         exitWith(EXIT_STATUS.differs.status);
+      if (args.novaDb !== undefined) {
+        const beside = await novaPlanOf(run, plan.footer.sha256);
+        if (beside === null)
+          throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
+        if (!(await verifyNova(beside, args.novaDb, args))) exitWith(EXIT_STATUS.differs.status);
+      }
     } finally {
       await road.close();
     }

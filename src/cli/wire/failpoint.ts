@@ -24,17 +24,22 @@ export async function failpoint(point: string): Promise<void> {
   await new Promise(() => {});
 }
 
-/** The journal with a failpoint before and after every entry: `begin.before`, `begin.after` ... */
+/**
+ * The journal with a failpoint before and after every entry: `begin.before`, `begin.after` ...
+ *
+ * @param prefix tells the points of one journal from those of another
+ */
 export function withFailpoints<Entry extends { readonly do: string }>(
   journal: Journal<Entry>,
+  prefix = "",
 ): Journal<Entry> {
   if (!wanted) return journal;
   return {
     ...journal,
     async append(entry) {
-      await failpoint(`${entry.do}.before`);
+      await failpoint(`${prefix}${entry.do}.before`);
       await journal.append(entry);
-      await failpoint(`${entry.do}.after`);
+      await failpoint(`${prefix}${entry.do}.after`);
     },
   };
 }

@@ -1,3 +1,6 @@
+/** Two databases are written to under one Ctrl-C. */
+let told = false;
+
 /** Ctrl-C once: finish the batch and stop. Twice: stop at once; the open transaction dies with the connection. */
 export function onInterrupt(): { readonly stopping: () => boolean; readonly end: () => void } {
   let asked = false;
@@ -6,6 +9,8 @@ export function onInterrupt(): { readonly stopping: () => boolean; readonly end:
     if (asked) process.exit(status);
     asked = true;
     process.exitCode = status;
+    if (told) return;
+    told = true;
     process.stderr.write(
       "\nStopping after this batch; once more stops at once. Both can be resumed with the same command.\n",
     );

@@ -12,9 +12,11 @@ import type { PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { Site } from "../../model/mapping.ts";
+import type { NovaPlanCounts } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import type { Release, Target } from "../../model/target.ts";
 import type { Mappings } from "./documents.ts";
+import type { NovaPlanner } from "./nova-plan.ts";
 import { type openSnapshot, PLAN } from "./run.ts";
 import { VERSION } from "./version.ts";
 
@@ -26,6 +28,8 @@ export interface Planned {
   readonly late: readonly Finding[];
   /** Who would take the machines over, for people. */
   readonly conductors: string;
+  /** Steps on Nova's own rows; null when those are not planned. */
+  readonly nova: NovaPlanCounts | null;
 }
 
 /** The readings a plan is made with, and how they are named in its header. */
@@ -43,6 +47,7 @@ const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
  * by batch; nothing but the plan is written.
  *
  * @param each sees every line as it is written
+ * @param nova plans Nova's own rows beside
  */
 export async function makePlan(
   run: RunFolder,
@@ -56,6 +61,7 @@ export async function makePlan(
   power: PlannedPower | null,
   each: (machine: PlannedMachine) => void,
   progress: (machines: number) => void,
+  nova: NovaPlanner | null = null,
 ): Promise<Planned> {
   const { header: source, footer } = snapshot;
   const { source: from } = source;
@@ -107,31 +113,33 @@ export async function makePlan(
     for await (const lines of batches) {
       const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
       for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
-      const transformed = machines.map((machine) => {
-        const made = transform.machine(machine);
-        return conductors.machine(
-          carried === null ? charset(made) : carried.machine(machine, made),
-        );
+      const made = machines.map((machine) => {
+        const one = transform.machine(machine);
+        return conductors.machine(carried === null ? charset(one) : carried.machine(machine, one));
       });
+      const transformed = nova === null ? made : await nova.judge(machines, made);
       const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
       for (const [at, machine] of machines.entries()) {
-        const made = transformed[at];
-        if (made === undefined) continue;
-        const line = planMachine(machine, made, index, same);
+        const one = transformed[at];
+        if (one === undefined) continue;
+        const line = planMachine(machine, one, index, same);
         tally.add(line);
         each(line);
         const wait = writer.write(line);
         if (wait !== undefined) await wait;
+        if (nova !== null) await nova.add(machine, line);
       }
       progress(tally.counts().machines);
     }
-    const late = transform.unmatched();
+    const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
     tally.note(late);
     const counts = tally.counts();
     const { sha256 } = await writer.finish(counts);
-    return { header, counts, sha256, late, conductors: conductors.words };
+    const beside = (await nova?.finish(sha256)) ?? null;
+    return { header, counts, sha256, late, conductors: conductors.words, nova: beside };
   } catch (error) {
     await writer.abandon();
+    await nova?.abandon();
     throw error;
   }
 }

@@ -1,10 +1,10 @@
 import type { Releasing } from "../../core/release/release.ts";
+import { lockTarget } from "../../edge/database/lock.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { openEntries } from "../../edge/disk/journal.ts";
 import { parseRelease } from "../../edge/disk/journal-entry.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
-import { lockTarget } from "../../edge/ironic-db/lock.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { type Followed, follow } from "../../edge/log/follow.ts";
 import type { PlanHeader } from "../../model/artefact.ts";

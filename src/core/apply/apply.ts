@@ -66,13 +66,13 @@ export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
 }
 
 /** Cuts a stream of lines into stretches of at most `size` machines. */
-export async function* stretches(
-  plan: AsyncIterable<readonly PlannedMachine[]>,
+export async function* stretches<T = PlannedMachine>(
+  plan: AsyncIterable<readonly T[]>,
   size: number,
 ): AsyncGenerator<{
   readonly from: number;
   readonly to: number;
-  readonly machines: readonly PlannedMachine[];
+  readonly machines: readonly T[];
 }> {
   let from = 0;
   for await (const machines of regroup(plan, size)) {
@@ -207,7 +207,8 @@ const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
   "N2I-E212",
 ]);
 
-function keptNothing(cause: unknown): cause is MigrationError {
+/** A failure that was met before anything could be kept. */
+export function keptNothing(cause: unknown): cause is MigrationError {
   return cause instanceof MigrationError && !MAYBE_KEPT.has(cause.code);
 }
 

@@ -1,4 +1,5 @@
 import type { JournalEntry, PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
+import type { NovaEntry, NovaPlanCounts } from "../../model/nova-plan.ts";
 import { ledgerOf, plansOf } from "./ledger.ts";
 
 type Missing = { readonly missing: string };
@@ -16,9 +17,16 @@ export interface RunFiles {
         readonly release: string;
       }
     | Missing;
+  /** The plan for Nova that belongs to the plan, and what was done of any; absent: there was none. */
+  readonly nova?: NovaState;
   readonly journal: { readonly entries: readonly JournalEntry[]; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
+}
+
+export interface NovaState {
+  readonly plan: { readonly sha256: string; readonly counts: NovaPlanCounts } | null;
+  readonly entries: readonly NovaEntry[];
 }
 
 export interface RunState {
@@ -35,7 +43,7 @@ const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
 const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
-export function statusOf({ snapshot, plan, journal, handover }: RunFiles): RunState {
+export function statusOf({ snapshot, plan, journal, handover, nova }: RunFiles): RunState {
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -57,6 +65,7 @@ export function statusOf({ snapshot, plan, journal, handover }: RunFiles): RunSt
       plan: planned,
       apply: "missing" in journal ? journal.missing : applied.text,
       ...(handover !== null && { release: toldOf(handover) }),
+      ...(nova !== undefined && { nova: novaText(nova) }),
     },
     next:
       "missing" in snapshot
@@ -64,8 +73,8 @@ export function statusOf({ snapshot, plan, journal, handover }: RunFiles): RunSt
         : !fresh
           ? PLAN
           : "missing" in journal // what it says is in doubt; verify asks the target alone
-            ? VERIFY
-            : afterLoad(applied.next, handover),
+            ? withNova(VERIFY, nova)
+            : withNova(afterLoad(applied.next, handover), nova),
   };
 }
 
@@ -89,8 +98,35 @@ export function wasStaged(entries: readonly JournalEntry[], plan: string): boole
     .some((entry) => entry.do === "begin" && entry.plan === plan && entry.staged === true);
 }
 
+/** Commands that look at Nova's rows too want its database. */
+function withNova(command: string, nova: NovaState | undefined): string {
+  const wants = /^nova2ironic (apply|verify) (?!.*--takeover)/.test(command);
+  return wants && nova?.plan
+    ? command.replace("--ironic-db DB", "--ironic-db DB --nova-db DB")
+    : command;
+}
+
+function novaText({ plan, entries }: NovaState): string {
+  const planned =
+    plan === null
+      ? "no plan for it belongs to the plan"
+      : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
+  const told = entries.filter((entry) => entry.do !== "open");
+  return [planned, ...plansOf(told).map((sha256) => doneText(told, sha256, "changed"))].join("; ");
+}
+
 function count(batches: number): string {
   return batches === 1 ? "1 batch" : `${batches} batches`;
+}
+
+function doneText(entries: readonly JournalEntry[], sha256: string, done: string): string {
+  const { begun, open, created, back, left } = ledgerOf(entries, sha256);
+  return (
+    `plan ${sha256.slice(0, 12)}: ${created} rows ${done} in ${count(begun.length - open.length)}` +
+    `${open.length > 0 ? `, ${count(open.length)} begun and not recorded as done` : ""}` +
+    `${back > 0 ? `, ${back} rows rolled back` : ""}` +
+    `${left.size > 0 ? `, ${left.size} rows left by rollback` : ""}`
+  );
 }
 
 function appliedOf(
@@ -99,15 +135,7 @@ function appliedOf(
 ): { readonly text: string; readonly next: string } {
   const plans = plansOf(entries);
   if (plans.length === 0) return { text: "nothing was loaded", next: APPLY };
-  const parts = plans.map((sha256) => {
-    const { begun, open, created, back, left } = ledgerOf(entries, sha256);
-    return (
-      `plan ${sha256.slice(0, 12)}: ${created} rows created in ${count(begun.length - open.length)}` +
-      `${open.length > 0 ? `, ${count(open.length)} begun and not recorded as done` : ""}` +
-      `${back > 0 ? `, ${back} rows rolled back` : ""}` +
-      `${left.size > 0 ? `, ${left.size} rows left by rollback` : ""}`
-    );
-  });
+  const parts = plans.map((sha256) => doneText(entries, sha256, "created"));
   const text = parts.join("; ");
   if (plan === null) return { text, next: PLAN };
   const last = entries.findLast((entry) => entry.do !== "open");

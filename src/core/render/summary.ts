@@ -6,6 +6,7 @@ import type {
 } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
+import type { NovaPlanCounts } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 
 /** One sign a verdict, as plans elsewhere use them; the legend names only those in use. */
@@ -87,6 +88,11 @@ export function renderUnknown(
       const each = names.map((name) => `${name} ${machines.get(`${table}.${name}`) ?? 0}`);
       return `Unknown columns of ${table}, kept in extra, and machines with a value there: ${each.join(", ")}.`;
     });
+}
+
+/** What the plan changes in nova; a line scripts may look for. */
+export function renderNovaCounts({ hosts, flavors }: NovaPlanCounts): string {
+  return `Nova: ${hosts} rows that name a compute host to change; ${flavors} extra specs of flavors to change.`;
 }
 
 /** The line scripts look for; frozen. */

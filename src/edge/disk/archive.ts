@@ -40,12 +40,17 @@ export async function replaceable(
  *
  * @throws MigrationError N2I-E110 when the run has none
  */
-export async function findPlan(run: RunFolder, sha256: string): Promise<string> {
-  const kept = archived(run, "plan.jsonl", sha256);
-  for (const path of [join(run.path, "plan.jsonl"), kept]) {
-    if ((await digestIn(path, "plan")) === sha256) return path;
+export async function findPlan(
+  run: RunFolder,
+  sha256: string,
+  kind: "plan" | "nova" = "plan",
+): Promise<string> {
+  const name = `${kind}.jsonl`;
+  const kept = archived(run, name, sha256);
+  for (const path of [join(run.path, name), kept]) {
+    if ((await digestIn(path, kind)) === sha256) return path;
   }
-  const message = `${run.path} has no plan with the digest ${sha256.slice(0, 12)}`;
+  const message = `${run.path} has no ${kind === "nova" ? "plan for Nova" : kind} with the digest ${sha256.slice(0, 12)}`;
   throw new MigrationError("N2I-E110", message, {
     fix: `Put that plan back as ${kept}: the journal speaks of its lines.`,
   });

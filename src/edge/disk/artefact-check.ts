@@ -39,7 +39,7 @@ export async function openFile(path: string, kind: FileKind | null): Promise<Fil
     const stage =
       kind === null
         ? "extract or plan"
-        : { snapshot: "extract", power: "power", plan: "plan" }[kind];
+        : { snapshot: "extract", power: "power", plan: "plan", nova: "plan --nova-db" }[kind];
     const fix = `Run the stage that makes it: nova2ironic ${stage}`;
     throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
   }
@@ -117,14 +117,14 @@ export function refusal(code: RefusalCode, path: string, fact: string): Migratio
 }
 
 function checkFormat(head: string, path: string, kind: FileKind | null): void {
-  const wanted = kind === null ? /^nova2ironic\/(snapshot|plan)@1$/ : formatOf(kind);
+  const wanted = kind === null ? /^nova2ironic\/(snapshot|plan|nova)@1$/ : formatOf(kind);
   const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
   if (format !== undefined) {
     if (typeof wanted === "string" ? format === wanted : wanted.test(format)) return;
     const want = kind === null ? "an artefact" : formatOf(kind);
     throw refusal("N2I-E113", path, `is ${format}, not ${want} as wanted here`);
   }
-  const begun = (kind === null ? (["snapshot", "plan"] as const) : [kind]).some((each) =>
+  const begun = (kind === null ? (["snapshot", "plan", "nova"] as const) : [kind]).some((each) =>
     `{"format":"${formatOf(each)}"`.startsWith(head),
   );
   if (begun) throw refusal("N2I-E111", path, "ends within its header");

@@ -1,9 +1,10 @@
-import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
+import type { JournalEntry, ServerIdentity, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
+import type { NovaEntry } from "../../model/nova-plan.ts";
 
-const ENGINES = ["mysql", "postgresql", "sqlite", "rest"] as const;
+const DATABASES = ["mysql", "postgresql", "sqlite"] as const;
 
 /**
  * A journal line as an entry, every field looked at.
@@ -54,6 +55,26 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
 }
 
 /**
+ * A line of nova-journal.jsonl as an entry.
+ *
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+export function parseNovaEntry(line: JsonObject, place: string): NovaEntry {
+  if (line.do === "open") {
+    if (line.format !== "nova2ironic/nova-journal@1")
+      throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/nova-journal@1`);
+    const { text } = fields(line, place);
+    if (!isObject(line.target)) throw malformed(place, "target");
+    const version = fields(line.target, `${place} target`).number("schema_version");
+    const target = { ...parseServer(line.target, place, DATABASES), schema_version: version };
+    return { do: line.do, format: line.format, tool: text("tool"), target };
+  }
+  const entry = parseEntry(line, place);
+  if (entry.do === "open") throw malformed(place, "do");
+  return entry;
+}
+
+/**
  * A line of release.jsonl as an entry.
  *
  * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
@@ -78,7 +99,22 @@ export function parseRelease(line: JsonObject, place: string): ReleaseEntry {
 function parseTarget(value: unknown, place: string): TargetIdentity {
   if (!isObject(value)) throw malformed(place, "target");
   const { text } = fields(value, `${place} target`);
-  const engine = ENGINES.find((each) => each === value.engine);
+  return {
+    ...parseServer(value, place, [...DATABASES, "rest"]),
+    alembic_head: text("alembic_head"),
+    release: text("release"),
+    charset: text("charset"),
+  };
+}
+
+/** @param engines that may stand there */
+function parseServer<Engine extends string>(
+  value: JsonObject,
+  place: string,
+  engines: readonly Engine[],
+): Omit<ServerIdentity, "engine"> & { readonly engine: Engine } {
+  const { text } = fields(value, `${place} target`);
+  const engine = engines.find((each) => each === value.engine);
   if (engine === undefined) throw malformed(place, "target.engine");
   return {
     engine,
@@ -86,9 +122,6 @@ function parseTarget(value: unknown, place: string): TargetIdentity {
     database: text("database"),
     version: text("version"),
     server: text("server"),
-    alembic_head: text("alembic_head"),
-    release: text("release"),
-    charset: text("charset"),
   };
 }
 

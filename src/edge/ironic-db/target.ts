@@ -1,15 +1,15 @@
-import type { Knex } from "knex";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Release, Target, Verifier } from "../../model/target.ts";
+import { committed } from "../database/commit.ts";
+import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
-import { lockTarget } from "./lock.ts";
 import { removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
 import { createVerifier } from "./verifier.ts";
@@ -85,10 +85,4 @@ export function createTarget(
       }
     },
   };
-}
-
-/** knex's commit() succeeds whatever the server says; its other promise tells a commit that failed. */
-async function committed(trx: Knex.Transaction): Promise<void> {
-  await trx.commit();
-  await trx.executionPromise;
 }

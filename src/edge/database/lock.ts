@@ -2,9 +2,9 @@ import { realpathSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { MigrationError } from "../../model/error.ts";
 import type { Lock } from "../../model/target.ts";
-import { translate } from "../database/errors.ts";
-import type { Database } from "../database/open.ts";
-import { integer, select } from "../database/rows.ts";
+import { translate } from "./errors.ts";
+import type { Database } from "./open.ts";
+import { integer, select } from "./rows.ts";
 
 const NAME = "nova2ironic";
 /** The advisory lock's number on PostgreSQL; the lock is of this database only. */
@@ -15,7 +15,7 @@ function held(shown: string): MigrationError {
 }
 
 /**
- * One writer at a time on one Ironic database. The lock lives in a connection of its own and dies
+ * One writer at a time on one database. The lock lives in a connection of its own and dies
  * with it, so a killed run leaves none behind.
  *
  * Galera does not carry GET_LOCK from node to node: two runs through two nodes are kept apart only

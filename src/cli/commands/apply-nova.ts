@@ -1,0 +1,46 @@
+import type { Applied } from "../../core/apply/apply.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { NovaSide } from "../wire/nova-side.ts";
+import { print } from "./shared.ts";
+
+/**
+ * Looks at everything before the first write, then changes flavors: a rebuild must find the new
+ * images whatever becomes of the load.
+ *
+ * @param guard the checks of the load itself, so that nothing is changed when it would be refused
+ * @returns rows changed now
+ */
+export async function beforeLoad(
+  nova: NovaSide | null,
+  guard: () => Promise<void>,
+): Promise<number> {
+  if (nova === null) return 0;
+  await guard();
+  await nova.check();
+  const { done, found, left } = await nova.flavors();
+  print(`Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  return done;
+}
+
+/**
+ * Lets Nova's rows name the new hosts, once Ironic has the machines.
+ *
+ * @returns whether all rows are as planned; null when it was stopped
+ */
+export async function afterLoad(
+  nova: NovaSide | null,
+  { left: out, failed }: Pick<Applied, "left" | "failed">,
+): Promise<boolean | null> {
+  if (nova === null) return true;
+  const leaving = new Set([...out, ...failed].map(({ machine }) => machine.uuid));
+  const { done, found, left, stopped } = await nova.hosts(leaving);
+  print(`Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  for (const { id, why } of left) print(`Left: ${id} ${why}`);
+  return stopped ? null : left.length === 0;
+}
+
+/** A failure in one database after the other was changed says so. */
+export function afterNova(cause: unknown, what: string): unknown {
+  if (!(cause instanceof MigrationError) || cause.code === "N2I-E301") return cause;
+  return new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
+}

@@ -1,0 +1,93 @@
+import type { Options } from "yargs";
+import type { Images } from "../../core/flavors/flavors.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { NovaAsked } from "../wire/nova-plan.ts";
+
+/** nova's database, where a command changes or compares its rows. */
+export const novaOption = {
+  "nova-db": {
+    type: "string",
+    requiresArg: true,
+    describe: "nova's database, likewise: its own rows too",
+  },
+} as const satisfies Record<string, Options>;
+
+const WANT_NOVA = "with --nova-db";
+
+/** Options of plan that say what becomes of Nova's rows. */
+export const novaPlanOptions = {
+  ...novaOption,
+  "compute-host": {
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the compute host that takes instances over`,
+  },
+  "flavor-images": {
+    type: "string",
+    requiresArg: true,
+    choices: ["keep", "point", "delete"],
+    describe: `${WANT_NOVA}: deploy images of flavors; point them to the new ones when these are given`,
+  },
+  "deploy-kernel": {
+    type: "string",
+    requiresArg: true,
+    describe: "Glance id of the new deploy kernel",
+  },
+  "deploy-ramdisk": { type: "string", requiresArg: true, describe: "and of its ramdisk" },
+  flavor: {
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: "Change this flavor too, though it names one image of two: name or flavorid",
+  },
+} as const satisfies Record<string, Options>;
+
+export interface NovaArgs {
+  readonly novaDb?: string;
+  readonly computeHost?: readonly string[];
+  readonly flavorImages?: string;
+  readonly deployKernel?: string;
+  readonly deployRamdisk?: string;
+  readonly flavor?: readonly string[];
+}
+
+/**
+ * What the operator wants of Nova's rows; null when nova is not given.
+ *
+ * @throws MigrationError N2I-E100
+ */
+export function novaAsked(args: NovaArgs): NovaAsked | null {
+  const { novaDb, computeHost, flavorImages, deployKernel, deployRamdisk, flavor } = args;
+  const wanted = { computeHost, flavorImages, deployKernel, deployRamdisk, flavor };
+  const alone = Object.entries(wanted).find(([, value]) => value !== undefined);
+  if (novaDb === undefined) {
+    if (alone === undefined) return null;
+    throw usage(
+      `--${alone[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} wants --nova-db`,
+    );
+  }
+  return {
+    computeHosts: computeHost ?? [],
+    flavors: { images: imagesOf(args), named: new Set(flavor ?? []) },
+  };
+}
+
+function imagesOf({ flavorImages, deployKernel, deployRamdisk }: NovaArgs): Images {
+  const given = [deployKernel, deployRamdisk].filter((id) => id !== undefined);
+  for (const id of given)
+    if (!/^[\w.-]{1,255}$/.test(id))
+      throw usage("--deploy-kernel and --deploy-ramdisk want image ids");
+  const wanted = flavorImages ?? (given.length > 0 ? "point" : "keep");
+  if (wanted !== "point") {
+    if (given.length > 0) throw usage(`--flavor-images ${wanted} takes no images`);
+    return { do: wanted === "delete" ? "delete" : "keep" };
+  }
+  if (deployKernel === undefined || deployRamdisk === undefined)
+    throw usage("--deploy-kernel and --deploy-ramdisk are wanted together");
+  return { do: "point", kernel: deployKernel, ramdisk: deployRamdisk };
+}
+
+function usage(what: string): MigrationError {
+  return new MigrationError("N2I-E100", what);
+}

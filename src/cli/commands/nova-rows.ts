@@ -1,0 +1,147 @@
+import { type NovaDone, novaLedger, novaStretches } from "../../core/apply/nova.ts";
+import { undoNova, undoNovaSteps } from "../../core/apply/undo-nova.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { identifyNova } from "../../edge/nova-write/open.ts";
+import { createNovaTarget } from "../../edge/nova-write/target.ts";
+import type { Json } from "../../model/json.ts";
+import type { NovaLine, NovaPart, NovaStep } from "../../model/nova-plan.ts";
+import type { FormatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { openRole } from "../wire/databases.ts";
+import {
+  checkNova,
+  type NovaFile,
+  openNovaPlan,
+  readNovaJournal,
+  withNova,
+} from "../wire/nova-acting.ts";
+import { print } from "./shared.ts";
+
+const PARTS: readonly NovaPart[] = ["hosts", "flavors"];
+
+/** Columns of a step that change: `host: "h1" -> "h2"`. */
+function changeOf({ before, after }: NovaStep): string {
+  const row = after ?? before ?? {};
+  return Object.keys(row)
+    .filter((column) => before === null || after === null || before[column] !== after[column])
+    .map((column) => {
+      const side = (of: typeof before) => JSON.stringify(of?.[column] ?? null);
+      if (before === null) return `${column}: ${side(after)}`;
+      return `${column}: ${side(before)} -> ${side(after)}`;
+    })
+    .join(", ");
+}
+
+export const NOVA_COLUMNS = ["Part", "Row", "Change", "Of", "Machine", "Fields"];
+
+/** The lines of a plan for Nova, as `show` prints them. */
+export async function* novaRows(
+  lines: AsyncIterable<readonly NovaLine[]>,
+): AsyncGenerator<readonly Json[]> {
+  for await (const batch of lines)
+    for (const line of batch)
+      if ("finding" in line) {
+        const { code, place, message, severity } = line.finding;
+        yield [severity, place, code, message, null, null];
+      } else {
+        const change = line.before === null ? "create" : "update";
+        yield [line.part, line.id, change, line.of, line.machine, changeOf(line)];
+      }
+}
+
+/** What a rollback of Nova's rows would do. */
+export async function* novaPreview(
+  run: RunFolder,
+  wants: (step: NovaStep) => boolean,
+): AsyncGenerator<readonly Json[]> {
+  const { entries, plans } = await readNovaJournal(run);
+  for (const sha256 of plans) {
+    const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
+    const ledger = novaLedger(entries, sha256);
+    for (const part of PARTS)
+      for await (const { stretch, steps } of novaStretches(plan, part)) {
+        for (const { table, id } of undoNovaSteps(steps.filter(wants), ledger, stretch))
+          yield ["restore", table, id.slice(id.indexOf(":") + 1), null];
+      }
+  }
+}
+
+/** Takes back what the run changed in one part of nova, newest plan first. */
+export async function rollbackNova(
+  run: RunFolder,
+  novaDb: string,
+  part: NovaPart,
+  scope: { readonly all: boolean; readonly wants: (step: NovaStep) => boolean },
+  format: FormatOptions,
+): Promise<{ readonly left: number; readonly stopped: boolean }> {
+  const { plans } = await readNovaJournal(run);
+  const database = await openRole("nova-db", novaDb, { readOnly: false });
+  let left = 0;
+  try {
+    for (const sha256 of plans) {
+      const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
+      const undone: NovaDone = await withNova(run, database, plan, (acting) =>
+        undoNova(plan, part, scope, acting),
+      );
+      print(
+        `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,
+      );
+      left += undone.left.length;
+      if (undone.left.length > 0)
+        await printRows(
+          process.stdout,
+          ["Row", "Why it is left"],
+          undone.left.map(({ id, why }) => [id, why]),
+          format,
+        );
+      if (undone.stopped) return { left, stopped: true };
+    }
+  } finally {
+    await database.close();
+  }
+  return { left, stopped: false };
+}
+
+/**
+ * Compares every row of nova that the plan changes; prints those that are not as planned.
+ *
+ * @returns whether all are
+ */
+export async function verifyNova(
+  plan: NovaFile,
+  novaDb: string,
+  format: FormatOptions & { readonly allRows?: boolean },
+): Promise<boolean> {
+  const database = await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const identity = await identifyNova(database);
+    checkNova(plan.header.target, identity);
+    const target = createNovaTarget(database, identity);
+    const count = { after: 0, before: 0, other: 0 };
+    const rows = async function* (): AsyncGenerator<readonly Json[]> {
+      for (const part of PARTS)
+        for await (const { steps } of novaStretches(plan, part)) {
+          const of = new Map(steps.map((step) => [step.id, step]));
+          for (const { id, is, why } of await target.look(steps)) {
+            count[is] += 1;
+            const details = is === "before" ? "as before the change" : why;
+            if (is !== "after" || format.allRows === true)
+              yield [
+                id,
+                is === "after" ? "validated" : "mismatched",
+                of.get(id)?.of ?? "",
+                details,
+              ];
+          }
+        }
+    };
+    await printRows(process.stdout, ["Row", "Result", "Of", "Details"], rows(), format);
+    process.stderr.write(
+      `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.\n`,
+    );
+    return count.before + count.other === 0;
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,126 @@
+import { plansOf } from "../../core/apply/ledger.ts";
+import { lookAtNova, type NovaActing, type NovaPlan } from "../../core/apply/nova.ts";
+import type { Database } from "../../edge/database/open.ts";
+import { asWritten, openArtefact } from "../../edge/disk/artefact-reader.ts";
+import { openEntries, readEntries } from "../../edge/disk/journal.ts";
+import { parseNovaEntry } from "../../edge/disk/journal-entry.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { identifyNova } from "../../edge/nova-write/open.ts";
+import { createNovaTarget } from "../../edge/nova-write/target.ts";
+import { MigrationError } from "../../model/error.ts";
+import type {
+  NovaEntry,
+  NovaIdentity,
+  NovaLine,
+  NovaPlanCounts,
+  NovaPlanHeader,
+} from "../../model/nova-plan.ts";
+import { failpoint, withFailpoints } from "./failpoint.ts";
+import { onInterrupt } from "./interrupt.ts";
+import { NOVA } from "./nova-plan.ts";
+import { whoami } from "./run.ts";
+
+export const NOVA_JOURNAL = "nova-journal.jsonl";
+
+/** A plan for Nova as it lies in the run's folder. */
+export interface NovaFile extends NovaPlan {
+  readonly header: NovaPlanHeader;
+}
+
+export async function openNovaPlan(path: string): Promise<NovaFile> {
+  const file = await openArtefact(path, "nova", {
+    header: asWritten<NovaPlanHeader>,
+    line: asWritten<NovaLine>,
+    counts: asWritten<NovaPlanCounts>,
+  });
+  const { footer, sha256 } = file.footer;
+  return { header: file.header, lines: () => file.lines(), sha256, counts: footer };
+}
+
+/** The run's plan for Nova if it belongs to this plan; null when there is none that does. */
+export async function novaPlanOf(run: RunFolder, plan: string): Promise<NovaFile | null> {
+  try {
+    const file = await openNovaPlan(`${run.path}/${NOVA}`);
+    return file.counts.plan === plan ? file : null;
+  } catch (error) {
+    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+    throw error;
+  }
+}
+
+/** What was done in Nova, and by which plans, newest first. */
+export async function readNovaJournal(run: RunFolder): Promise<{
+  readonly entries: readonly NovaEntry[];
+  readonly plans: readonly string[];
+}> {
+  const { entries } = await readEntries(`${run.path}/${NOVA_JOURNAL}`, parseNovaEntry);
+  return { entries, plans: plansOf(entries.filter((entry) => entry.do !== "open")) };
+}
+
+/** Identity fields that must not have changed between plan and apply. */
+const SAME = ["engine", "address", "database", "server", "schema_version"] as const;
+
+/** @throws MigrationError N2I-E300 telling what changed */
+export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
+  const changed = SAME.filter((field) => planned[field] !== found[field]).map(
+    (field) => `${field} was ${planned[field]}, is ${found[field]}`,
+  );
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another nova: ${changed.join("; ")}`,
+    );
+}
+
+/** Everything that changing Nova's rows needs: its lock, its journal, and the checks before. */
+export async function withNova<T>(
+  run: RunFolder,
+  database: Database,
+  plan: NovaFile,
+  work: (acting: NovaActing) => Promise<T>,
+): Promise<T> {
+  const identity = await identifyNova(database);
+  checkNova(plan.header.target, identity);
+  const target = createNovaTarget(database, identity, failpoint);
+  const lock = await target.lock();
+  const interrupt = onInterrupt();
+  try {
+    const journal = withFailpoints(await openEntries(run, NOVA_JOURNAL, parseNovaEntry), "nova.");
+    try {
+      if (journal.entries().length === 0)
+        await journal.append({
+          ...{ do: "open", format: "nova2ironic/nova-journal@1" },
+          ...{ tool: plan.header.tool, target: identity },
+        });
+      return await work({
+        ...{ target, lock, journal, by: whoami(), stopping: interrupt.stopping },
+        now: () => new Date().toISOString(),
+        guard: () => checkStopped(target.alive, plan.counts.stopped),
+      });
+    } finally {
+      await journal.close();
+    }
+  } finally {
+    interrupt.end();
+    await lock.release();
+  }
+}
+
+/** Everything that can be known before the first row of anything is written. */
+export async function checkBeforeNova(plan: NovaFile, acting: NovaActing): Promise<void> {
+  await checkStopped(acting.target.alive, plan.counts.stopped);
+  await lookAtNova(plan, acting);
+}
+
+/** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
+async function checkStopped(
+  alive: NovaActing["target"]["alive"],
+  hosts: readonly string[],
+): Promise<void> {
+  const running = [...(await alive(hosts))].map(([host, age]) => `${host} ${age} s ago`);
+  if (running.length > 0)
+    throw new MigrationError(
+      "N2I-E310",
+      `nova-compute reported from ${running.slice(0, 5).join(", ")}${running.length > 5 ? ` and ${running.length - 5} more` : ""}`,
+    );
+}

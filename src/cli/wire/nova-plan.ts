@@ -1,0 +1,166 @@
+import { gather } from "../../core/flavors/facts.ts";
+import { type FlavorsAsked, planFlavors } from "../../core/flavors/flavors.ts";
+import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
+import { createHosts } from "../../core/hosts/hosts.ts";
+import { compileSite } from "../../core/transform/site.ts";
+import type { Transformed } from "../../core/transform/transform.ts";
+import type { Database } from "../../edge/database/open.ts";
+import { createArtefact } from "../../edge/disk/artefact-writer.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { readFlavorRows } from "../../edge/nova-write/flavors.ts";
+import { identifyNova } from "../../edge/nova-write/open.ts";
+import { openHosts } from "../../edge/nova-write/read.ts";
+import type { SnapshotHeader } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Finding } from "../../model/finding.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { Site } from "../../model/mapping.ts";
+import type { NovaLine, NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova-plan.ts";
+import type { MachineRows } from "../../model/nova-rows.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { openRole } from "./databases.ts";
+import { releaseNames } from "./documents.ts";
+import { VERSION } from "./version.ts";
+
+export const NOVA = "nova.jsonl";
+
+/** What the operator wants of Nova's own rows. */
+export interface NovaAsked {
+  /** As `--compute-host` has them. */
+  readonly computeHosts: readonly string[];
+  readonly flavors: Omit<FlavorsAsked, "classes">;
+}
+
+/** Plans Nova's rows beside the machines, as these go by. */
+export interface NovaPlanner {
+  /** Adds what Nova's rows say against machines. */
+  readonly judge: (
+    machines: readonly Machine[],
+    made: readonly Transformed[],
+  ) => Promise<readonly Transformed[]>;
+  /** The lines of a machine that was judged in the last batch. */
+  readonly add: (machine: Machine, line: PlannedMachine) => Promise<void>;
+  /** What is known once all machines went by. */
+  readonly end: () => Promise<readonly Finding[]>;
+  /** Puts the artefact in place, chained to its plan. */
+  readonly finish: (plan: string) => Promise<NovaPlanCounts>;
+  readonly abandon: () => Promise<void>;
+}
+
+/**
+ * @param classes whether Nova schedules by resource class on the target
+ * @param now ISO 8601, UTC
+ * @throws MigrationError N2I-E202 when it is not the nova database of the snapshot
+ */
+export async function planNova(
+  run: RunFolder,
+  database: Database,
+  snapshot: { readonly header: SnapshotHeader; readonly sha256: string },
+  site: Site,
+  asked: NovaAsked,
+  classes: boolean,
+  now: string,
+): Promise<NovaPlanner> {
+  const choice: Choice = choiceOf(asked.computeHosts);
+  const target = await identifyNova(database);
+  checkSource(snapshot.header, target, database.shown);
+  const at = now.slice(0, 19).replace("T", " ");
+  const reader = await openHosts(database, target);
+  const decisions = compileSite(site);
+  const hosts = createHosts(reader.world, choice, (machine) => decisions.of(machine).accept, at);
+  const facts = gather();
+  const header: NovaPlanHeader = {
+    format: "nova2ironic/nova@1",
+    tool: VERSION,
+    made_from: { snapshot: snapshot.sha256 },
+    made_at: now,
+    target,
+    asked: [
+      ...asked.computeHosts.map((word) => `compute host ${word}`),
+      `images of flavors: ${asked.flavors.images.do}`,
+    ],
+  };
+  const writer = await createArtefact(run, NOVA, header);
+  const counts = { hosts: 0, flavors: 0, findings: 0 };
+  let rows: ReadonlyMap<number, MachineRows> = new Map();
+  const write = async (steps: readonly NovaStep[]): Promise<void> => {
+    for (const step of steps) {
+      counts[step.part] += 1;
+      await writer.write(step satisfies NovaLine);
+    }
+  };
+  return {
+    async judge(machines, made) {
+      const asking = machines.map(({ node: { uuid, instance_uuid } }) => ({ uuid, instance_uuid }));
+      const found = await reader.rows(asking);
+      const of = (at: number): MachineRows => found[at] ?? NO_ROWS;
+      rows = new Map(machines.map(({ node }, index) => [node.id, of(index)]));
+      return made.map((one, index) => {
+        const machine = machines[index];
+        return machine === undefined ? one : hosts.judge(machine, one, of(index));
+      });
+    },
+    async add(machine, line) {
+      facts.add(machine, line);
+      await write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
+    },
+    async end() {
+      const moved = hosts.end(await reader.use(hosts.left()));
+      await write(moved.steps);
+      const flavors = planFlavors(
+        await readFlavorRows(database, reader.on),
+        facts,
+        { ...asked.flavors, classes },
+        at,
+      );
+      await write(flavors.steps);
+      const findings = [...moved.findings, ...flavors.findings];
+      for (const finding of findings) await writer.write({ finding } satisfies NovaLine);
+      counts.findings = findings.length;
+      return findings;
+    },
+    async finish(plan) {
+      await reader.close();
+      const all = { plan, ...counts, stopped: hosts.stopped() };
+      await writer.finish(all);
+      return all;
+    },
+    async abandon() {
+      await reader.close();
+      await writer.abandon();
+    },
+  };
+}
+
+/** nova's database, to plan with; null when it is not given. */
+export async function openBeside(spec: string | undefined): Promise<Database | null> {
+  return spec === undefined ? null : openRole("nova-db", spec, { readOnly: true });
+}
+
+/** Releases from which on Nova schedules machines by resource class. @source facts/nova-bm.md 4.2 */
+export function byClass(release: string): boolean {
+  const names = releaseNames();
+  return names.indexOf(release) >= names.indexOf("pike");
+}
+
+const NO_ROWS: MachineRows = { instance: null, volumes: [], computes: [] };
+
+function checkSource(
+  { source }: SnapshotHeader,
+  found: NovaPlanHeader["target"],
+  shown: string,
+): void {
+  const { nova } = source;
+  if (nova === null)
+    throw new MigrationError("N2I-E202", "the snapshot was extracted without --nova-db", {
+      fix: "Extract again with --nova-db, then plan.",
+    });
+  const other = (["engine", "address", "database", "server"] as const).find(
+    (field) => nova[field] !== found[field],
+  );
+  if (other !== undefined)
+    throw new MigrationError(
+      "N2I-E202",
+      `--nova-db ${shown} is not the nova database of the snapshot: ${other} was ${nova[other]}, is ${found[other]}`,
+    );
+}

@@ -1,0 +1,70 @@
+import { applyNova, type NovaActing, type NovaDone } from "../../core/apply/nova.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { MigrationError } from "../../model/error.ts";
+import { confirm } from "./acting.ts";
+import { openRole } from "./databases.ts";
+import { checkBeforeNova, type NovaFile, novaPlanOf, withNova } from "./nova-acting.ts";
+
+/** Nova's part of an apply: flavors before the machines, hosts after them. */
+export interface NovaSide {
+  readonly plan: NovaFile;
+  readonly acting: NovaActing;
+  /** Everything that can be known before the first row of anything is written. */
+  readonly check: () => Promise<void>;
+  readonly flavors: () => Promise<NovaDone>;
+  readonly hosts: (leaving: ReadonlySet<string | null>) => Promise<NovaDone>;
+}
+
+/** What apply's command line says of Nova. */
+interface NovaWords {
+  readonly novaDb?: string;
+  readonly leaveNova: boolean;
+  readonly yes: boolean;
+}
+
+/**
+ * Opens nova for the time of an apply, when the plan has steps for it.
+ *
+ * @throws MigrationError N2I-E311 when they are neither wanted nor left, N2I-E114 when nova is given
+ *   and the run has no plan for it
+ */
+export async function besideNova<T>(
+  run: RunFolder,
+  plan: string,
+  { novaDb, leaveNova, yes }: NovaWords,
+  work: (side: NovaSide | null) => Promise<T>,
+): Promise<T> {
+  const file = await novaPlanOf(run, plan);
+  if (novaDb === undefined) {
+    const steps = file === null ? 0 : file.counts.hosts + file.counts.flavors;
+    if (steps > 0 && !leaveNova)
+      throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
+    return work(null);
+  }
+  if (leaveNova)
+    throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
+  if (file === null)
+    throw new MigrationError(
+      "N2I-E114",
+      `${run.path} has no plan for Nova that belongs to its plan`,
+      {
+        fix: "Run plan again, with --nova-db.",
+      },
+    );
+  const database = await openRole("nova-db", novaDb, { readOnly: false });
+  try {
+    const { hosts, flavors } = file.counts;
+    if (hosts + flavors > 0)
+      await confirm(`Change ${hosts + flavors} rows of ${database.shown}?`, yes);
+    return await withNova(run, database, file, (acting) =>
+      work({
+        ...{ plan: file, acting },
+        check: () => checkBeforeNova(file, acting),
+        flavors: () => applyNova(file, "flavors", acting),
+        hosts: (leaving) => applyNova(file, "hosts", acting, leaving),
+      }),
+    );
+  } finally {
+    await database.close();
+  }
+}

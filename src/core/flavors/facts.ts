@@ -1,0 +1,70 @@
+import type { Machine } from "../../model/machine.ts";
+import type { Desired, PlannedMachine } from "../../model/plan.ts";
+
+/** What flavors are held against, gathered as machines go by. */
+export interface Facts {
+  /** Keys some machine advertises. */
+  readonly advertised: ReadonlySet<string>;
+  /** Hosts that machines are on. */
+  readonly hosts: ReadonlySet<string>;
+  /** Flavor id -> resource classes of the machines its instances are on. */
+  readonly flavors: ReadonlyMap<number, ReadonlySet<string | null>>;
+  /** Of all machines. */
+  readonly classes: ReadonlySet<string | null>;
+  /** Deploy images that driver_info names. */
+  readonly images: ReadonlySet<string>;
+}
+
+export interface Gathering extends Facts {
+  readonly add: (machine: Machine, line: PlannedMachine) => void;
+}
+
+/** Gathers what is needed of machines that are carried over; a few values, however many machines. */
+export function gather(): Gathering {
+  const advertised = new Set<string>();
+  const hosts = new Set<string>();
+  const flavors = new Map<number, Set<string | null>>();
+  const classes = new Set<string | null>();
+  const images = new Set<string>();
+  return {
+    ...{ advertised, hosts, flavors, classes, images },
+    add({ node, nova }, line) {
+      if (node.service_host !== null) hosts.add(node.service_host);
+      const row = line.records.find(({ resource }) => resource === "node")?.row;
+      if (row === undefined) return;
+      for (const key of capabilities(row.properties)) advertised.add(key);
+      for (const id of deployImages(row.driver_info)) images.add(id);
+      const resourceClass = typeof row.resource_class === "string" ? row.resource_class : null;
+      classes.add(resourceClass);
+      const flavor = nova?.instance?.flavor?.id;
+      if (flavor === undefined || nova?.instance?.deleted === true) return;
+      const known = flavors.get(flavor) ?? new Set<string | null>();
+      flavors.set(flavor, known.add(resourceClass));
+      if (nova?.instance?.host) hosts.add(nova.instance.host);
+    },
+  };
+}
+
+type Column = Desired["row"][string] | undefined;
+
+function member(column: Column, key: string): Column {
+  return typeof column === "object" && column !== null && !Array.isArray(column)
+    ? (column as { readonly [key: string]: Column })[key]
+    : undefined;
+}
+
+/** The keys of `k:v,k2:v2`. */
+function capabilities(properties: Column): readonly string[] {
+  const text = member(properties, "capabilities");
+  return typeof text === "string"
+    ? text.split(",").map((pair) => pair.slice(0, Math.max(0, pair.indexOf(":"))))
+    : [];
+}
+
+/** Their names differ by release; each ends so. */
+function deployImages(driverInfo: Column): readonly string[] {
+  if (typeof driverInfo !== "object" || driverInfo === null) return [];
+  return Object.entries(driverInfo).flatMap(([key, value]) =>
+    /deploy_(kernel|ramdisk)$/.test(key) && typeof value === "string" ? [value] : [],
+  );
+}

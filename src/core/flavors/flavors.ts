@@ -1,0 +1,183 @@
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
+import type { Facts } from "./facts.ts";
+import { addSpec, deleteSpec, setSpec } from "./steps.ts";
+
+const KERNEL = "baremetal:deploy_kernel_id";
+const RAMDISK = "baremetal:deploy_ramdisk_id";
+
+/** What becomes of the deploy images that flavors name. @source facts/nova-bm.md 4.2 */
+export type Images =
+  | { readonly do: "keep" }
+  | { readonly do: "delete" }
+  | { readonly do: "point"; readonly kernel: string; readonly ramdisk: string };
+
+export interface FlavorsAsked {
+  readonly images: Images;
+  /** Flavors by name or flavorid that are changed though they name one image of two. */
+  readonly named: ReadonlySet<string>;
+  /** Nova schedules by resource class on this target. @source facts/nova-bm.md 4.2: Pike */
+  readonly classes: boolean;
+}
+
+export interface PlannedFlavors {
+  readonly steps: readonly NovaStep[];
+  readonly findings: readonly Finding[];
+}
+
+/**
+ * What becomes of the extra specs of flavors once Ironic has the machines. Flavors that nobody uses
+ * and that were deleted stay as they are.
+ *
+ * @param at naive UTC, for rows that come or go
+ * @source facts/nova-bm.md 4; facts/systems.md D3
+ */
+export function planFlavors(
+  { flavors, specs, hosts }: FlavorRows,
+  facts: Facts,
+  asked: FlavorsAsked,
+  at: string,
+): PlannedFlavors {
+  const byFlavor = new Map<number, SpecRow[]>();
+  for (const spec of specs)
+    byFlavor.set(spec.instance_type_id, [...(byFlavor.get(spec.instance_type_id) ?? []), spec]);
+  const planned = flavors.map((flavor): PlannedFlavors => {
+    const own = byFlavor.get(flavor.id) ?? [];
+    const used = hosts.get(flavor.id) ?? [];
+    const images = own.filter(({ key }) => key === KERNEL || key === RAMDISK);
+    const named = [flavor.name, flavor.flavorid].some((one) => asked.named.has(one ?? ""));
+    const gone = flavor.deleted !== 0 && flavor.deleted !== null;
+    if (gone && used.length === 0) return NOTHING;
+    if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
+    const elsewhere = used.filter((host) => !facts.hosts.has(host));
+    const parts = [
+      imagesOf(flavor, images, asked.images, named, at),
+      neverMatching(flavor, own, facts),
+      elsewhere.length === 0 ? NOTHING : shared(flavor, elsewhere),
+      asked.classes && elsewhere.length === 0 && !gone ? classOf(flavor, own, facts, at) : NOTHING,
+    ];
+    const all = together(parts);
+    return gone && all.steps.length > 0
+      ? { ...all, findings: [...all.findings, told("N2I-D235", flavor, "instances use it")] }
+      : all;
+  });
+  return together([...planned, differingImages(facts, asked.images)]);
+}
+
+const NOTHING: PlannedFlavors = { steps: [], findings: [] };
+
+function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
+  return {
+    steps: parts.flatMap(({ steps }) => steps),
+    findings: parts.flatMap(({ findings }) => findings),
+  };
+}
+
+function told(code: Finding["code"], flavor: FlavorRow, message: string): Finding {
+  return finding(code, `instance_types.id=${flavor.id} ${flavor.name}`, message);
+}
+
+function imagesOf(
+  flavor: FlavorRow,
+  specs: readonly SpecRow[],
+  images: Images,
+  named: boolean,
+  at: string,
+): PlannedFlavors {
+  const keys = new Set(specs.map(({ key }) => key));
+  if (keys.size === 1 && !named) {
+    const [key] = keys;
+    return { steps: [], findings: [told("N2I-D230", flavor, `it has ${key} alone`)] };
+  }
+  switch (images.do) {
+    case "keep":
+      return specs.length === 0
+        ? NOTHING
+        : { steps: [], findings: [told("N2I-D231", flavor, [...keys].join(", "))] };
+    case "delete":
+      return { steps: specs.map((spec) => deleteSpec(spec, flavor, at)), findings: [] };
+    case "point": {
+      const wanted = new Map([
+        [KERNEL, images.kernel],
+        [RAMDISK, images.ramdisk],
+      ]);
+      const missing = [...wanted].filter(([key]) => !keys.has(key) && named);
+      return {
+        findings: [],
+        steps: [
+          ...specs.flatMap((spec) => setSpec(spec, flavor, wanted.get(spec.key) ?? "")),
+          ...missing.map(([key, value]) => addSpec(flavor, key, value, at)),
+        ],
+      };
+    }
+  }
+}
+
+/** Keys ComputeCapabilitiesFilter looks at: unscoped, or scoped `capabilities:`. */
+function wantedKey(key: string): string | null {
+  const [scope = "", ...rest] = key.split(":");
+  if (rest.length === 0) return key;
+  return scope === "capabilities" ? rest.join(":") : null;
+}
+
+function neverMatching(
+  flavor: FlavorRow,
+  specs: readonly SpecRow[],
+  { advertised }: Facts,
+): PlannedFlavors {
+  const never = specs
+    .map(({ key }) => [key, wantedKey(key)] as const)
+    .filter(([, wanted]) => wanted !== null && wanted !== "cpu_arch" && !advertised.has(wanted))
+    .map(([key]) => key);
+  return never.length === 0
+    ? NOTHING
+    : { steps: [], findings: [told("N2I-D232", flavor, never.join(", "))] };
+}
+
+function shared(flavor: FlavorRow, hosts: readonly string[]): PlannedFlavors {
+  const more = hosts.length > 5 ? ` and ${hosts.length - 5} more` : "";
+  const where = `instances of it are on ${hosts.slice(0, 5).join(", ")}${more}`;
+  return { steps: [], findings: [told("N2I-D233", flavor, where)] };
+}
+
+/** `CUSTOM_` and the class in capitals, as Nova normalises names. @source facts/nova-bm.md 4.2 */
+export function customClass(name: string): string {
+  return `CUSTOM_${name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_")}`;
+}
+
+function classOf(
+  flavor: FlavorRow,
+  specs: readonly SpecRow[],
+  { flavors, classes }: Facts,
+  at: string,
+): PlannedFlavors {
+  const of = [...(flavors.get(flavor.id) ?? classes)];
+  const [only] = of;
+  if (only === undefined || only === null || of.length > 1) {
+    const names = of.map((name) => name ?? "none").join(", ");
+    return { steps: [], findings: [told("N2I-D234", flavor, names || "no machine has one")] };
+  }
+  const wanted = {
+    [`resources:${customClass(only)}`]: "1",
+    ...{ "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
+  };
+  return {
+    findings: [],
+    steps: Object.entries(wanted).flatMap(([key, value]) => {
+      const there = specs.filter((spec) => spec.key === key);
+      return there.length === 0
+        ? [addSpec(flavor, key, value, at)]
+        : there.flatMap((spec) => setSpec(spec, flavor, value));
+    }),
+  };
+}
+
+function differingImages({ images: found }: Facts, images: Images): PlannedFlavors {
+  if (images.do !== "point") return NOTHING;
+  const others = [...found].filter((id) => id !== images.kernel && id !== images.ramdisk);
+  return others.length === 0
+    ? NOTHING
+    : { steps: [], findings: [finding("N2I-D236", "driver_info", others.slice(0, 5).join(", "))] };
+}

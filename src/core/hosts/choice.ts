@@ -1,0 +1,72 @@
+import { MigrationError } from "../../model/error.ts";
+import type { Row } from "../../model/machine.ts";
+
+/** What a machine is chosen by. */
+export interface Chosen {
+  readonly service_host: string | null;
+  /** The node as Ironic will have it. */
+  readonly node: Row;
+}
+
+type Selector = (machine: Chosen) => string | null;
+
+/** What may stand before the colon in `--compute-host group:rack7=NAME`; without a colon, the host. */
+const SELECTORS: { readonly [kind: string]: Selector } = {
+  host: ({ service_host }) => service_host,
+  group: ({ node }) => (typeof node.conductor_group === "string" ? node.conductor_group : null),
+  shard: ({ node }) => (typeof node.shard === "string" ? node.shard : null),
+};
+
+interface Rule {
+  /** Null: every machine. */
+  readonly by: { readonly select: Selector; readonly kind: string; readonly value: string } | null;
+  readonly to: string;
+}
+
+/** Which compute host a machine's rows shall name. */
+export interface Choice {
+  /** Null: the one they name already. */
+  readonly of: (machine: Chosen) => string | null;
+  /** Hosts rows may be moved to, each with the old hosts it takes from; null: any. */
+  readonly targets: ReadonlyMap<string, readonly string[] | null>;
+}
+
+/**
+ * Reads `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`; the first that fits a machine
+ * counts, and a bare NAME fits all.
+ *
+ * @throws MigrationError N2I-E100
+ */
+export function choiceOf(words: readonly string[]): Choice {
+  const rules = words.map(ruleOf).toSorted((one, other) => rank(one) - rank(other));
+  const targets = new Map<string, readonly string[] | null>();
+  for (const { by, to } of rules) {
+    const known = targets.get(to);
+    if (by?.kind !== "host" || known === null) targets.set(to, null);
+    else targets.set(to, [...(known ?? []), by.value]);
+  }
+  return {
+    targets,
+    of: (machine) =>
+      rules.find(({ by }) => by === null || by.select(machine) === by.value)?.to ?? null,
+  };
+}
+
+/** Those that name something come before the one for all. */
+function rank({ by }: Rule): number {
+  return by === null ? 1 : 0;
+}
+
+function ruleOf(word: string): Rule {
+  const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(word) ?? [];
+  const select = Object.hasOwn(SELECTORS, kind) ? SELECTORS[kind] : undefined;
+  if (to === undefined || select === undefined || to.length > 255)
+    throw new MigrationError(
+      "N2I-E100",
+      `--compute-host ${JSON.stringify(word)} is not understood`,
+      {
+        fix: "Give NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME.",
+      },
+    );
+  return { by: value === undefined ? null : { select, kind, value }, to };
+}

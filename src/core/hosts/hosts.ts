@@ -1,0 +1,163 @@
+import type { Finding } from "../../model/finding.ts";
+import { accept, blocks, finding } from "../../model/judge.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { Acceptance } from "../../model/mapping.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import type { Transformed } from "../transform/transform.ts";
+import { aggregatesOf, joining } from "./aggregates.ts";
+import type { Choice } from "./choice.ts";
+import { instanceStep, moveComputes, serviceStep } from "./steps.ts";
+
+/** Machines that Ironic has or will have: the others keep their rows. */
+const CARRIED: ReadonlySet<PlannedMachine["verdict"]> = new Set(["create", "unchanged", "drift"]);
+
+export interface Hosts {
+  /** Adds what Nova's rows say against carrying a machine over. */
+  readonly judge: (machine: Machine, made: Transformed, rows: MachineRows) => Transformed;
+  /** The steps of one machine, once it is known what becomes of it. */
+  readonly steps: (line: PlannedMachine, rows: MachineRows) => readonly NovaStep[];
+  /** Hosts that machines were moved away from. */
+  readonly left: () => readonly string[];
+  /** Hosts whose nova-compute must not run while rows change. */
+  readonly stopped: () => readonly string[];
+  /** Services and aggregates, once every machine is known. */
+  readonly end: (use: ReadonlyMap<string, HostUse>) => {
+    readonly steps: readonly NovaStep[];
+    readonly findings: readonly Finding[];
+  };
+}
+
+/**
+ * Which rows of nova name another compute host once Ironic has the machines: instances, compute
+ * nodes, services and aggregates. Without a choice one host is kept, and no row changes.
+ *
+ * @param acceptances what the site document accepts of a machine
+ * @param at naive UTC, for rows that come or go
+ * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
+ */
+export function createHosts(
+  world: NovaWorld,
+  choice: Choice,
+  acceptances: (machine: Machine) => readonly Acceptance[],
+  at: string,
+): Hosts {
+  const services = new Map(world.services.map((service) => [service.host, service]));
+  const memberships = aggregatesOf(world, choice);
+  const used = new Map<string, { instances: number; computes: number; to: Set<string> }>();
+  const reached = new Set<string>();
+  const seen = new Set<string>();
+
+  const targetOf = (host: string | null, node: Transformed["desired"][number]["row"]) =>
+    choice.of({ service_host: host, node });
+  const leaving = (host: string, to: string) => {
+    const known = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
+    used.set(host, known);
+    known.to.add(to);
+    return known;
+  };
+
+  return {
+    judge(machine, made, rows) {
+      const node = made.desired.find(({ resource }) => resource === "node")?.row;
+      if (node === undefined) return made;
+      const to = targetOf(machine.node.service_host, node);
+      const found = accept(
+        [
+          ...volumesIn(machine, rows),
+          ...changesIn(machine, rows),
+          ...(rows.instance === null || to === null ? [] : memberships.judge(rows.instance, to)),
+        ],
+        acceptances(machine),
+      );
+      if (found.length === 0) return made;
+      const findings = [...made.findings, ...found];
+      return found.some(blocks)
+        ? { ...made, findings, blocked: true, desired: [] }
+        : { ...made, findings };
+    },
+    steps(line, rows) {
+      if (!CARRIED.has(line.verdict)) return [];
+      if (line.service_host !== null) seen.add(line.service_host);
+      const node = line.records.find(({ resource }) => resource === "node")?.row ?? {};
+      const to = targetOf(line.service_host, node);
+      if (to === null) return [];
+      reached.add(to);
+      const instance = instanceStep(line, rows.instance, to);
+      if (instance !== null && rows.instance?.host) leaving(rows.instance.host, to).instances += 1;
+      const computes = moveComputes(line, rows.computes, world.services, to, at);
+      for (const host of computes.left) leaving(host, to).computes += 1;
+      return [...(instance === null ? [] : [instance]), ...computes.steps];
+    },
+    left: () => [...used.keys()].toSorted(),
+    stopped: () => [...new Set([...seen, ...used.keys(), ...reached])].toSorted(),
+    end(use) {
+      const steps: NovaStep[] = [];
+      const findings: Finding[] = [];
+      for (const [host, gone] of used) {
+        const service = services.get(host);
+        if (service === undefined || reached.has(host)) continue;
+        const stay = use.get(host) ?? { instances: 0, computes: 0 };
+        const more = [stay.instances - gone.instances, stay.computes - gone.computes] as const;
+        if (more[0] > 0 || more[1] > 0)
+          findings.push(
+            finding(
+              "N2I-D223",
+              `services.id=${service.id} host ${host}`,
+              `${Math.max(0, more[0])} instances and ${Math.max(0, more[1])} compute nodes stay on it`,
+            ),
+          );
+        else steps.push(...serviceStep(service, [...gone.to].toSorted()));
+      }
+      for (const to of [...reached].toSorted()) {
+        steps.push(...joining(memberships.missing(to), to, at));
+        if (!services.has(to))
+          findings.push(
+            finding(
+              "N2I-D224",
+              `services host ${to}`,
+              "no live nova-compute service has this host",
+            ),
+          );
+      }
+      return { steps, findings };
+    },
+  };
+}
+
+function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {
+  if (instance === null || volumes.length === 0) return [];
+  return [
+    finding(
+      "N2I-D220",
+      `bm_nodes.id=${node.id} instance ${instance.uuid}`,
+      `${volumes.length} attached: ${volumes.slice(0, 5).join(", ")}`,
+    ),
+  ];
+}
+
+/** Columns of the instance that decide what becomes of it. */
+const WATCHED = ["host", "node", "task_state"] as const;
+
+function changesIn({ node, nova }: Machine, { instance }: MachineRows): readonly Finding[] {
+  const before = nova?.instance ?? null;
+  if (nova === null || node.instance_uuid === null) return [];
+  const place = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
+  if (before === null || instance === null)
+    return (before === null) === (instance === null)
+      ? []
+      : [
+          finding(
+            "N2I-D222",
+            place,
+            instance === null ? "the row is gone" : "there is a row by now",
+          ),
+        ];
+  const changed: string[] = WATCHED.filter((column) => before[column] !== instance[column]);
+  if (before.deleted !== (instance.deleted !== 0 && instance.deleted !== null))
+    changed.push("deleted");
+  return changed.length === 0
+    ? []
+    : [finding("N2I-D222", place, `changed since extract: ${changed.join(", ")}`)];
+}

@@ -1,0 +1,110 @@
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { ComputeRow, InstanceRow, NovaService } from "../../model/nova-rows.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+
+/** `disabled_reason` of services whose machines were moved, and of nothing else. */
+const REASON = "nova2ironic: moved to";
+/** Characters disabled_reason holds. */
+const LONGEST = 255;
+
+/**
+ * The step that makes an instance name its new host. A deleted row, one of another node and one that
+ * Nova is working on are not touched: the state table has judged them.
+ */
+export function instanceStep(
+  { uuid: machine }: PlannedMachine,
+  instance: InstanceRow | null,
+  to: string,
+): NovaStep | null {
+  if (instance === null || instance.host === to || instance.deleted !== 0) return null;
+  if (instance.node?.toLowerCase() !== machine?.toLowerCase()) return null;
+  const { id, uuid, node, deleted, task_state } = instance;
+  const same = { uuid, node, deleted, task_state };
+  return {
+    id: `instances:${id}`,
+    part: "hosts",
+    table: "instances",
+    key: { id },
+    before: { ...same, host: instance.host },
+    after: { ...same, host: to },
+    machine,
+    of: `instance ${uuid}`,
+  };
+}
+
+/**
+ * One live compute node a machine, under the new host: the old row is moved there, so that it keeps
+ * its id; with no service to move it to, it is soft-deleted and nova-compute makes a new one.
+ *
+ * @source facts/nova-bm.md 5.2, 5.3; facts/systems.md A3
+ */
+export function moveComputes(
+  { uuid: machine, service_host }: PlannedMachine,
+  computes: readonly ComputeRow[],
+  services: readonly NovaService[],
+  to: string,
+  at: string,
+): { readonly steps: readonly NovaStep[]; readonly left: readonly string[] } {
+  const hostOf = ({ service_id }: ComputeRow): string | null =>
+    services.find(({ id }) => id === service_id)?.host ?? null;
+  const target = services.find(({ host }) => host === to);
+  const there = computes.find((row) => hostOf(row) === to);
+  const kept =
+    there ??
+    (target === undefined
+      ? undefined
+      : (computes.find((row) => hostOf(row) === service_host) ?? computes[0]));
+  const left: string[] = [];
+  const steps: NovaStep[] = [];
+  for (const row of computes) {
+    if (row === there) continue;
+    const host = hostOf(row);
+    if (host !== null && host !== to) left.push(host);
+    const { id, service_id, hypervisor_hostname } = row;
+    const common = {
+      ...({
+        id: `compute_nodes:${id}`,
+        part: "hosts",
+        table: "compute_nodes",
+        key: { id },
+      } as const),
+      ...{ machine, of: `compute node ${hypervisor_hostname}` },
+    };
+    if (row === kept && target !== undefined) {
+      const same = { hypervisor_hostname, deleted: row.deleted };
+      steps.push({
+        ...common,
+        before: { ...same, service_id },
+        after: { ...same, service_id: target.id },
+      });
+    } else {
+      const same = { hypervisor_hostname, service_id };
+      steps.push({
+        ...common,
+        before: { ...same, deleted: row.deleted, deleted_at: row.deleted_at },
+        after: { ...same, deleted: id, deleted_at: at },
+      });
+    }
+  }
+  return { steps, left };
+}
+
+/** A service nothing is left on is disabled with a reason, and never deleted. */
+export function serviceStep(
+  { id, host, disabled, disabled_reason }: NovaService,
+  to: readonly string[],
+): readonly NovaStep[] {
+  if (disabled === true) return [];
+  return [
+    {
+      ...({ id: `services:${id}`, part: "hosts", table: "services", key: { id } } as const),
+      before: { host, deleted: 0, disabled, disabled_reason },
+      after: {
+        ...{ host, deleted: 0, disabled: true },
+        disabled_reason: `${REASON} ${to.join(", ")}`.slice(0, LONGEST),
+      },
+      machine: null,
+      of: `service ${host}`,
+    },
+  ];
+}

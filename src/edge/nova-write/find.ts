@@ -1,0 +1,60 @@
+import type { Knex } from "knex";
+import type { NovaStep, Standing } from "../../model/nova-plan.ts";
+import type { Database } from "../database/open.ts";
+import { integer, type RawRow } from "../database/rows.ts";
+import { byTable, columnsOf, differing } from "./rows.ts";
+
+/** A step and the row it speaks of; null when there is none. */
+export interface Met {
+  readonly step: NovaStep;
+  readonly row: RawRow | null;
+}
+
+/** Reads the rows of steps, in the order of the steps of each table. */
+export async function meet(
+  { engine, run }: Pick<Database, "engine" | "run">,
+  on: Knex,
+  steps: readonly NovaStep[],
+  lock: boolean,
+): Promise<readonly Met[]> {
+  const met: Met[] = [];
+  for (const [table, some] of byTable(steps)) {
+    const columns = columnsOf(some);
+    const ask = (narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder) =>
+      run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
+        const query = narrow(on(table).select(...columns));
+        return lock && engine !== "sqlite" ? query.forUpdate() : query;
+      });
+    const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
+    const rows = ids.length === 0 ? [] : await ask((query) => query.whereIn("id", ids));
+    const byId = new Map(rows.map((row) => [integer(row.id), row]));
+    for (const step of some)
+      met.push({ step, row: await rowOf(step, byId, (key) => ask((query) => query.where(key))) });
+  }
+  return met;
+}
+
+async function rowOf(
+  { key }: NovaStep,
+  byId: ReadonlyMap<number | null, RawRow>,
+  ask: (key: object) => Promise<readonly RawRow[]>,
+): Promise<RawRow | null> {
+  if (typeof key.id === "number") return byId.get(key.id) ?? null;
+  return (await ask(key))[0] ?? null;
+}
+
+/** How the row of a step stands. */
+export function standingOf({ step, row }: Met): Standing {
+  const { id, before, after } = step;
+  const as = (is: Standing["is"], why = ""): Standing => ({ id, is, why });
+  if (row === null) {
+    if (after === null) return as("after");
+    return before === null ? as("before") : as("other", "the row is gone");
+  }
+  const from = before === null ? ["row"] : differing(before, row);
+  const to = after === null ? ["row"] : differing(after, row);
+  if (to.length === 0) return as("after");
+  if (from.length === 0) return as("before");
+  const what = before === null ? "is there and differs in" : "was changed since in";
+  return as("other", `${what} ${(before === null ? to : from).join(", ")}`);
+}

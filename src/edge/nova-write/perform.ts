@@ -1,0 +1,109 @@
+import type { Knex } from "knex";
+import { MigrationError } from "../../model/error.ts";
+import type { Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
+import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
+import type { Performed } from "../../model/target.ts";
+import type { Database } from "../database/open.ts";
+import { type Met, meet, standingOf } from "./find.ts";
+
+/** Rows a message names; the others are counted. */
+const NAMED = 5;
+
+/**
+ * Performs steps inside a transaction: every row is locked and compared, then written by a statement
+ * that names what it replaces, and the count of rows it changed is looked at.
+ *
+ * @throws MigrationError N2I-E300
+ */
+export async function performSteps(
+  database: Pick<Database, "engine" | "run">,
+  trx: Knex,
+  steps: readonly NovaStep[],
+  ours: (id: string) => boolean,
+): Promise<Performed> {
+  const found: string[] = [];
+  const left: { readonly id: string; readonly why: string }[] = [];
+  const todo: Met[] = [];
+  for (const met of await meet(database, trx, steps, true)) {
+    const standing = standingOf(met);
+    if (standing.is === "after") found.push(met.step.id);
+    else if (standing.is === "before") todo.push(met);
+    else left.push({ id: met.step.id, why: standing.why });
+  }
+  const strange = left.filter(({ id }) => !ours(id));
+  if (strange.length > 0) {
+    const some = strange.slice(0, NAMED).map(({ id, why }) => `${id} ${why}`);
+    throw new MigrationError(
+      "N2I-E300",
+      `${strange.length} rows of nova are not as planned: ${some.join("; ")}`,
+    );
+  }
+  for (const change of changesOf(todo.map(({ step }) => step))) await write(database, trx, change);
+  return { done: todo.map(({ step }) => step.id), found, left };
+}
+
+/** One statement: rows that change in the same way. */
+interface Change {
+  readonly table: NovaTable;
+  readonly from: Row | null;
+  readonly to: Row | null;
+  /** Ids of the rows, or what else finds the one row. */
+  readonly keys: readonly Row[];
+}
+
+function changesOf(steps: readonly NovaStep[]): readonly Change[] {
+  const changes = new Map<string, Change & { readonly keys: Row[] }>();
+  for (const { table, key, before, after } of steps) {
+    const from = before && after ? onlyChanged(before, after) : before;
+    const to = before && after ? onlyChanged(after, before) : after;
+    const single = typeof key.id === "number" && before !== null && after !== null ? null : key;
+    const name = JSON.stringify([table, from, to, single]);
+    const known = changes.get(name);
+    if (known === undefined) changes.set(name, { table, from, to, keys: [key] });
+    else known.keys.push(key);
+  }
+  return [...changes.values()];
+}
+
+function onlyChanged(row: Row, other: Row): Row {
+  return Object.fromEntries(
+    Object.entries(row).filter(([column, value]) => other[column] !== value),
+  );
+}
+
+async function write(
+  { run }: Pick<Database, "run">,
+  trx: Knex,
+  { table, from, to, keys }: Change,
+): Promise<void> {
+  await run(`writing ${table}`, async () => {
+    if (from === null) {
+      await trx(table).insert(cells({ ...to }));
+      return;
+    }
+    const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));
+    const query =
+      ids.length > 0 ? trx(table).whereIn("id", ids) : trx(table).where(cells(keys[0] ?? {}));
+    for (const [column, value] of Object.entries(cells(from)))
+      if (value === null) query.whereNull(column);
+      else query.where(column, value);
+    const changed: number = await (to === null ? query.delete() : query.update(cells(to)));
+    if (changed !== keys.length)
+      throw new MigrationError(
+        "N2I-E300",
+        `${table}: ${changed} rows changed instead of ${keys.length}`,
+      );
+  });
+}
+
+/** Columns of nova that steps speak of hold plain values only. */
+function cells(row: Row): { readonly [column: string]: Exclude<Json, object> } {
+  return Object.fromEntries(
+    Object.entries(row).map(([column, value]) => {
+      if (typeof value === "object" && value !== null)
+        throw new Error(`${column} is no plain value`);
+      return [column, value];
+    }),
+  );
+}

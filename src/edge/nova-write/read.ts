@@ -1,0 +1,165 @@
+import type { Knex } from "knex";
+import type { NovaIdentity } from "../../model/nova-plan.ts";
+import type { HostUse, InstanceRow, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
+import { indexByText } from "../database/by-text.ts";
+import type { Database } from "../database/open.ts";
+import { readTransaction } from "../database/read-transaction.ts";
+import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
+
+/** Which rows belong to a machine. */
+export interface AskedMachine {
+  readonly uuid: string | null;
+  readonly instance_uuid: string | null;
+}
+
+/** Reads what a change of hosts depends on, all of one moment. */
+export interface HostReader {
+  readonly world: NovaWorld;
+  readonly rows: (machines: readonly AskedMachine[]) => Promise<readonly MachineRows[]>;
+  /** Live instances and compute nodes of hosts, ours among them. */
+  readonly use: (hosts: readonly string[]) => Promise<ReadonlyMap<string, HostUse>>;
+  /** The transaction, for other readers of the same moment. */
+  readonly on: Knex;
+  readonly close: () => Promise<void>;
+}
+
+const INSTANCE = "id, uuid, host, node, task_state, deleted";
+
+/** @source facts/nova-bm.md 5.1 */
+export async function openHosts(database: Database, identity: NovaIdentity): Promise<HostReader> {
+  const on = await readTransaction(database);
+  const ask = (doing: string, sql: string, values: readonly unknown[] = []) =>
+    database.run(`reading ${doing}`, () => select(database, on, sql, values));
+  const inList = async (doing: string, sql: string, values: readonly unknown[], more = "") =>
+    values.length === 0 ? [] : ask(doing, `${sql} IN (${marks(values)}) ${more}`, values);
+  const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity);
+  const placed = await indexByText(
+    database,
+    on,
+    "compute_nodes",
+    "hypervisor_hostname",
+    "deleted = 0 AND hypervisor_hostname IS NOT NULL",
+  );
+  return {
+    world,
+    on,
+    close: async () => {
+      await on.rollback();
+    },
+    async rows(machines) {
+      const uuids = spellings(machines.map(({ instance_uuid }) => instance_uuid));
+      const instances = await inList(
+        "instances",
+        `SELECT ${INSTANCE} FROM instances WHERE uuid`,
+        uuids,
+      );
+      const byUuid = new Map(instances.map((row) => [lower(row.uuid), instanceOf(row)]));
+      const volumes = await inList(
+        "block_device_mapping",
+        "SELECT instance_uuid, volume_id FROM block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid",
+        uuids,
+        "ORDER BY id",
+      );
+      const nodes = machines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+      const computes = await inList(
+        "compute_nodes",
+        "SELECT id, service_id, hypervisor_hostname, deleted, deleted_at FROM compute_nodes WHERE id",
+        placed.ids(nodes),
+        "ORDER BY id",
+      );
+      return machines.map(({ uuid, instance_uuid }) => ({
+        instance: byUuid.get(lower(instance_uuid)) ?? null,
+        volumes: volumes
+          .filter(
+            (row) => instance_uuid !== null && lower(row.instance_uuid) === lower(instance_uuid),
+          )
+          .map((row) => text(row.volume_id) ?? ""),
+        computes: computes
+          .filter((row) => uuid !== null && lower(row.hypervisor_hostname) === lower(uuid))
+          .map((row) => ({
+            id: integer(row.id) ?? 0,
+            service_id: integer(row.service_id),
+            hypervisor_hostname: text(row.hypervisor_hostname),
+            deleted: integer(row.deleted),
+            deleted_at: text(row.deleted_at),
+          })),
+      }));
+    },
+    async use(hosts) {
+      const instances = await inList(
+        "instances",
+        "SELECT host, count(*) AS n FROM instances WHERE deleted = 0 AND host",
+        hosts,
+        "GROUP BY host",
+      );
+      const owned = await inList(
+        "compute_nodes",
+        "SELECT s.host AS host, count(*) AS n FROM compute_nodes c JOIN services s ON s.id = c.service_id WHERE c.deleted = 0 AND s.deleted = 0 AND s.host",
+        hosts,
+        "GROUP BY s.host",
+      );
+      const count = (rows: readonly RawRow[], host: string): number =>
+        integer(rows.find((row) => text(row.host) === host)?.n) ?? 0;
+      return new Map(
+        hosts.map((host) => [
+          host,
+          { instances: count(instances, host), computes: count(owned, host) },
+        ]),
+      );
+    },
+  };
+}
+
+type Ask = (doing: string, sql: string) => Promise<readonly RawRow[]>;
+
+async function readWorld(ask: Ask, binary: string, identity: NovaIdentity): Promise<NovaWorld> {
+  const services = await ask(
+    "services",
+    `SELECT id, host, disabled, disabled_reason FROM services WHERE deleted = 0 AND ${binary} = 'nova-compute' ORDER BY id`,
+  );
+  const members = await ask(
+    "aggregate_hosts",
+    "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
+  );
+  const baremetal = await ask(
+    "compute_nodes",
+    "SELECT DISTINCT s.host AS host FROM compute_nodes c JOIN services s ON s.id = c.service_id WHERE c.deleted = 0 AND s.deleted = 0 AND c.hypervisor_type = 'baremetal' ORDER BY s.host",
+  );
+  const aggregates = new Map<string, number[]>();
+  for (const row of members) {
+    const host = text(row.host) ?? "";
+    aggregates.set(host, [...(aggregates.get(host) ?? []), integer(row.aggregate_id) ?? 0]);
+  }
+  return {
+    identity,
+    aggregates,
+    services: services.map((row) => ({
+      id: integer(row.id) ?? 0,
+      host: text(row.host) ?? "",
+      disabled: boolean(row.disabled),
+      disabled_reason: text(row.disabled_reason),
+    })),
+    baremetal: baremetal.map(({ host }) => text(host) ?? ""),
+  };
+}
+
+function instanceOf(row: RawRow): InstanceRow {
+  return {
+    id: integer(row.id) ?? 0,
+    uuid: text(row.uuid) ?? "",
+    host: text(row.host),
+    node: text(row.node),
+    task_state: text(row.task_state),
+    deleted: integer(row.deleted),
+  };
+}
+
+function lower(value: unknown): string {
+  return String(plain(value) ?? "").toLowerCase();
+}
+
+/** As written and in lower case: PostgreSQL and SQLite compare exactly. */
+function spellings(values: readonly (string | null)[]): readonly string[] {
+  const given = values.filter((value): value is string => value !== null && value !== "");
+  return [...new Set(given.flatMap((value) => [value, value.toLowerCase()]))];
+}

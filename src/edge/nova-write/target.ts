@@ -1,0 +1,73 @@
+import { MigrationError } from "../../model/error.ts";
+import type { NovaIdentity, NovaTarget } from "../../model/nova-plan.ts";
+import { HEARTBEAT } from "../../model/service.ts";
+import { committed } from "../database/commit.ts";
+import { lockTarget } from "../database/lock.ts";
+import type { Database } from "../database/open.ts";
+import { integer, marks, select, text } from "../database/rows.ts";
+import { meet, standingOf } from "./find.ts";
+import { performSteps } from "./perform.ts";
+
+/** Called around the commit of every batch; a test kills the process there. */
+export type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
+
+/** Seconds since a service's last report, by the database's own clock; Nova writes UTC. */
+const AGE: { readonly [engine in Database["engine"]]: string } = {
+  mysql: "TIMESTAMPDIFF(SECOND, updated_at, UTC_TIMESTAMP())",
+  postgresql: "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - updated_at) AS integer)",
+  sqlite: "CAST(strftime('%s', 'now') - strftime('%s', updated_at) AS integer)",
+};
+
+/** A nova database, changed row by row in transactions of its own. */
+export function createNovaTarget(
+  database: Database,
+  identity: NovaIdentity,
+  failpoint: Failpoint = () => Promise.resolve(),
+): NovaTarget {
+  const { knex, run, engine } = database;
+  return {
+    identity,
+    lock: () => lockTarget(database),
+    look: async (steps) => (await meet(database, knex, steps, false)).map(standingOf),
+    async alive(hosts) {
+      if (hosts.length === 0) return new Map();
+      const rows = await run("reading services", () =>
+        select(
+          database,
+          knex,
+          `SELECT host, ${AGE[engine]} AS age FROM services WHERE ${knex.ref("binary").toString()} = 'nova-compute' AND deleted = 0 AND updated_at IS NOT NULL AND host IN (${marks(hosts)})`,
+          hosts,
+        ),
+      );
+      return new Map(
+        rows
+          .map((row) => [text(row.host) ?? "", integer(row.age) ?? HEARTBEAT] as const)
+          .filter(([, age]) => age < HEARTBEAT),
+      );
+    },
+    async perform(steps, ours, guard, met) {
+      const trx = await run("opening a transaction", () => knex.transaction());
+      try {
+        const [version] = await run("reading migrate_version", () =>
+          select(database, trx, "SELECT version FROM migrate_version WHERE repository_id = 'nova'"),
+        );
+        if (integer(version?.version) !== identity.schema_version)
+          throw new MigrationError(
+            "N2I-E300",
+            `nova's schema version is ${text(version?.version)}, the plan was made for ${identity.schema_version}`,
+          );
+        await guard();
+        const performed = await performSteps(database, trx, steps, ours);
+        await met(performed);
+        await failpoint("nova.commit.before");
+        await run("committing", () => committed(trx));
+        await failpoint("nova.commit.after");
+        return performed;
+      } catch (error) {
+        // The first error is the one to tell; a cut line fails the rollback too.
+        await trx.rollback().catch(() => null);
+        throw error;
+      }
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import type { FindingKind } from "./kind.ts";
+
+/** N2I-D220 to D249: what stands in the way of Nova's own side. @source facts/nova-bm.md 4, 5.3 */
+export const UPGRADE = {
+  "N2I-D220": {
+    severity: "blocks",
+    title: "volumes are attached to the instance",
+    advice:
+      "They hang on the old compute host and are lost at the next reboot. Detach them; accept it when their loss is agreed.",
+    acceptable: true,
+  },
+  "N2I-D221": {
+    severity: "blocks",
+    title: "the new compute host is in other aggregates",
+    advice:
+      "The instance would change its availability zone. Put the new host into the same aggregates, or accept it.",
+    acceptable: true,
+  },
+  "N2I-D222": {
+    severity: "blocks",
+    title: "Nova changed the instance since extract",
+    advice: "The snapshot is not what Nova says now. Stop nova-compute and extract again.",
+  },
+  "N2I-D223": {
+    severity: "note",
+    title: "the old compute service stays enabled",
+    advice:
+      "Other instances or compute nodes are still on it. Move them, then disable the service with nova service-disable.",
+  },
+  "N2I-D224": {
+    severity: "note",
+    title: "the new compute host has no service yet",
+    advice:
+      "Its nova-compute makes it at its first start, and a compute node for each machine. The old ones are soft-deleted.",
+  },
+  "N2I-D230": {
+    severity: "warning",
+    title: "a flavor names one deploy image of two",
+    advice:
+      "Nova takes both or none, so it is left as it is. Mend the flavor, or name it with plan --flavor.",
+  },
+  "N2I-D231": {
+    severity: "warning",
+    title: "a flavor still names nova-baremetal's deploy images",
+    advice:
+      "On Juno and Kilo the next rebuild boots them and hangs. Give plan --deploy-kernel and --deploy-ramdisk, or --flavor-images delete.",
+  },
+  "N2I-D232": {
+    severity: "warning",
+    title: "a flavor wants what no machine advertises",
+    advice:
+      "ComputeCapabilitiesFilter will find no machine. Remove the key, or give it in properties.capabilities.",
+  },
+  "N2I-D233": {
+    severity: "warning",
+    title: "a flavor is used on other hosts too",
+    advice:
+      "Its deploy images are changed, which other drivers ignore; resources of a machine are not added.",
+  },
+  "N2I-D234": {
+    severity: "warning",
+    title: "the resource class of a flavor is not certain",
+    advice:
+      "Its machines have several classes or none. Add resources:CUSTOM_..=1 yourself, or set resource_class alike.",
+  },
+  "N2I-D235": {
+    severity: "note",
+    title: "a deleted flavor is changed too",
+    advice: "Instances use it still, and Nova reads it at a rebuild.",
+  },
+  "N2I-D236": {
+    severity: "warning",
+    title: "flavors and machines name different deploy images",
+    advice:
+      "Take-over boots those of driver_info, a rebuild those of the flavor. Give the same in the site document.",
+  },
+} as const satisfies Record<string, FindingKind>;

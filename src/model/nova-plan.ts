@@ -1,0 +1,110 @@
+import type { JournalEntry, ServerIdentity } from "./artefact.ts";
+import type { Finding } from "./finding.ts";
+import type { Row } from "./machine.ts";
+import type { Lock, Performed } from "./target.ts";
+
+/** What of Nova is changed: its flavors' extra specs, or the rows that name a compute host. */
+export type NovaPart = "flavors" | "hosts";
+
+/** Tables this tool may change in a nova database. */
+export type NovaTable =
+  | "instances"
+  | "compute_nodes"
+  | "services"
+  | "aggregate_hosts"
+  | "instance_type_extra_specs";
+
+/**
+ * A change of one row of nova, reversible: `before: null` creates it, `after: null` deletes it.
+ * Both hold the columns that change and those that must stay as they are for the change to be right.
+ */
+export interface NovaStep {
+  /** `instances:17`; a row that has no number yet is named by what is unique in it. */
+  readonly id: string;
+  readonly part: NovaPart;
+  readonly table: NovaTable;
+  /** Finds the row: its id, or the columns that are unique. */
+  readonly key: Row;
+  readonly before: Row | null;
+  readonly after: Row | null;
+  /** Uuid of the machine it belongs to; null when it belongs to several. */
+  readonly machine: string | null;
+  /** For people: `flavor baremetal`, `instance b000..`. */
+  readonly of: string;
+}
+
+/** A line of nova.jsonl: steps of hosts, then of flavors, then what was found on the way. */
+export type NovaLine = NovaStep | { readonly finding: Finding };
+
+export interface NovaIdentity extends ServerIdentity {
+  readonly schema_version: number;
+}
+
+export interface NovaPlanHeader {
+  readonly format: "nova2ironic/nova@1";
+  readonly tool: string;
+  readonly made_from: { readonly snapshot: string };
+  /** ISO 8601, UTC: what `deleted_at` and `created_at` of changed rows say. */
+  readonly made_at: string;
+  readonly target: NovaIdentity;
+  /** What the operator asked for, for people. */
+  readonly asked: readonly string[];
+}
+
+/** The footer chains it to its plan, whose digest is known only when both are written. */
+export interface NovaPlanCounts {
+  /** sha256 of the plan it belongs to. */
+  readonly plan: string;
+  readonly hosts: number;
+  readonly flavors: number;
+  readonly findings: number;
+  /** Compute hosts that must have stopped before rows are changed. */
+  readonly stopped: readonly string[];
+}
+
+/** A line of the journal of what was done in nova; positions are of nova.jsonl's lines. */
+export type NovaEntry =
+  | Exclude<JournalEntry, { readonly do: "open" }>
+  | {
+      readonly do: "open";
+      readonly format: "nova2ironic/nova-journal@1";
+      readonly tool: string;
+      readonly target: NovaIdentity;
+    };
+
+/** How the row of a step stands: as before it, as after it, or as neither. */
+export interface Standing {
+  readonly id: string;
+  readonly is: "before" | "after" | "other";
+  /** In what it is as neither; empty otherwise. */
+  readonly why: string;
+}
+
+/** A nova database that may be written to. */
+export interface NovaTarget {
+  readonly identity: NovaIdentity;
+  readonly lock: () => Promise<Lock>;
+  /** How the rows of steps stand; nothing is locked or written. */
+  readonly look: (steps: readonly NovaStep[]) => Promise<readonly Standing[]>;
+  /** Compute hosts whose nova-compute told within the last minute that it lives: host -> seconds. */
+  readonly alive: (hosts: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /**
+   * Performs a batch in one transaction. A row that is as after already is `found`.
+   *
+   * @param ours whether this run changed the row of a step before: when it differs it is `left`,
+   *   instead of held against the plan
+   * @param met told what was met before the commit
+   * @throws MigrationError N2I-E300 when a row differs that is not ours
+   */
+  readonly perform: (
+    steps: readonly NovaStep[],
+    ours: (id: string) => boolean,
+    guard: () => Promise<void>,
+    met: (performed: Performed) => Promise<void>,
+  ) => Promise<Performed>;
+}
+
+/** The way back is the same road: before and after exchanged. */
+export function invertNova(step: NovaStep): NovaStep {
+  return { ...step, before: step.after, after: step.before };
+}

@@ -1,0 +1,75 @@
+import type { NovaIdentity } from "./nova-plan.ts";
+
+/** A live nova-compute service. */
+export interface NovaService {
+  readonly id: number;
+  readonly host: string;
+  readonly disabled: boolean | null;
+  readonly disabled_reason: string | null;
+}
+
+/** What of a nova database does not belong to one machine. */
+export interface NovaWorld {
+  readonly identity: NovaIdentity;
+  readonly services: readonly NovaService[];
+  /** Host -> ids of the live aggregates it is in. */
+  readonly aggregates: ReadonlyMap<string, readonly number[]>;
+  /** Hosts that own a compute node of nova-baremetal. */
+  readonly baremetal: readonly string[];
+}
+
+export interface InstanceRow {
+  readonly id: number;
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
+  readonly task_state: string | null;
+  readonly deleted: number | null;
+}
+
+export interface ComputeRow {
+  readonly id: number;
+  readonly service_id: number | null;
+  readonly hypervisor_hostname: string | null;
+  readonly deleted: number | null;
+  readonly deleted_at: string | null;
+}
+
+/** A machine's rows in nova, as they are when the plan is made. */
+export interface MachineRows {
+  readonly instance: InstanceRow | null;
+  /** Volumes attached to its instance, by their uuid. */
+  readonly volumes: readonly string[];
+  /** Live rows of the node, oldest first. */
+  readonly computes: readonly ComputeRow[];
+}
+
+/** What stays on a host when our machines are gone from it. */
+export interface HostUse {
+  readonly instances: number;
+  readonly computes: number;
+}
+
+export interface FlavorRow {
+  readonly id: number;
+  readonly name: string | null;
+  readonly flavorid: string | null;
+  readonly deleted: number | null;
+}
+
+export interface SpecRow {
+  readonly id: number;
+  readonly instance_type_id: number;
+  readonly key: string;
+  readonly value: string | null;
+  readonly deleted: number | null;
+  readonly deleted_at: string | null;
+}
+
+/** Flavors with their live extra specs, and where live instances of them are. */
+export interface FlavorRows {
+  readonly flavors: readonly FlavorRow[];
+  readonly specs: readonly SpecRow[];
+  /** Flavor id -> hosts of its live instances. */
+  readonly hosts: ReadonlyMap<number, readonly string[]>;
+}

@@ -1,0 +1,64 @@
+import { createServer } from "node:http";
+import type { TestContext } from "node:test";
+
+/** Stands in for Keystone's token exchange, and for nothing else of it. */
+export interface FakeKeystone {
+  readonly url: string;
+  /** Bodies that were asked with, as JSON text. */
+  readonly asked: () => readonly string[];
+  /** Tokens given, newest last. */
+  readonly tokens: () => readonly string[];
+}
+
+/**
+ * Gives a token for every login whose secret is right, with a catalog of one baremetal service.
+ *
+ * @source Keystone's API reference, v3: POST /v3/auth/tokens
+ */
+export async function fakeKeystone(
+  t: Pick<TestContext, "after">,
+  secret: string,
+  baremetal: string,
+): Promise<FakeKeystone> {
+  const asked: string[] = [];
+  const tokens: string[] = [];
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = [];
+    request.on("data", (chunk: Buffer) => chunks.push(chunk));
+    request.on("end", () => {
+      const text = Buffer.concat(chunks).toString("utf8");
+      asked.push(text);
+      const give = (status: number, body: unknown, headers = {}): void => {
+        response.writeHead(status, { "content-type": "application/json", ...headers });
+        response.end(JSON.stringify(body));
+      };
+      if (request.url !== "/v3/auth/tokens") return give(404, { error: { message: "not here" } });
+      if (!text.includes(`"${secret}"`))
+        return give(401, { error: { code: 401, message: `no such login: ${text}` } });
+      tokens.push(`token-${tokens.length + 1}`);
+      const endpoint = (region: string, url: string) => ({
+        interface: "internal",
+        region_id: region,
+        region,
+        url,
+      });
+      const endpoints = [
+        endpoint("other", "http://127.0.0.1:9"),
+        endpoint("lab", `${baremetal}/v1`),
+      ];
+      return give(
+        201,
+        { token: { catalog: [{ type: "baremetal", name: "ironic", endpoints }] } },
+        { "x-subject-token": tokens.at(-1) },
+      );
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const at = server.address();
+  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  return { url: `http://127.0.0.1:${at.port}`, asked: () => asked, tokens: () => tokens };
+}

@@ -1,6 +1,7 @@
 import { binaries } from "../lab/binaries.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
+import { benchAdopt } from "./adopt.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
 import { type Round, round } from "./round.ts";
@@ -14,7 +15,7 @@ const ENGINES = {
 /**
  * `npm run bench`: the whole road at three sizes on both servers, against their own
  * dump-and-restore in the same run, and 10,000 BMCs against ipmitool and ipmipower.
- * `npm run bench -- 1000 postgres` and `npm run bench -- power` are parts of it;
+ * `npm run bench -- 1000 postgres` and `npm run bench -- power` or `adopt` are parts of it;
  * `--profile=FOLDER` writes a CPU profile of every command.
  */
 async function main(words: readonly string[]): Promise<void> {
@@ -23,6 +24,10 @@ async function main(words: readonly string[]): Promise<void> {
   const named = words.filter((word) => /^[a-z]+$/.test(word));
   if (named.length === 0 || named.includes("power"))
     await benchPower((text) => process.stdout.write(text));
+  if (named.length === 0 || named.includes("adopt"))
+    await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), (text) =>
+      process.stdout.write(text),
+    );
   for (const engine of ["mysql", "postgresql"] as const) {
     const { start, words: names } = ENGINES[engine];
     if (named.length > 0 && !names.some((name) => named.includes(name))) continue;

@@ -1,0 +1,97 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
+import { writeCase } from "../../src/demo/write-case.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+import { alone } from "../lab/ironic/alone.ts";
+import { type IronicServer, startIronic } from "../lab/ironic/start.ts";
+import { startMariadb } from "../lab/mariadb.ts";
+import type { Server } from "../lab/server.ts";
+import { bareLoop } from "./bare-loop.ts";
+import { command } from "./command.ts";
+
+/** Of the rate of the bare loop at its best. */
+const LIMIT = 0.9;
+const PARALLEL = [1, 4, 8, 16];
+const IN_FLIGHT = 8;
+
+const accept = ["N2I-D403", "N2I-D604", "N2I-D605"].map((finding) => ({
+  finding,
+  reason: "bench",
+}));
+
+function fleet(machines: number): Case {
+  const ids = Array.from({ length: machines }, (_, at) => at + 1);
+  return {
+    shows: "machines to adopt",
+    nova_bm: { nodes: ids.map((id) => tenant(id)) },
+    site: {
+      ...SITE,
+      machines: [...SITE.machines, { match: {}, set: { driver: "fake-hardware" }, accept }],
+    },
+    allow_pairing: true,
+  };
+}
+
+/**
+ * Adoption against a bare loop of the same calls, on one server, in turns: other work on the
+ * machine then meets both.
+ */
+export async function benchAdopt(machines: number, write: (text: string) => void): Promise<void> {
+  const server = await startMariadb();
+  const ironic = await startIronic(server);
+  if (ironic === null) {
+    await server.stop();
+    return write("adopt: there is no Ironic 2023.1 here\n");
+  }
+  const folder = mkdtempSync(join(tmpdir(), "n2i-bench-adopt-"));
+  try {
+    const written = await writeCase(fleet(machines), folder);
+    const run = async (...words: readonly string[]) =>
+      command(folder, [...words, "--run", "run"], []);
+    const at = ["--ironic-url", ironic.url];
+    await run("extract", ...written.extract);
+    await run("plan", ...at, ...written.plan);
+    const rows = Array.from({ length: machines }, (_, n) => ({
+      uuid: caseUuid("node", n + 1),
+      instance_uuid: caseUuid("instance", n + 1),
+      address: caseMac(n + 1, 0),
+    }));
+    const bare: number[] = [];
+    const ours: number[] = [];
+    write(`adopt: ${machines} machines on fake-hardware, machines a second\n`);
+    for (const parallel of PARALLEL) {
+      bare.push(machines / (await timed(() => bareLoop(ironic.url, rows, parallel))));
+      await empty(ironic, server);
+      write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(bare)}\n`);
+      const { stages } = await run("apply", ...at, "--yes", "--in-flight", String(IN_FLIGHT));
+      ours.push(machines / (stages.apply ?? Number.POSITIVE_INFINITY));
+      await run("rollback", ...at, "--yes", "--all");
+      await empty(ironic, server);
+      write(`  apply, ${IN_FLIGHT} in flight       ${rate(ours)}\n`);
+    }
+    const ratio = Math.max(...ours) / Math.max(...bare);
+    write(
+      `  ${ratio >= LIMIT ? "held  " : "MISSED"} ${ratio.toFixed(2)} of the bare loop at its best, limit ${LIMIT}\n`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+    await ironic.stop();
+    await server.stop();
+  }
+}
+
+function rate(rates: readonly number[]): string {
+  return (rates.at(-1) ?? 0).toFixed(2).padStart(8);
+}
+
+async function timed(work: () => Promise<void>): Promise<number> {
+  const began = performance.now();
+  await work();
+  return (performance.now() - began) / 1000;
+}
+
+async function empty(ironic: IronicServer, server: Server): Promise<void> {
+  await (await alone(ironic, server))();
+}

@@ -1,0 +1,69 @@
+import { Agent, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
+
+interface Machine {
+  readonly uuid: string;
+  readonly instance_uuid: string;
+  readonly address: string;
+}
+
+const LOOK_MS = 60;
+
+/**
+ * The calls of an adoption and nothing else: no journal, no comparison, no second try.
+ *
+ * @param parallel machines at once
+ */
+export async function bareLoop(
+  url: string,
+  machines: readonly Machine[],
+  parallel: number,
+): Promise<void> {
+  const agent = new Agent({ keepAlive: true });
+  const call = (method: string, path: string, body?: unknown): Promise<string> =>
+    new Promise((resolve, reject) => {
+      const headers = {
+        "X-OpenStack-Ironic-API-Version": "1.82",
+        "Content-Type": "application/json",
+      };
+      const asked = request(new URL(path, url), { method, headers, agent }, (answer) => {
+        let text = "";
+        answer.setEncoding("utf8").on("data", (more: string) => {
+          text += more;
+        });
+        answer.on("end", () =>
+          (answer.statusCode ?? 500) < 300 ? resolve(text) : reject(new Error(`${path}: ${text}`)),
+        );
+      });
+      asked.on("error", reject);
+      asked.end(body === undefined ? undefined : JSON.stringify(body));
+    });
+  const until = async (uuid: string, state: string): Promise<void> => {
+    for (;;) {
+      await sleep(LOOK_MS);
+      const text = await call("GET", `/v1/nodes/${uuid}?fields=provision_state,last_error`);
+      if (text.includes(`"${state}"`)) return;
+    }
+  };
+  const one = async ({ uuid, instance_uuid, address }: Machine): Promise<void> => {
+    const extra = { nova_bm: { id: 1 } };
+    const node = { uuid, instance_uuid, extra, driver: "fake-hardware", automated_clean: false };
+    await call("POST", "/v1/nodes", node);
+    await call("POST", "/v1/ports", { node_uuid: uuid, address });
+    await call("PUT", `/v1/nodes/${uuid}/states/provision`, { target: "manage" });
+    await until(uuid, "manageable");
+    await call("PUT", `/v1/nodes/${uuid}/states/provision`, { target: "adopt" });
+    await until(uuid, "active");
+    const patch = [{ op: "add", path: "/protected", value: true }];
+    await call("PATCH", `/v1/nodes/${uuid}`, patch);
+  };
+  const waiting = [...machines];
+  const worker = async (): Promise<void> => {
+    for (let next = waiting.shift(); next !== undefined; next = waiting.shift()) await one(next);
+  };
+  try {
+    await Promise.all(Array.from({ length: parallel }, worker));
+  } finally {
+    agent.destroy();
+  }
+}

@@ -40,7 +40,7 @@ const MAP: readonly Room[] = [
   edge("log"),
   edge("ipmi"),
   edge("virsh"),
-  edge("tftp"),
+  { room: "edge/tftp", rooms: ["model", "edge/disk"], packages: ["node:"] },
   edge("database", ["knex", "mysql2", "pg", "libsql"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },

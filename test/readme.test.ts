@@ -11,6 +11,7 @@ import { packageRoot } from "../src/demo/package-root.ts";
 import { writeCase } from "../src/demo/write-case.ts";
 import { withBmcs } from "./lab/bmc/with-farm.ts";
 import { connect } from "./lab/connect.ts";
+import { novaTree } from "./support/boot.ts";
 
 const README = readFileSync(join(packageRoot(), "README.md"), "utf8");
 const MAIN = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
@@ -31,7 +32,7 @@ const CASE: Case = {
       { id: 3 },
     ],
   },
-  tftp: { "compute-1": { "pxelinux.cfg": null }, "compute-2": { "pxelinux.cfg": null } },
+  tftp: { "compute-1": novaTree(1), "compute-2": { "pxelinux.cfg": null } },
   nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
 };
 
@@ -94,7 +95,7 @@ test("README's commands do what it says, in its order", async (t) => {
   const shown = commands("");
   assert.deepEqual(
     [...new Set(shown.map(([verb]) => verb))],
-    ["extract", "power", "plan", "show", "apply", "verify", "status", "rollback"],
+    ["extract", "power", "plan", "show", "apply", "verify", "status", "boot", "rollback"],
   );
   for (const words of shown) await at.runs(words);
 });
@@ -147,6 +148,7 @@ async function place(t: TestContext, given: Case, site: string) {
   await writeCase({ ...given, nova_bm: { nodes } }, folder);
   const etc = join(folder, "etc");
   mkdirSync(etc);
+  mkdirSync(join(folder, "tftpboot"));
   const db = (name: string): string => `sqlite:////${join(folder, name).slice(1)}`;
   writeFileSync(join(etc, "nova.conf"), `[baremetal]\nsql_connection = ${db("nova_bm.sqlite")}\n`);
   writeFileSync(join(etc, "ironic.conf"), `[database]\nconnection = ${db("ironic.sqlite")}\n`);
@@ -161,7 +163,8 @@ async function place(t: TestContext, given: Case, site: string) {
       .replace("/var/log/ironic/", `${etc}/`)
       .replace("/root/confs/", `${etc}/`)
       .replace(/\/root\/tftp\/compute-(\d)/, (_, host) => join(folder, `tftp-${Number(host) - 1}`))
-      .replace("/root/", `${etc}/`);
+      .replace("/root/", `${etc}/`)
+      .replace(/^\/tftpboot$/, join(folder, "tftpboot"));
   const nowhere = { host: "", port: 0, user: "", password: "" };
   const ironic = connect({
     ...nowhere,
@@ -173,7 +176,8 @@ async function place(t: TestContext, given: Case, site: string) {
     sql: (text: string) => ironic.raw(text),
     async runs(words: readonly string[]) {
       const writes =
-        ["apply", "rollback", "release"].includes(words[0] ?? "") && !words.includes("--plan");
+        ["apply", "boot", "rollback", "release"].includes(words[0] ?? "") &&
+        !words.includes("--plan");
       const ran = await run(folder, [...words.map(local), ...(writes ? ["--yes"] : [])]);
       assert.equal(ran.status, 0, `${words.join(" ")}\n${ran.text}`);
       return ran;

@@ -29,6 +29,10 @@ const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
     const { verifyCommand } = await import("./verify.ts");
     return (program) => program.command(verifyCommand);
   },
+  boot: async () => {
+    const { bootCommand } = await import("./boot.ts");
+    return (program) => program.command(bootCommand);
+  },
   release: async () => {
     const { releaseCommand } = await import("./release.ts");
     return (program) => program.command(releaseCommand);

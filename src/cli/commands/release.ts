@@ -4,12 +4,12 @@ import { type Pace, plannedNodes, release, type Trouble } from "../../core/relea
 import { restage } from "../../core/release/restage.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
 import { confirm } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { wantedOf } from "../wire/named.ts";
 import { withReleasing } from "../wire/releasing.ts";
 import { inRun, openPlan, PLAN } from "../wire/run.ts";
 import {
@@ -144,27 +144,6 @@ function paceOf({ inFlight, perMinute, deadline, maxFailures }: Args): Pace {
     );
   const every = perMinute === undefined ? 0 : 60_000 / perMinute;
   return { inFlight, every, deadline, maxFailures };
-}
-
-/**
- * Machines named by uuid or id; all when none is named.
- *
- * @throws MigrationError N2I-E306 for a name no machine of the plan has: nothing is done then
- */
-async function wantedOf(
-  names: readonly string[],
-  lines: () => AsyncIterable<readonly PlannedMachine[]>,
-): Promise<(machine: PlannedMachine) => boolean> {
-  if (names.length === 0) return () => true;
-  const wanted = new Set(names.map((name) => name.toLowerCase()));
-  const namesOf = ({ uuid, bm_node_id }: PlannedMachine): readonly string[] =>
-    [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => wanted.has(name));
-  const missing = new Set(wanted);
-  for await (const batch of lines())
-    for (const name of batch.flatMap(namesOf)) missing.delete(name);
-  if (missing.size > 0)
-    throw new MigrationError("N2I-E306", `${[...missing].join(", ")} is not in the plan`);
-  return (machine) => namesOf(machine).length > 0;
 }
 
 async function printTrouble(

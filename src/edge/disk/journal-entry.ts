@@ -130,14 +130,14 @@ function span(from: number, to: number, place: string): { from: number; to: numb
   return { from, to };
 }
 
-interface Fields {
+export interface Fields {
   readonly text: (name: string) => string;
   readonly texts: (name: string) => readonly string[];
   /** A whole number, not negative. */
   readonly number: (name: string) => number;
 }
 
-function fields(line: JsonObject, place: string): Fields {
+export function fields(line: JsonObject, place: string): Fields {
   return {
     text(name) {
       const value = line[name];
@@ -162,6 +162,6 @@ function fields(line: JsonObject, place: string): Fields {
   };
 }
 
-function malformed(place: string, field: string): MigrationError {
+export function malformed(place: string, field: string): MigrationError {
   return new MigrationError("N2I-E112", `${place} has no ${field} as the journal writes it`);
 }

@@ -1,0 +1,199 @@
+import type { CommandModule } from "yargs";
+import { stumbles } from "../../core/boot/served.ts";
+import { isLoaded } from "../../core/verify/verify.ts";
+import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { confirm } from "../wire/acting.ts";
+import { type BootRow, type Place, preparedOf, rowOf, stageAll, unstageAll } from "../wire/boot.ts";
+import { wantedOf } from "../wire/named.ts";
+import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
+import { askedOf } from "../wire/staging.ts";
+import {
+  exitWith,
+  inStage,
+  keyOption,
+  print,
+  runOption,
+  say,
+  shellWord,
+  type Voice,
+  yesOption,
+} from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly run: string;
+  readonly tftpRoot: string;
+  readonly from?: readonly string[];
+  readonly servedAs?: string;
+  readonly node?: readonly string[];
+  readonly plan: boolean;
+  readonly verify: boolean;
+  readonly undo: boolean;
+  readonly keyFile?: string;
+  readonly yes: boolean;
+}
+
+export const bootCommand: CommandModule<object, Args> = {
+  command: "boot",
+  describe: "Stage boot files in a conductor's TFTP tree, so that tenants boot; verify, undo",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        "tftp-root": {
+          type: "string",
+          demandOption: true,
+          requiresArg: true,
+          describe: "The conductor's TFTP tree",
+        },
+        from: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "[HOST=]DIR: old tree, for kernels and ramdisks; the same tree without it",
+        },
+        "served-as": {
+          type: "string",
+          requiresArg: true,
+          describe: "How configurations name the tree's root, where it lies elsewhere: /tftpboot",
+        },
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Only this machine: uuid or bm_nodes.id",
+        },
+        plan: { type: "boolean", default: false, describe: "Show what would change, and stop" },
+        verify: { type: "boolean", default: false, describe: "Read the tree as a machine would" },
+        undo: { type: "boolean", default: false, describe: "Take back what this run staged there" },
+        ...keyOption,
+        ...yesOption,
+        ...formatOptions,
+      })
+      .example(
+        "$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1",
+        "",
+      ) as never,
+  async handler(args) {
+    if (Array.isArray(args.tftpRoot))
+      throw new MigrationError("N2I-E100", "--tftp-root is given more than once");
+    if (Number(args.plan) + Number(args.verify) + Number(args.undo) > 1)
+      throw new MigrationError("N2I-E100", "--plan, --verify and --undo exclude each other");
+    await inRun(args.run, "boot", { create: false }, async (run) => {
+      const [tree] = await openTrees([`*=${args.tftpRoot}`], "--tftp-root");
+      if (tree === undefined) throw new Error("one tree was asked for");
+      const from = await openTrees(args.from ?? [], "--from");
+      const place = { tree, from, served: args.servedAs ?? tree.root };
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const wanted = await wantedOf(args.node ?? [], plan.lines);
+      const lines = () => chosen(plan.lines(), wanted);
+      const { machines } = plan.footer.footer;
+      if (args.verify) return verify(lines(), place, args);
+      if (args.plan) {
+        const rows: BootRow[] = [];
+        for await (const prepared of preparedOf(lines(), place, 32)) rows.push(rowOf(prepared));
+        return tell(rows, args, "Plan");
+      }
+      const seal = await sealOf(run, args.keyFile, plan.header.key);
+      await confirm(
+        `${args.undo ? "Take back boot files in" : "Stage boot files in"} ${tree.root}?`,
+        args.yes,
+      );
+      const nodes = new Set<string>();
+      for await (const batch of lines())
+        for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
+      const { rows, stopped } = await inStage(
+        args.undo ? "unstage" : "stage",
+        machines,
+        args,
+        (at) =>
+          args.undo
+            ? unstageAll(run, place, seal, (node) => args.node === undefined || nodes.has(node), at)
+            : stageAll(run, preparedOf(lines(), place, 1), place, seal, at),
+        (made) => `${made.rows.length} machines`,
+      );
+      if (stopped) say(args, "Stopped on request; run the same command to go on.");
+      await tell(rows, args, args.undo ? "Undo" : "Boot");
+      if (!args.undo) await sayDhcp(lines(), args);
+      const again = `nova2ironic boot --run ${shellWord(args.run)} --tftp-root ${shellWord(args.tftpRoot)}`;
+      say(args, args.undo ? `Next: ${again}` : `Next: ${again} --verify\nUndo: ${again} --undo`);
+    });
+  },
+};
+
+async function* chosen(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  wanted: (machine: PlannedMachine) => boolean,
+): AsyncGenerator<readonly PlannedMachine[]> {
+  for await (const batch of plan) yield batch.filter(wanted);
+}
+
+/** Machines with something to do or to say, and a summary; left ones end with their status. */
+async function tell(rows: readonly BootRow[], args: Args, title: string): Promise<void> {
+  const count = (state: BootRow["state"]): number =>
+    rows.filter((row) => row.state === state).length;
+  const told = rows.filter(({ state }) => state !== "ready");
+  if (told.length > 0 || args.format !== "table")
+    await printRows(
+      process.stdout,
+      ["UUID", "State", "Changes", "Why"],
+      told.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
+      args,
+    );
+  const states = ["ready", "to stage", "staged", "undone", "stumbles", "left"] as const;
+  const words = states.flatMap((state) => (count(state) > 0 ? [`${count(state)} ${state}`] : []));
+  const summary = `${title}: ${words.join(", ") || "no machine has a tenant to boot"}.`;
+  if (args.format === "table") print(summary);
+  else say(args, summary);
+  if (count("stumbles") > 0 || (args.undo && count("left") > 0))
+    exitWith(EXIT_STATUS.differs.status);
+  else if (count("left") > 0 && !args.plan) exitWith(EXIT_STATUS.partial.status);
+}
+
+async function verify(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  { tree, served }: Place,
+  args: Args,
+): Promise<void> {
+  const server = {
+    link: (path: string) => readLink(tree, path),
+    size: (path: string) => sizeOf(tree, path),
+    text: async (path: string) => {
+      const content = await readText(tree, path);
+      return content.kind === "text" ? content.text : null;
+    },
+  };
+  const rows: BootRow[] = [];
+  for await (const batch of plan)
+    for (const machine of batch.filter(isLoaded)) {
+      const asked = askedOf(machine);
+      if (asked === null) continue;
+      const wrong =
+        "why" in asked ? [asked.why] : await stumbles(asked.wanted, server, [served, tree.root]);
+      rows.push({
+        ...{ uuid: machine.uuid ?? "", bm_node_id: machine.bm_node_id, changes: [] },
+        state: wrong.length > 0 ? "stumbles" : "ready",
+        why: wrong.join("; ") || null,
+      });
+    }
+  await tell(rows, args, "Verify");
+}
+
+/** Until a take-over writes Neutron's DHCP options anew, machines ask the old host for these files. */
+async function sayDhcp(plan: AsyncIterable<readonly PlannedMachine[]>, args: Args): Promise<void> {
+  const servers = new Map<string, string>();
+  for await (const batch of plan)
+    for (const { boot, service_host } of batch)
+      if (boot?.dhcp)
+        servers.set(service_host ?? "?", `${boot.dhcp.server ?? "its my_ip"} (${boot.dhcp.file})`);
+  const old = [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
+  if (old !== "")
+    say(
+      args,
+      `DHCP leads machines to their old host until Ironic takes them over; keep its TFTP service: ${old}`,
+    );
+}

@@ -1,0 +1,126 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import fc from "fast-check";
+import { refused } from "../hostile/cli.ts";
+import {
+  bootScene,
+  ironicConfig,
+  linkPath,
+  nodeOf,
+  takenOver,
+  treeDigest,
+} from "../support/boot.ts";
+
+const POINTS = [
+  ...["open.before", "open.after", "stage.before", "stage.after", "staged.before"],
+  ...["boot.temp", "boot.temp:2", "boot.temp:3", "boot.step", "boot.step:3", "staged.after:2"],
+];
+
+test("killed anywhere, staging goes on with the same command, and undo gives the tree back", async (t) => {
+  for (const point of POINTS) {
+    const at = await bootScene(t, "juno", [1, 2], takenOver(2));
+    const before = at.digest();
+    const killed = await at.start(["--yes"], `${point}${point.includes(":") ? "" : ":1"}:kill`)
+      .ended;
+    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    await at.boot(0, "--yes");
+    assert.match((await at.boot(0, "--verify")).out, /^Verify: 2 ready\.$/m, point);
+    assert.doesNotMatch(at.digest(), /\.n2i-/, `${point} left something half made`);
+    await at.boot(0, "--undo", "--yes");
+    assert.equal(at.digest(), before, point);
+  }
+});
+
+test("killed anywhere, a staging is taken back without going on, and undo itself goes on", async (t) => {
+  const undo = ["unstage.before", "unstage.after", "boot.temp", "boot.step:2", "unstaged.before"];
+  for (const point of ["boot.temp", "boot.step:2", "staged.before"]) {
+    const at = await bootScene(t, "juno", [1, 2], takenOver(2));
+    const before = at.digest();
+    await at.start(["--yes"], `${point}${point.includes(":") ? "" : ":1"}:kill`).ended;
+    await at.boot(0, "--undo", "--yes");
+    assert.equal(at.digest(), before, point);
+  }
+  for (const point of undo) {
+    const at = await bootScene(t, "juno", [1, 2], takenOver(2));
+    const before = at.digest();
+    await at.boot(0, "--yes");
+    const killed = await at.start(
+      ["--undo", "--yes"],
+      `${point}${point.includes(":") ? "" : ":1"}:kill`,
+    ).ended;
+    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    await at.boot(0, "--undo", "--yes");
+    assert.equal(at.digest(), before, point);
+  }
+});
+
+test("after any hands in a tree, undo gives back what staging found", async (t) => {
+  const at = await bootScene(t, "juno", [1, 2, 3], {});
+  const entry = (id: number) =>
+    fc
+      .subarray(Object.entries({ ...takenOver(id), [`${nodeOf(id)}/other`]: "kept\n" }))
+      .chain((kept) =>
+        fc.constantFrom(
+          Object.fromEntries(kept),
+          { ...Object.fromEntries(kept), [linkPath(id)]: { link: "/tftpboot/elsewhere/config" } },
+          { ...Object.fromEntries(kept), [`${nodeOf(id)}/config`]: ironicConfig(9, "boot") },
+          { ...Object.fromEntries(kept), [`${nodeOf(id)}/kernel`]: "" },
+        ),
+      );
+  const { writeTree } = await import("../../src/demo/write-case.ts");
+  await fc.assert(
+    fc.asyncProperty(entry(1), entry(2), entry(3), async (one, two, three) => {
+      rmSync(at.tree, { recursive: true });
+      rmSync(join(at.run, "boot.jsonl"), { force: true });
+      writeTree(at.tree, { ...one, ...two, ...three });
+      const before = at.digest();
+      const { status, err } = await at.start(["--yes"]).ended;
+      assert.ok(status === 0 || status === 3, err);
+      await at.boot(0, "--undo", "--yes");
+      assert.equal(at.digest(), before);
+    }),
+    { numRuns: Number(process.env.N2I_RUNS ?? 12) },
+  );
+});
+
+test("a full disk stops staging with the file's name, and undo gives the tree back", async (t) => {
+  const at = await bootScene(t, "juno", [1, 2], {});
+  const disk = mkdtempSync(join(tmpdir(), "n2i-disk-"));
+  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", disk]).status === 0;
+  t.after(() => {
+    if (mounted) spawnSync("umount", [disk]);
+    rmSync(disk, { recursive: true, force: true });
+  });
+  if (!mounted) return t.skip("this user cannot mount");
+  const before = treeDigest(disk);
+  writeFileSync(join(at.old, nodeOf(2).replace(/^a/, "b"), "kernel"), Buffer.alloc(100_000, 1));
+  const words = ["boot", "--run", at.run, "--tftp-root", disk, "--from", at.old, "--yes", "-q"];
+  await refused(words, 5, "N2I-E301", [/after 1 machines.*kernel.*ENOSPC/]);
+  assert.doesNotMatch(treeDigest(disk), /\.n2i-/);
+  await (await import("../hostile/cli.ts")).runs(0, [...words, "--undo"]);
+  assert.equal(treeDigest(disk), before);
+  assert.equal(spawnSync("mount", ["-o", "remount,ro", disk]).status, 0);
+  await refused(words, 5, "N2I-E301", [/EROFS/]);
+  assert.equal(treeDigest(disk), before);
+});
+
+test("a journal that was edited to reach out of the tree is refused", async (t) => {
+  const at = await bootScene(t, "juno", [1], {});
+  await at.boot(0, "--yes");
+  const journal = join(at.run, "boot.jsonl");
+  const outside = join(at.tree, "..", "outside");
+  mkdirSync(outside);
+  copyFileSync(journal, join(outside, "config"));
+  const { readFileSync } = await import("node:fs");
+  const text = readFileSync(journal, "utf8").replaceAll(
+    `"${nodeOf(1)}/config"`,
+    '"../outside/config"',
+  );
+  writeFileSync(journal, text);
+  const words = ["boot", "--run", at.run, "--tftp-root", at.tree, "--undo", "--yes", "-q"];
+  await refused(words, 4, "N2I-E112");
+});

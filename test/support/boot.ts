@@ -1,0 +1,143 @@
+import { createHash } from "node:crypto";
+import { lstatSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { writeCase, writeTree } from "../../src/demo/write-case.ts";
+import { type Ran, runs, type Started, start } from "../hostile/cli.ts";
+
+export type Entries = NonNullable<Case["tftp"]>[string];
+
+export function rootOf(id: number): string {
+  return `6f0ed4a2-2f3a-4b8e-9d58-3f7ef2a1c${String(id).padStart(3, "0")}`;
+}
+
+export const KEY = "ONETIMEKEYONETIMEKEYONETIMEKEY42";
+export const nodeOf = (id: number): string => caseUuid("node", id);
+const instanceOf = (id: number): string => caseUuid("instance", id);
+export const linkPath = (id: number): string =>
+  `pxelinux.cfg/01-52-54-00-00-00-${id.toString(16).padStart(2, "0")}`;
+
+/** The form of nova-baremetal's file, once the deploy helper switched it. @source facts/nova-bm.md 3.5 */
+export function novaTree(id: number, root = "/tftpboot"): Entries {
+  const at = `${root}/${instanceOf(id)}`;
+  return {
+    [`${instanceOf(id)}/config`]: [
+      "default boot\n\nlabel deploy",
+      `kernel ${at}/deploy_kernel`,
+      `append initrd=${at}/deploy_ramdisk selinux=0 deployment_id=${id} deployment_key=${KEY}`,
+      "ipappend 3\n\n\nlabel boot",
+      `kernel ${at}/kernel`,
+      `append initrd=${at}/ramdisk root=UUID=${rootOf(id)} ro nofb nomodeset vga=normal `,
+    ].join("\n"),
+    [`${instanceOf(id)}/kernel`]: `kernel of ${id}\n`,
+    [`${instanceOf(id)}/ramdisk`]: `ramdisk of ${id}\n`,
+    [linkPath(id)]: { link: `${at}/config` },
+  };
+}
+
+/** The form of the file a take-over leaves, by the tenant's label; what is the tenant's is filled in or not. */
+export function ironicConfig(
+  id: number,
+  label: string,
+  { chosen = "deploy", root = "{{ ROOT }}" } = {},
+): string {
+  const at = `/tftpboot/${nodeOf(id)}`;
+  return [
+    `default ${chosen}\n\nlabel deploy`,
+    `kernel ${at}/deploy_kernel`,
+    `append initrd=${at}/deploy_ramdisk rootfstype=ramfs deployment_key=${KEY} text`,
+    `ipappend 3\n\n\nlabel ${label}`,
+    `kernel ${at}/kernel`,
+    `append initrd=${at}/ramdisk root=${root} ro text nofb nomodeset vga=normal`,
+  ].join("\n");
+}
+
+/** What Juno's take-over leaves of a machine. @source facts/ironic.md 2.3 */
+export function takenOver(id: number, label = "boot"): Entries {
+  return {
+    [`${nodeOf(id)}/config`]: ironicConfig(id, label),
+    [`${nodeOf(id)}/kernel`]: `kernel of ${id}\n`,
+    [`${nodeOf(id)}/ramdisk`]: `ramdisk of ${id}\n`,
+    [linkPath(id)]: { link: `/tftpboot/${nodeOf(id)}/config` },
+  };
+}
+
+export interface BootScene {
+  readonly run: string;
+  /** The conductor's tree. */
+  readonly tree: string;
+  /** The old host's. */
+  readonly old: string;
+  readonly start: (options: readonly string[], failpoint?: string) => Started;
+  readonly boot: (status: number, ...options: readonly string[]) => Promise<Ran>;
+  readonly digest: () => string;
+  readonly read: (path: string) => string;
+}
+
+/** Machines that run their tenants, planned; and a conductor's tree that holds what the test says. */
+export async function bootScene(
+  t: TestContext,
+  release: string,
+  ids: readonly number[],
+  entries: Entries,
+  set: { readonly [field: string]: string } = {},
+): Promise<BootScene> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-boot-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const given: Case = {
+    shows: "machines that must boot",
+    nova_bm: {
+      nodes: ids.map((id) => ({
+        ...{ id, instance_uuid: instanceOf(id), task_state: "active", ephemeral_mb: 0 },
+        ...{ pxe_config_path: `/tftpboot/${instanceOf(id)}/config`, root_mb: 40960, swap_mb: 1 },
+      })),
+    },
+    tftp: { "*": Object.assign({ "pxelinux.cfg": null }, ...ids.map((id) => novaTree(id))) },
+    site: {
+      format: "nova2ironic/site@1",
+      machines: [
+        {
+          match: {},
+          set: { deploy_kernel: caseUuid("vif", 8), deploy_ramdisk: caseUuid("vif", 9), ...set },
+          accept: [{ finding: "N2I-D403", reason: "looked at" }],
+        },
+      ],
+    },
+    ironic: { release },
+    allow_pairing: release !== "juno",
+  };
+  const written = await writeCase(given, folder);
+  const [run, tree, old] = [join(folder, "run"), join(folder, "tree"), join(folder, "tftp-0")];
+  writeTree(tree, { ...entries });
+  await runs(0, ["extract", "--run", run, ...written.extract]);
+  await runs(0, ["plan", "--run", run, ...written.ironic, ...written.plan]);
+  const words = ["boot", "--run", run, "--tftp-root", tree, "--served-as", "/tftpboot"];
+  return {
+    ...{ run, tree, old },
+    start: (options, failpoint) =>
+      start([...words, "--from", old, ...options], {
+        env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },
+      }),
+    boot: (status, ...options) => runs(status, [...words, "--from", old, ...options]),
+    digest: () => treeDigest(tree),
+    read: (path) => readFileSync(join(tree, path), "utf8"),
+  };
+}
+
+/** Names, kinds, modes, owners, targets and bytes of a tree. */
+export function treeDigest(root: string): string {
+  const names = readdirSync(root, { recursive: true, encoding: "utf8" }).sort();
+  const lines = names.map((name) => {
+    const at = join(root, name);
+    const found = lstatSync(at);
+    const content = found.isSymbolicLink()
+      ? readlinkSync(at)
+      : found.isFile()
+        ? createHash("sha256").update(readFileSync(at)).digest("hex")
+        : "";
+    return [name, found.mode.toString(8), found.uid, found.gid, content].join(" ");
+  });
+  return lines.join("\n");
+}

@@ -21,14 +21,23 @@ const accept = ["N2I-D403", "N2I-D604", "N2I-D605"].map((finding) => ({
   reason: "bench",
 }));
 
+/** Everything of it fake: what is measured is API, conductor and tool. */
+const FAKE = { driver: "fake-hardware", boot_interface: "fake", deploy_interface: "fake" };
+
 function fleet(machines: number): Case {
   const ids = Array.from({ length: machines }, (_, at) => at + 1);
   return {
     shows: "machines to adopt",
     nova_bm: { nodes: ids.map((id) => tenant(id)) },
+    nova_conf: {
+      "*": {
+        flavor_extra_specs: "cpu_arch:x86_64",
+        power_manager: "nova.virt.baremetal.fake.FakePowerManager",
+      },
+    },
     site: {
       ...SITE,
-      machines: [...SITE.machines, { match: {}, set: { driver: "fake-hardware" }, accept }],
+      machines: [...SITE.machines, { match: {}, set: FAKE, accept }],
     },
     allow_pairing: true,
   };

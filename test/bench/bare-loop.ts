@@ -47,7 +47,8 @@ export async function bareLoop(
   };
   const one = async ({ uuid, instance_uuid, address }: Machine): Promise<void> => {
     const extra = { nova_bm: { id: 1 } };
-    const node = { uuid, instance_uuid, extra, driver: "fake-hardware", automated_clean: false };
+    const fake = { driver: "fake-hardware", boot_interface: "fake", deploy_interface: "fake" };
+    const node = { uuid, instance_uuid, extra, ...fake, automated_clean: false };
     await call("POST", "/v1/nodes", node);
     await call("POST", "/v1/ports", { node_uuid: uuid, address });
     await call("PUT", `/v1/nodes/${uuid}/states/provision`, { target: "manage" });

@@ -25,6 +25,7 @@ import {
   say,
   shellWord,
   targetOptions,
+  targetWords,
   type Voice,
   yesOption,
 } from "./shared.ts";
@@ -55,7 +56,7 @@ function checkBlocked({ verdicts }: PlanCounts, skip: boolean): number {
 
 export const applyCommand: CommandModule<object, Args> = {
   command: "apply",
-  describe: "Load the run's plan into Ironic's database, then verify it; run it again to go on",
+  describe: "Load the run's plan into Ironic, then verify it; run it again to go on",
   builder: (yargs) =>
     yargs
       .options({
@@ -94,7 +95,8 @@ export const applyCommand: CommandModule<object, Args> = {
         ...keyOption,
         ...formatOptions,
       })
-      .example("$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes", "") as never,
+      .example("$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes", "")
+      .example("$0 apply --run m1 --os-cloud admin --in-flight 8 --yes", "") as never,
   async handler(args) {
     await inRun(args.run, "apply", { create: false }, async (run) => {
       const plan = await openPlan(`${run.path}/${PLAN}`);
@@ -161,7 +163,7 @@ export const applyCommand: CommandModule<object, Args> = {
               if (applied.stopped) {
                 say(
                   args,
-                  `Stopped on request. Next: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB --yes`,
+                  `Stopped on request. Next: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)} --yes`,
                 );
                 return null;
               }
@@ -188,7 +190,7 @@ export const applyCommand: CommandModule<object, Args> = {
         if (ended === null) return;
         say(
           args,
-          `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} --ironic-db DB${ended.database} --all --plan`,
+          `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} ${targetWords(args)}${ended.database} --all --plan`,
         );
         if (failed > 0) exitWith(EXIT_STATUS.partial.status);
         else if (!ended.equal) exitWith(EXIT_STATUS.differs.status);

@@ -31,6 +31,7 @@ import {
   say,
   shellWord,
   targetOptions,
+  targetWords,
   type Voice,
 } from "./shared.ts";
 import { printDiff } from "./show.ts";
@@ -95,10 +96,8 @@ export const planCommand: CommandModule<object, Args> = {
         },
         ...keyOption,
       })
-      .example(
-        "$0 plan --run m1 --ironic-db conf:/etc/ironic/ironic.conf --site site.yaml",
-        "",
-      ) as never,
+      .example("$0 plan --run m1 --ironic-db conf:/etc/ironic/ironic.conf --site site.yaml", "")
+      .example("$0 plan --run m1 --os-cloud admin --site site.yaml", "") as never,
   async handler(args) {
     const wanted = novaAsked(args);
     const rows = await inRun(args.run, "plan", { create: false }, async (run) => {
@@ -176,7 +175,7 @@ export const planCommand: CommandModule<object, Args> = {
           );
         say(
           args,
-          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} --ironic-db DB${planned.nova === null ? "" : " --nova-db DB"}`,
+          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : " --nova-db DB"}`,
         );
         const { nodes, ports } = planned.counts;
         return nodes + ports + (planned.nova?.hosts ?? 0) + (planned.nova?.flavors ?? 0);

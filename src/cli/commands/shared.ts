@@ -54,6 +54,24 @@ export const targetOptions = {
   },
 } as const satisfies Record<string, Options>;
 
+/** The options that say where Ironic is, for the next command to copy; a database is not repeated. */
+export function targetWords({
+  ironicDb,
+  ironicUrl,
+  osCloud,
+}: {
+  readonly ironicDb?: string;
+  readonly ironicUrl?: string;
+  readonly osCloud?: string;
+}): string {
+  if (ironicDb !== undefined) return "--ironic-db DB";
+  const words = [
+    ...(osCloud === undefined ? [] : [`--os-cloud ${shellWord(osCloud)}`]),
+    ...(ironicUrl === undefined ? [] : [`--ironic-url ${shellWord(ironicUrl)}`]),
+  ];
+  return words.length === 0 ? "--via rest" : words.join(" ");
+}
+
 /** How many machines are adopted or deleted at once. */
 export const inFlightOption = {
   "in-flight": {

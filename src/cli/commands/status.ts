@@ -84,7 +84,10 @@ export const statusCommand: CommandModule<object, Args> = {
           ? null
           : await orWhy(() => handoverOf(run.path, plan, journal.entries)),
     });
+    const rest = !("missing" in plan) && plan.header.target.engine === "rest";
+    // A plan for the API is gone on with over the API.
+    const next = rest ? state.next.replace("--ironic-db DB", "--ironic-url URL") : state.next;
     await printObject(process.stdout, { ...state.fields }, args);
-    say(args, `Next: ${state.next.replaceAll("RUN", shellWord(args.run))}`);
+    say(args, `Next: ${next.replaceAll("RUN", shellWord(args.run))}`);
   },
 };

@@ -1,11 +1,12 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { refused } from "../hostile/cli.ts";
+import { writeTree } from "../../src/demo/write-case.ts";
+import { refused, runs } from "../hostile/cli.ts";
 import {
   bootScene,
   ironicConfig,
@@ -71,7 +72,6 @@ test("after any hands in a tree, undo gives back what staging found", async (t) 
           { ...Object.fromEntries(kept), [`${nodeOf(id)}/kernel`]: "" },
         ),
       );
-  const { writeTree } = await import("../../src/demo/write-case.ts");
   await fc.assert(
     fc.asyncProperty(entry(1), entry(2), entry(3), async (one, two, three) => {
       rmSync(at.tree, { recursive: true });
@@ -101,7 +101,7 @@ test("a full disk stops staging with the file's name, and undo gives the tree ba
   const words = ["boot", "--run", at.run, "--tftp-root", disk, "--from", at.old, "--yes", "-q"];
   await refused(words, 5, "N2I-E301", [/after 1 machines.*kernel.*ENOSPC/]);
   assert.doesNotMatch(treeDigest(disk), /\.n2i-/);
-  await (await import("../hostile/cli.ts")).runs(0, [...words, "--undo"]);
+  await runs(0, [...words, "--undo"]);
   assert.equal(treeDigest(disk), before);
   assert.equal(spawnSync("mount", ["-o", "remount,ro", disk]).status, 0);
   await refused(words, 5, "N2I-E301", [/EROFS/]);
@@ -115,7 +115,6 @@ test("a journal that was edited to reach out of the tree is refused", async (t) 
   const outside = join(at.tree, "..", "outside");
   mkdirSync(outside);
   copyFileSync(journal, join(outside, "config"));
-  const { readFileSync } = await import("node:fs");
   const text = readFileSync(journal, "utf8").replaceAll(
     `"${nodeOf(1)}/config"`,
     '"../outside/config"',

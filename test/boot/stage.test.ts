@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import {
+  chownSync,
   lstatSync,
   mkdirSync,
+  mkdtempSync,
+  readdirSync,
   readFileSync,
   readlinkSync,
   rmSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { writeTree } from "../../src/demo/write-case.ts";
 import { refused } from "../hostile/cli.ts";
 import {
   bootScene,
@@ -17,8 +22,10 @@ import {
   KEY,
   linkPath,
   nodeOf,
+  novaTree,
   rootOf,
   takenOver,
+  treeDigest,
 } from "../support/boot.ts";
 
 test("what Juno's take-over left is switched to boot, and nothing else of it changes", async (t) => {
@@ -71,7 +78,7 @@ for (const [release, label] of [
 test("the TFTP server can read what is staged, and it belongs to the tree's owner", async (t) => {
   const at = await bootScene(t, "juno", [1], {});
   const root = process.getuid?.() === 0;
-  if (root) (await import("node:fs")).chownSync(at.tree, 65534, 65534);
+  if (root) chownSync(at.tree, 65534, 65534);
   await at.boot(0, "--yes");
   for (const [path, mode] of [
     [nodeOf(1), 0o40755],
@@ -168,5 +175,29 @@ test("a folder swapped for a link while staging waits receives nothing", async (
   const { status, err } = await under.ended;
   assert.equal(status, 5, err);
   assert.match(err, /N2I-E301/);
-  assert.deepEqual((await import("node:fs")).readdirSync(outside), []);
+  assert.deepEqual(readdirSync(outside), []);
+});
+
+test("a take-over after staging is mended again, and undo leaves what Ironic did", async (t) => {
+  const at = await bootScene(t, "juno", [1], {});
+  await at.boot(0, "--yes");
+  rmSync(join(at.tree, linkPath(1)));
+  rmSync(join(at.tree, nodeOf(1)), { recursive: true });
+  writeTree(at.tree, takenOver(1));
+  const left = at.digest();
+  assert.match((await at.boot(2, "--verify")).out, /^Verify: 1 stumbles\.$/m);
+  await at.boot(0, "--yes");
+  assert.match((await at.boot(0, "--verify")).out, /^Verify: 1 ready\.$/m);
+  await at.boot(2, "--undo", "--yes");
+  assert.equal(at.digest(), left);
+});
+
+test("neither reading nor staging writes to the old host's tree", async (t) => {
+  const at = await bootScene(t, "juno", [1, 2], {});
+  const pristine = mkdtempSync(join(tmpdir(), "n2i-old-"));
+  t.after(() => rmSync(pristine, { recursive: true, force: true }));
+  writeTree(pristine, { "pxelinux.cfg": null, ...novaTree(1), ...novaTree(2) });
+  await at.boot(0, "--yes");
+  await at.boot(0, "--undo", "--yes");
+  assert.equal(treeDigest(at.old), treeDigest(pristine));
 });

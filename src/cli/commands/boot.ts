@@ -174,9 +174,10 @@ async function verify(
       if (asked === null) continue;
       const wrong =
         "why" in asked ? [asked.why] : await stumbles(asked.wanted, server, [served, tree.root]);
+      const broken = "why" in asked ? "left" : "stumbles";
       rows.push({
         ...{ uuid: machine.uuid ?? "", bm_node_id: machine.bm_node_id, changes: [] },
-        state: wrong.length > 0 ? "stumbles" : "ready",
+        state: wrong.length > 0 ? broken : "ready",
         why: wrong.join("; ") || null,
       });
     }

@@ -126,6 +126,11 @@ export async function unstageAll(
       await midway(rows, async () => {
         await append({ do: "unstage", ...at, at: iso(Date.now()), by: whoami() });
         for (const step of steps.toReversed()) {
+          // A boot file that is somebody else's by now needs kernel and ramdisk, though they equal ours.
+          if (left.has(`${node}/config`) && step.after.kind === "file") {
+            left.set(step.path, `${step.path} is in use`);
+            continue;
+          }
           const was = step.before?.kind === "file" ? step.before.was : undefined;
           const text = was === undefined ? null : seal.open(was.text);
           const undone = await undoStep(tree.root, step, text, failpoint);

@@ -19,8 +19,9 @@ const ROOT = /^root=(.*)$/;
 export function parsePxe(text: string): PxeConfig {
   let chosen: string | null = null;
   const labels: { -readonly [field in keyof PxeLabel]: PxeLabel[field] }[] = [];
-  for (const line of text.split(/\r?\n/)) {
-    const [, keyword = "", rest = ""] = /^\s*(\S+)\s*(.*?)\s*$/.exec(line) ?? [];
+  for (const line of text.split("\n")) {
+    const [keyword = "", ...words] = wordsOf(line);
+    const rest = words.join(" ");
     const label = labels.at(-1);
     switch (keyword.toLowerCase()) {
       case "default":
@@ -37,16 +38,31 @@ export function parsePxe(text: string): PxeConfig {
         if (label !== undefined) label.ramdisk = rest;
         break;
       case "append":
-        if (label !== undefined) Object.assign(label, appended(rest, label.ramdisk));
+        if (label !== undefined) Object.assign(label, appended(words, label.ramdisk));
         break;
     }
   }
   return { default: chosen, labels };
 }
 
-/** Of a name given twice the last counts, as for the kernel. A placeholder may hold spaces. */
-function appended(text: string, initrd: string | null): Omit<PxeLabel, "label" | "kernel"> {
-  const words = text.match(/\S*\{\{[^}]*\}\}\S*|\S+/g) ?? [];
+/** Placeholders of the root filesystem as templates write them, and each as one word. */
+export const PLACEHOLDERS = [
+  ["{{ ROOT }}", "{{ROOT}}"],
+  ["(( ROOT ))", "((ROOT))"],
+  [`$${"{ROOT}"}`, `$${"{ROOT}"}`],
+] as const;
+
+/** By single steps: a hostile file must not take long. */
+function wordsOf(line: string): readonly string[] {
+  const whole = PLACEHOLDERS.reduce((text, [form, word]) => text.replaceAll(form, word), line);
+  return whole.split(/\s/).filter((word) => word !== "");
+}
+
+/** Of a name given twice the last counts, as for the kernel. */
+function appended(
+  words: readonly string[],
+  initrd: string | null,
+): Omit<PxeLabel, "label" | "kernel"> {
   const last = (form: RegExp): string | null =>
     words.map((word) => form.exec(word)?.[1]).findLast((found) => found !== undefined) ?? null;
   const args = words.filter((word) => !INITRD.test(word) && !ROOT.test(word)).join(" ");

@@ -1,7 +1,7 @@
 import type { BootPlan } from "../../model/boot.ts";
 import type { Found } from "../../model/staging.ts";
 import { linkOf, linkTarget } from "./paths.ts";
-import { labelOf, parsePxe, uuidOf } from "./pxe-config.ts";
+import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
 
 /** A machine whose boot file is wanted. */
 export interface Wanted {
@@ -97,18 +97,21 @@ function config(wanted: Wanted, found: Seen, served: string): Part {
   if (label === null) return `${path} has no label ${boot.label}`;
   if (!(label.kernel ?? "").split("/").includes(node)) return `${path} boots ${label.kernel}`;
   const root = label.root ?? "";
-  const right = uuidOf(root) !== null && root.toLowerCase() === `uuid=${boot.root_uuid}`;
-  if (!right && !PLACEHOLDERS.includes(root)) return `${path} has root=${root}`;
+  const boots = `uuid=${boot.root_uuid}`;
+  const right = root.toLowerCase() === boots;
+  if (!right && !PLACEHOLDERS.some(([, word]) => word === root)) return `${path} has root=${root}`;
   if (right && parsed.default === boot.label) return null;
-  return { path, do: "write", text: switched(found.text, boot) };
+  const text = switched(found.text, boot);
+  const now = parsePxe(text);
+  return now.default === boot.label && labelOf(now, boot.label)?.root?.toLowerCase() === boots
+    ? { path, do: "write", text }
+    : `${path} has not the form Ironic writes`;
 }
-
-const PLACEHOLDERS = ["{{ ROOT }}", "(( ROOT ))", `$${"{ROOT}"}`];
 
 /** As Ironic itself switches a file once it has deployed. */
 function switched(text: string, { label, root_uuid }: Wanted["boot"]): string {
   return PLACEHOLDERS.reduce(
-    (whole, placeholder) => whole.replaceAll(placeholder, `UUID=${root_uuid}`),
+    (whole, [placeholder]) => whole.replaceAll(placeholder, `UUID=${root_uuid}`),
     text.replaceAll(/^default .*$/gim, `default ${label}`),
   );
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { below, inFolder, linkTarget } from "../../../src/core/boot/paths.ts";
 import { factsOf, parsePxe, uuidOf } from "../../../src/core/boot/pxe-config.ts";
 
@@ -23,7 +24,7 @@ test("of two roots the last counts, as for the kernel; of two labels with one na
 
 test("a placeholder with spaces is one root, and no uuid", () => {
   const { boot } = factsOf(parsePxe("label boot\nappend initrd=r root={{ ROOT }} ro text"));
-  assert.deepEqual([boot?.root, boot?.args], ["{{ ROOT }}", "ro text"]);
+  assert.deepEqual([boot?.root, boot?.args], ["{{ROOT}}", "ro text"]);
   for (const root of ["{{ ROOT }}", "UUID=None", "UUID=", `${ROOT}`, `UUID=${ROOT}0`, null])
     assert.equal(uuidOf(root), null, String(root));
   assert.equal(uuidOf(`UUID=${ROOT.toUpperCase()}`), ROOT);
@@ -58,4 +59,27 @@ test("a link's target may be relative to its folder, and not above the root", ()
   assert.equal(linkTarget("../a/config", "/tftpboot", "a"), "a/config");
   assert.equal(linkTarget("other", "/tftpboot", "a"), "pxelinux.cfg/other");
   assert.equal(linkTarget("../../a/config", "/tftpboot", "a"), null);
+});
+
+test("no text makes reading fail, and a hostile one takes no longer than another", () => {
+  const word = fc.constantFrom(
+    "default",
+    "label",
+    "boot",
+    "append",
+    "root=",
+    "{{",
+    "}}",
+    " ",
+    "\n",
+    "\r",
+    "x",
+  );
+  fc.assert(
+    fc.property(fc.array(word), (words) => void JSON.stringify(factsOf(parsePxe(words.join(""))))),
+  );
+  const began = performance.now();
+  for (const text of ["{{", " ", "label boot\n", "((", "\r"])
+    parsePxe(`label boot\nappend a${text.repeat(60_000 / text.length)}z\n`);
+  assert.ok(performance.now() - began < 2000, `${performance.now() - began} ms`);
 });

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { parse } from "yaml";
+import { parseDocument } from "yaml";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import type { Settings } from "./cloud.ts";
@@ -73,14 +73,19 @@ function document(path: string): JsonObject {
   } catch {
     throw refuse("cannot be read");
   }
-  let value: unknown;
-  try {
-    value = parse(text, { logLevel: "silent" });
-  } catch {
-    throw refuse("is not YAML");
-  }
-  if (!isObject(value)) throw refuse("is not an object");
+  const value = yamlOf(text);
+  if (!isObject(value)) throw refuse("is not YAML with an object in it");
   return value;
+}
+
+/** Null for what is no YAML, or has aliases that do not end. */
+function yamlOf(text: string): unknown {
+  try {
+    const document = parseDocument(text, { logLevel: "silent" });
+    return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 100 });
+  } catch {
+    return null;
+  }
 }
 
 function merge(base: JsonObject, more: JsonObject): JsonObject {

@@ -1,0 +1,62 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { cloudSettings } from "../../../src/edge/ironic-rest/clouds.ts";
+import { environmentSettings } from "../../../src/edge/ironic-rest/environment.ts";
+import { faultOf } from "../../../src/edge/ironic-rest/fault.ts";
+import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
+
+test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-clouds-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const here = join(folder, "here");
+  const user = join(folder, "config", "openstack");
+  for (const each of [here, user]) mkdirSync(each, { recursive: true });
+  const env = { XDG_CONFIG_HOME: join(folder, "config"), HOME: folder };
+  const cloud = (url: string) =>
+    `clouds: {a: {auth: {auth_url: ${url}, username: u}, region_name: r}}`;
+  writeFileSync(join(user, "clouds.yaml"), cloud("http://user"));
+  writeFileSync(join(user, "secure.yaml"), "clouds: {a: {auth: {password: 'p: 1'}}}");
+  const url = () => cloudSettings("a", env, here).settings.get("auth_url");
+  assert.equal(url(), "http://user");
+  writeFileSync(join(here, "clouds.yaml"), cloud("http://here"));
+  assert.equal(url(), "http://here");
+  assert.equal(cloudSettings("a", env, here).settings.get("password"), "p: 1");
+  assert.throws(() => cloudSettings("b", env, here), /has no cloud "b"; it has a/);
+  writeFileSync(join(user, "secure.yaml"), "clouds: {a: {auth: {password: [secret-text}}}");
+  assert.throws(
+    () => cloudSettings("a", env, here),
+    (error: Error) => {
+      assert.match(error.message, /secure.yaml is not YAML with/);
+      return !error.message.includes("secret-text");
+    },
+  );
+});
+
+test("what a login lacks is told by its name", () => {
+  const from = (env: Record<string, string>) => cloudOf(environmentSettings(env), "OS_*");
+  assert.equal(from({}).auth.kind, "none");
+  const url = { OS_AUTH_URL: "http://k" };
+  assert.throws(() => from(url), /OS_\*: password is missing/);
+  assert.throws(() => from({ ...url, OS_PASSWORD: "x" }), /username is missing/);
+  assert.throws(
+    () => from({ OS_AUTH_TYPE: "v2token" }),
+    /auth_type v2token is none of none, http_basic/,
+  );
+  assert.throws(() => from({ OS_INTERFACE: "secret" }), /interface secret is none of/);
+  assert.equal(from({ OS_INTERFACE: "internalURL" }).interface, "internal");
+  assert.equal(from({ OS_INSECURE: "true" }).tls.insecure, true);
+});
+
+test("a fault is read through JSON in JSON, plain text and HTML, without its secrets", () => {
+  const inner = JSON.stringify({ faultcode: "Client", faultstring: "Node a\n is locked" });
+  assert.equal(faultOf(JSON.stringify({ error_message: inner })), "Node a is locked");
+  assert.equal(
+    faultOf(JSON.stringify({ errors: [{ title: "Not Acceptable", detail: "1.82" }] })),
+    "1.82",
+  );
+  assert.equal(faultOf("<html><b>502</b> Bad Gateway</html>"), "502 Bad Gateway");
+  assert.equal(faultOf("password is hunter2", ["hunter2"]), "password is ****");
+});

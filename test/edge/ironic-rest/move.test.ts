@@ -1,0 +1,66 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type History, nextMove } from "../../../src/edge/ironic-rest/move.ts";
+import { standingOf, UNDOING } from "../../../src/edge/ironic-rest/standing.ts";
+import type { Row } from "../../../src/model/machine.ts";
+
+const MARK = { extra: { nova_bm: { id: 1 } } };
+const ACTIVE: Row = { ...MARK, provision_state: "active", maintenance: false, protected: true };
+const fresh = (): History => ({ managed: false, failed: null });
+
+/** The step from a state towards an active machine. */
+function move(found: Row, planned: Row = ACTIVE, history = fresh()): string {
+  const next = nextMove(planned, { maintenance: false, ...found }, history);
+  return "target" in next ? next.target : "why" in next ? next.why : next.do;
+}
+
+test("a machine goes from enroll over manageable and adopting to active, and is protected then", () => {
+  const states = ["enroll", "verifying", "manageable", "adopting", "active"];
+  const moves = states.map((provision_state) => move({ provision_state }));
+  assert.deepEqual(moves, ["manage", "wait", "adopt", "wait", "protect"]);
+  assert.equal(move({ provision_state: "active", protected: true }), "done");
+});
+
+test("one that came back to enroll, or failed twice, is stopped with both reasons", () => {
+  const enroll = { provision_state: "enroll", last_error: "no BMC" };
+  const managed = { managed: true, failed: null };
+  assert.equal(move(enroll, ACTIVE, managed), "manage failed: no BMC");
+  const failed = { provision_state: "adopt failed", last_error: "no image" };
+  assert.equal(move(failed), "manage");
+  assert.match(
+    move(failed, ACTIVE, { managed: false, failed: "no boot" }),
+    /first no boot; then no image/,
+  );
+});
+
+test("a free machine is provided only while it refuses cleaning itself", () => {
+  const free = { ...ACTIVE, provision_state: "available" };
+  const at = { provision_state: "manageable" };
+  assert.equal(move({ ...at, automated_clean: false }, free), "provide");
+  for (const automated_clean of [null, true])
+    assert.match(move({ ...at, automated_clean }, free), /would wipe its disks/);
+  assert.match(move({ provision_state: "cleaning", automated_clean: null }, free), /being cleaned/);
+});
+
+test("a machine to be held is put into maintenance before anything else", () => {
+  const held = { ...ACTIVE, maintenance: true, maintenance_reason: "look" };
+  assert.equal(move({ provision_state: "enroll", maintenance: true }, held), "hold");
+  const there = { provision_state: "enroll", maintenance: true, maintenance_reason: "look" };
+  assert.equal(move(there, held), "manage");
+});
+
+test("a node is half-made only with our mark, on the road, and differing in nothing else", () => {
+  const is = (found: Row, ended = false): string =>
+    standingOf(ACTIVE, { ...ACTIVE, ...found }, () => true, ended).is;
+  assert.equal(is({}), "planned");
+  assert.equal(is({ provision_state: "manageable", protected: false }), "half-made");
+  assert.equal(is({ protected: false }), "half-made");
+  assert.equal(is({ protected: false }, true), "changed");
+  assert.equal(is({ provision_state: "deleting" }), "changed");
+  assert.equal(is({ provision_state: "manageable", owner: "me" }), "changed");
+  assert.equal(is({ extra: {} }), "foreign");
+  assert.equal(
+    is({ maintenance: true, maintenance_reason: UNDOING, protected: false }, true),
+    "half-made",
+  );
+});

@@ -66,7 +66,7 @@ export function createHosts(
       const found = accept(
         [
           ...volumesIn(machine, rows),
-          ...changesIn(machine, rows),
+          ...changesIn(machine, rows, to),
           ...(rows.instance === null || to === null ? [] : memberships.judge(rows.instance, to)),
         ],
         acceptances(machine),
@@ -140,7 +140,12 @@ function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): reado
 /** Columns of the instance that decide what becomes of it. */
 const WATCHED = ["host", "node", "task_state"] as const;
 
-function changesIn({ node, nova }: Machine, { instance }: MachineRows): readonly Finding[] {
+/** @param to the host it shall name: when it does already, we made it so */
+function changesIn(
+  { node, nova }: Machine,
+  { instance }: MachineRows,
+  to: string | null,
+): readonly Finding[] {
   const before = nova?.instance ?? null;
   if (nova === null || node.instance_uuid === null) return [];
   const place = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
@@ -154,7 +159,9 @@ function changesIn({ node, nova }: Machine, { instance }: MachineRows): readonly
             instance === null ? "the row is gone" : "there is a row by now",
           ),
         ];
-  const changed: string[] = WATCHED.filter((column) => before[column] !== instance[column]);
+  const changed: string[] = WATCHED.filter(
+    (column) => before[column] !== instance[column] && !(column === "host" && instance.host === to),
+  );
   if (before.deleted !== (instance.deleted !== 0 && instance.deleted !== null))
     changed.push("deleted");
   return changed.length === 0

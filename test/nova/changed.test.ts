@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { run } from "../hostile/cli.ts";
+import { plannedCloud } from "./planned.ts";
+import { changes, differences, rowsOf } from "./rows.ts";
+
+const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
+
+for (const engine of ENGINES) {
+  test(`on ${engine}, a row somebody changed since the plan is refused before anything is written`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, nova } = made;
+    for (const [table, id, change] of [
+      ["instances", 1, { task_state: "rebuilding" }],
+      ["instances", 2, { host: "kvm-1" }],
+      ["instance_type_extra_specs", 2, { value: "somebody's" }],
+      ["services", 1, { disabled: true }],
+    ] as const) {
+      const [row] = await nova.db(table).where({ id });
+      await nova.db(table).where({ id }).update(change);
+      const there = await made.now();
+      const ran = await act(["apply"]);
+      assert.equal(ran.status, 4, ran.err);
+      assert.match(ran.err, new RegExp(`N2I-E300.*${table}:${id} was changed since in`, "s"));
+      const after = await made.now();
+      assert.deepEqual(changes(there.nova, after.nova), {});
+      assert.deepEqual(changes(there.ironic, after.ironic), {});
+      const [column = ""] = Object.keys(change);
+      await nova
+        .db(table)
+        .where({ id })
+        .update({ [column]: row[column] });
+    }
+    await made.isAsBefore();
+  });
+
+  test(`on ${engine}, rollback leaves and lists a row somebody changed since, and restores all others`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, nova } = made;
+    const applied = await act(["apply"]);
+    assert.equal(applied.status, 0, applied.err);
+    await nova.db("instances").where({ id: 2 }).update({ host: "somewhere" });
+    await nova.db("instance_type_extra_specs").where({ id: 3 }).update({ value: "theirs" });
+    const back = await act(["rollback", "--all"]);
+    assert.equal(back.status, 2, back.err);
+    assert.match(back.out, /instances:2 .*was changed since in host/);
+    assert.match(back.out, /instance_type_extra_specs:3 .*was changed since in value/);
+    assert.deepEqual(
+      [...differences(made.before.nova, await rowsOf(nova)).entries()],
+      [
+        ["instance_type_extra_specs:3", ["value"]],
+        ["instances:2", ["host"]],
+      ],
+    );
+    await nova.db("instances").where({ id: 2 }).update({ host: "ironic-compute" });
+    await nova.db("instance_type_extra_specs").where({ id: 3 }).update({ value: "old-ramdisk" });
+    const again = await act(["rollback", "--all"]);
+    assert.equal(again.status, 0, `${again.out}${again.err}`);
+    await made.isAsBefore();
+  });
+
+  test(`on ${engine}, a nova-compute that reported lately is named with its age, and nothing is written`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, nova } = made;
+    const clock = {
+      mysql: "UTC_TIMESTAMP()",
+      postgresql: "now() AT TIME ZONE 'utc'",
+      sqlite: "datetime('now')",
+    };
+    const report = (at: string) =>
+      nova
+        .db("services")
+        .where({ host: "compute-2" })
+        .update({ updated_at: nova.db.raw(at) });
+    await report(clock[engine]);
+    const there = await made.now();
+    const ran = await act(["apply"]);
+    assert.equal(ran.status, 4, ran.err);
+    assert.match(ran.err, /N2I-E310.*reported from compute-2 \d+ s ago/s);
+    const after = await made.now();
+    assert.deepEqual(changes(there.nova, after.nova), {});
+    assert.deepEqual(changes(there.ironic, after.ironic), {});
+    await report("'2014-12-01 00:00:00'");
+    const now = await act(["apply"]);
+    assert.equal(now.status, 0, now.err);
+  });
+
+  test(`on ${engine}, a plan made again after the load finds nothing to change`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, at, reader, source, plan } = made;
+    assert.equal((await act(["apply"])).status, 0);
+    const again = await run([
+      ...["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "--detailed-exitcode", "-q"],
+      ...[
+        "--compute-host",
+        "ironic-compute",
+        "--deploy-kernel",
+        "f0000000-0000-4000-8000-00000000000a",
+      ],
+      ...["--deploy-ramdisk", "f0000000-0000-4000-8000-00000000000b"],
+    ]);
+    assert.equal(again.status, 0, `${again.out}${again.err}`);
+    assert.match(again.out, /Nova: 0 rows .*; 0 extra specs/);
+    const back = await act(["rollback", "--all"]);
+    assert.equal(back.status, 0, `${back.out}${back.err}`);
+    await made.isAsBefore();
+  });
+}

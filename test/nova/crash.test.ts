@@ -1,0 +1,60 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { type PlannedCloud, plannedCloud, withoutIds } from "./planned.ts";
+import { sameRows } from "./rows.ts";
+
+/** Flavors are the first batch, hosts the second; the machines' own points lie between. */
+const COMMITS = [1, 2].flatMap((n) => [`nova.commit.before:${n}`, `nova.commit.after:${n}`]);
+const BETWEEN = ["begin.before:1", "commit.before:1", "commit.after:1", "done.after:1"];
+const APPLYING = [
+  ...["nova.open.before:1", "nova.open.after:1"],
+  ...[1, 2].flatMap((n) =>
+    ["begin.before", "begin.after", "done.before", "done.after"].map((at) => `nova.${at}:${n}`),
+  ),
+];
+const UNDOING = [1, 2].flatMap((n) =>
+  ["undo.before", "undo.after", "undone.before", "undone.after"].map((at) => `nova.${at}:${n}`),
+);
+const ENGINES: readonly (readonly [Engine, readonly string[], readonly string[]])[] = [
+  ["sqlite", [...APPLYING, ...COMMITS, ...BETWEEN], [...UNDOING, ...COMMITS]],
+  ["mysql", COMMITS, COMMITS],
+  ["postgresql", COMMITS, COMMITS],
+];
+const ALL = ["rollback", "--all"];
+
+async function ends(status: number, ran: ReturnType<PlannedCloud["act"]>): Promise<void> {
+  const { status: found, out, err } = await ran;
+  assert.equal(found, status, `${out}${err}`);
+}
+
+for (const [engine, applying, undoing] of ENGINES)
+  test(`on ${engine}, killed at any point, an apply goes on, and a rollback goes back or on`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, copy, now, isAsBefore } = made;
+    await ends(0, act(["apply"], undefined, copy("undisturbed")));
+    const after = await now();
+    await ends(0, act(ALL, undefined, `${made.folder}/undisturbed`));
+    await isAsBefore();
+    for (const [at, point] of applying.entries()) {
+      const [first, second] = [copy(`on-${at}`), copy(`back-${at}`)];
+      await ends(128, act(["apply"], `${point}:kill`, first));
+      await ends(0, act(["apply"], undefined, first));
+      const found = await now();
+      sameRows(withoutIds(found.nova), withoutIds(after.nova));
+      sameRows(withoutIds(found.ironic), withoutIds(after.ironic));
+      await ends(0, act(ALL, undefined, first));
+      await isAsBefore();
+      await ends(128, act(["apply"], `${point}:kill`, second));
+      await ends(0, act(ALL, undefined, second));
+      await isAsBefore();
+    }
+    for (const [at, point] of undoing.entries()) {
+      const folder = copy(`undo-${at}`);
+      await ends(0, act(["apply"], undefined, folder));
+      await ends(128, act(ALL, `${point}:kill`, folder));
+      await ends(0, act(ALL, undefined, folder));
+      await isAsBefore();
+    }
+  });

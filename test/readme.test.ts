@@ -122,6 +122,28 @@ test("README's window goes from extract to the last conductor, and back", async 
   }
 });
 
+test("README's commands for Nova's own rows do what it says", async (t) => {
+  const site = (blocks("yaml")[0] ?? "")
+    .replace("1f6c...", "1f6c-new")
+    .replace("8a02...", "8a02-new");
+  const at = await place(t, CASE, site);
+  if (at === null) return;
+  for (const words of commands("").filter(([verb]) => verb === "extract")) await at.runs(words);
+  await at.runs(["power", "--run", "m1"]);
+  const shown = commands("shell");
+  assert.deepEqual(
+    shown.map(([verb]) => verb),
+    ["plan", "show", "apply", "verify", "status", "rollback"],
+  );
+  for (const words of shown) {
+    const { text } = await at.runs(words);
+    if (words[0] === "plan") assert.match(text, /Nova: 6 rows that name a compute host to change/);
+    if (words[0] === "apply") assert.match(text, /Apply to nova, hosts: 6 rows changed/);
+    if (words[0] === "status") assert.match(text, /nova .*6 rows changed/);
+    if (words[0] === "rollback") assert.match(text, /of nova, hosts: 6 rows restored/);
+  }
+});
+
 /** A conductor's doing, in little. */
 const TAKES =
   "UPDATE nodes SET conductor_affinity = 1 WHERE NOT maintenance AND provision_state = 'active'";

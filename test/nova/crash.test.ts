@@ -46,6 +46,8 @@ for (const [engine, applying, undoing] of ENGINES)
       sameRows(withoutIds(found.ironic), withoutIds(after.ironic));
       await ends(0, act(ALL, undefined, first));
       await isAsBefore();
+      // Around a commit both ways from each point; elsewhere every second one.
+      if (at % 2 === 0 && !point.includes("commit")) continue;
       await ends(128, act(["apply"], `${point}:kill`, second));
       await ends(0, act(ALL, undefined, second));
       await isAsBefore();

@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { refused, run, runs } from "../hostile/cli.ts";
+import { plannedCloud } from "./planned.ts";
+import { changes } from "./rows.ts";
+
+const SECRET = "adminPass-in-a-row-5d1e";
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, a user with SELECT only suffices to plan, show, verify and preview, and nothing is written`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { at, reader, source, run: folder, act } = made;
+    const nova = source.slice(2, 4);
+    await runs(0, ["show", `${folder}/nova.jsonl`]);
+    await runs(0, ["status", ...at]);
+    await runs(2, ["verify", ...at, ...reader, ...nova, "-q"]);
+    const there = await made.now();
+    assert.deepEqual(changes(made.before.nova, there.nova), {});
+    assert.deepEqual(changes(made.before.ironic, there.ironic), {});
+    if (engine !== "sqlite") {
+      const words = ["apply", ...at, ...made.writer, ...nova, "--yes", "-q"];
+      await refused(words, 12, "N2I-E206", [/instance_type_extra_specs/]);
+      const after = await made.now();
+      assert.deepEqual(changes(made.before.nova, after.nova), {});
+      assert.deepEqual(changes(made.before.ironic, after.ironic), {});
+    }
+    assert.equal((await act(["apply"])).status, 0);
+    const loaded = await made.now();
+    await runs(0, ["verify", ...at, ...reader, ...nova, "-q"]);
+    const shown = await runs(0, ["rollback", ...at, ...reader, "--all", "--plan", "-f", "csv"]);
+    assert.equal(shown.out.match(/^"?restore/gm)?.length, 15);
+    const last = await made.now();
+    assert.deepEqual(changes(loaded.nova, last.nova), {});
+    assert.deepEqual(changes(loaded.ironic, last.ironic), {});
+  });
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, neither a password nor a row that nova's server quotes is repeated or kept`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { nova, novaWriter, act, run: folder } = made;
+    await nova.db("instances").where({ id: 1 }).update({ user_data: SECRET });
+    if (engine === "mysql")
+      await nova.db.raw(
+        "CREATE TRIGGER loud BEFORE UPDATE ON instances FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = NEW.user_data",
+      );
+    else {
+      await nova.db.raw(
+        "CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no: %', NEW.user_data USING DETAIL = NEW.user_data; END $$",
+      );
+      await nova.db.raw(
+        "CREATE TRIGGER loud BEFORE UPDATE ON instances FOR EACH ROW EXECUTE FUNCTION loud()",
+      );
+    }
+    const url = readFileSync((novaWriter[1] ?? "").slice("file:".length), "utf8");
+    const [, password = ""] = /:\/\/[^:]+:([^@]+)@/.exec(url) ?? [];
+    assert.ok(password.length > 8);
+    // The first time flavors and machines are kept; later ones keep nothing more.
+    for (const [voice, status, code] of [
+      [[], 5, /N2I-E301/],
+      [["--debug"], 1, /N2I-E207/],
+      [["--json"], 1, /N2I-E207/],
+    ] as const) {
+      const ran = await act(["apply", ...voice]);
+      assert.equal(ran.status, status, ran.err);
+      assert.match(ran.err, code);
+      const kept = ["nova.jsonl", "nova-journal.jsonl", "journal.jsonl"].map((name) =>
+        readFileSync(`${folder}/${name}`, "utf8"),
+      );
+      for (const text of [ran.out, ran.err, ...kept])
+        assert.ok(!text.includes(SECRET) && !text.includes(password));
+    }
+    await nova.db.raw(engine === "mysql" ? "DROP TRIGGER loud" : "DROP TRIGGER loud ON instances");
+    assert.equal((await act(["apply"])).status, 0);
+  });
+
+test("plan, apply and their options say no when they do not fit each other", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  if (made === null) return;
+  const { at, reader, writer, novaWriter, source, plan } = made;
+  const nova = source.slice(2, 4);
+  const planning = ["plan", ...at, ...reader, ...plan, "-q"];
+  for (const [words, text] of [
+    [["--compute-host", "x"], /--compute-host wants --nova-db/],
+    [[...nova, "--deploy-kernel", "x"], /wanted together/],
+    [[...nova, "--flavor-images", "delete", "--deploy-kernel", "x"], /takes no images/],
+    [[...nova, "--compute-host", "nobody:x=y"], /not understood/],
+    [[...nova, "--compute-host", ""], /not understood/],
+  ] as const)
+    await refused([...planning, ...words], 64, "N2I-E100", [text]);
+  await refused([...planning, "--nova-db", source[1] ?? ""], 4, "N2I-E202", [/nova database/]);
+  const applying = ["apply", ...at, ...writer, "--yes", "-q"];
+  await refused(applying, 4, "N2I-E311");
+  await refused([...applying, ...novaWriter, "--leave-nova"], 64, "N2I-E100");
+  const alone = await run([...applying, "--leave-nova"]);
+  assert.equal(alone.status, 3, alone.err);
+  await runs(0, [...planning]);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  await refused([...applying, ...novaWriter], 4, "N2I-E114");
+});

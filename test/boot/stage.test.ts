@@ -201,3 +201,16 @@ test("neither reading nor staging writes to the old host's tree", async (t) => {
   await at.boot(0, "--undo", "--yes");
   assert.equal(treeDigest(at.old), treeDigest(pristine));
 });
+
+test("a boot file that changes between the look and the hand is not written over", async (t) => {
+  const at = await bootScene(t, "juno", [1], takenOver(1));
+  const under = at.start(["--yes", "-q"], "stage.after:1:pause");
+  await under.said("failpoint stage.after");
+  const other = ironicConfig(1, "boot", { chosen: "boot", root: "/dev/sda1" });
+  writeFileSync(join(at.tree, nodeOf(1), "config"), other);
+  under.signal("SIGUSR2");
+  const { status, err } = await under.ended;
+  assert.equal(status, 5, err);
+  assert.match(err, /N2I-E300 .*config is no longer as it was looked at/);
+  assert.equal(at.read(`${nodeOf(1)}/config`), other);
+});

@@ -35,6 +35,17 @@ export interface ComputeRow {
   readonly deleted_at: string | null;
 }
 
+/** What Nova offers of a machine: a live row of compute_nodes. */
+export interface ComputeSize {
+  readonly id: number;
+  readonly hypervisor_type: string | null;
+  readonly vcpus: number | null;
+  /** MiB. */
+  readonly memory_mb: number | null;
+  /** GiB. */
+  readonly local_gb: number | null;
+}
+
 /** A machine's rows in nova, as they are when the plan is made. */
 export interface MachineRows {
   readonly instance: InstanceRow | null;

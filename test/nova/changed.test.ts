@@ -89,6 +89,34 @@ for (const engine of ENGINES) {
     assert.equal(now.status, 0, now.err);
   });
 
+  test(`on ${engine}, verify names the machine of which Nova offers 1 MB too much, and one with two compute nodes`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, nova, before, at, reader, source } = made;
+    assert.equal((await act(["apply"])).status, 0);
+    const compute = (id: number, more: object) => ({
+      ...before.nova.get(`compute_nodes:${id}`),
+      ...{ id: 500 + id, service_id: 3, hypervisor_type: "ironic", ...more },
+    });
+    // As the nova-compute of the new host makes them.
+    await nova.db("compute_nodes").insert([1, 2, 3, 4].map((id) => compute(id, {})));
+    const verify = ["verify", ...at, ...reader, ...source.slice(2, 4), "-q"];
+    assert.equal((await run(verify)).status, 0);
+    await nova.db("compute_nodes").where({ id: 503 }).update({ memory_mb: 49_153 });
+    await nova.db("compute_nodes").insert(compute(2, { id: 602 }));
+    const ran = await run(verify);
+    assert.equal(ran.status, 2, ran.err);
+    assert.match(
+      ran.out,
+      /node:a0000000-0000-4000-8000-000000000003 .*memory_mb is 49153, properties.memory_mb 49152/,
+    );
+    assert.match(
+      ran.out,
+      /node:a0000000-0000-4000-8000-000000000002 .*2 live compute nodes: 502, 602/,
+    );
+    assert.equal(ran.out.match(/mismatched/g)?.length, 2);
+  });
+
   test(`on ${engine}, a plan made again after the load finds nothing to change`, async (t) => {
     const made = await plannedCloud(engine, t);
     if (made === null) return;

@@ -1,11 +1,14 @@
 import { type NovaDone, novaLedger, novaStretches } from "../../core/apply/nova.ts";
 import { undoNova, undoNovaSteps } from "../../core/apply/undo-nova.ts";
+import { computeFaults } from "../../core/hosts/computes.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { openComputes } from "../../edge/nova-write/computes.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
 import type { NovaLine, NovaPart, NovaStep } from "../../model/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { openRole } from "../wire/databases.ts";
@@ -104,12 +107,15 @@ export async function rollbackNova(
 }
 
 /**
- * Compares every row of nova that the plan changes; prints those that are not as planned.
+ * Compares every row of nova that the plan changes, and what Nova offers of the machines; prints
+ * what is not as planned.
  *
+ * @param machines lines of the plan
  * @returns whether all are
  */
 export async function verifyNova(
   plan: NovaFile,
+  machines: AsyncIterable<readonly PlannedMachine[]>,
   novaDb: string,
   format: FormatOptions & { readonly allRows?: boolean },
 ): Promise<boolean> {
@@ -136,7 +142,22 @@ export async function verifyNova(
           }
         }
     };
-    await printRows(process.stdout, ["Row", "Result", "Of", "Details"], rows(), format);
+    const all = async function* (): AsyncGenerator<readonly Json[]> {
+      yield* rows();
+      const computesOf = await openComputes(database);
+      for await (const batch of machines) {
+        const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+        for (const machine of batch)
+          for (const fault of computeFaults(
+            machine,
+            found.get(machine.uuid?.toLowerCase() ?? "") ?? [],
+          )) {
+            count.other += 1;
+            yield [`node:${machine.uuid}`, "mismatched", "compute nodes", fault];
+          }
+      }
+    };
+    await printRows(process.stdout, ["Row", "Result", "Of", "Details"], all(), format);
     process.stderr.write(
       `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.\n`,
     );

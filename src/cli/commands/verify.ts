@@ -154,7 +154,8 @@ export const verifyCommand: CommandModule<object, Args> = {
         const beside = await novaPlanOf(run, plan.footer.sha256);
         if (beside === null)
           throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
-        if (!(await verifyNova(beside, args.novaDb, args))) exitWith(EXIT_STATUS.differs.status);
+        if (!(await verifyNova(beside, plan.lines(), args.novaDb, args)))
+          exitWith(EXIT_STATUS.differs.status);
       }
     } finally {
       await road.close();

@@ -84,6 +84,26 @@ test("a release hands over what it is told, says what no conductor takes, and is
   );
 });
 
+test("a machine is released without the power state that was recorded before it was staged", async (t) => {
+  const at = await scene("sqlite", t, fleet(2, "kilo"));
+  if (at === null) return;
+  const release = (...options: readonly string[]) =>
+    runs(0, ["release", "--run", at.run, ...at.ironic, "--yes", "--node", "1", ...options]);
+  await conductor(at);
+  await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
+  await release();
+  // What a conductor records; the machine is switched on by hand while it is staged again.
+  await at.sql((db) =>
+    db("nodes")
+      .where({ uuid: fleetUuid(1) })
+      .update({ power_state: "power off" }),
+  );
+  await release("--undo");
+  await release();
+  const [row] = await at.sql((db) => db("nodes").where({ uuid: fleetUuid(1) }));
+  assert.equal(row?.power_state, null);
+});
+
 /** Around the journal's line and around the commit of the second machine. */
 const KILLS = ["release.before:2", "release.after:2", "clear.committed:2"];
 for (const point of [...KILLS, "stage.before:2", "stage.after:2", "restage.committed:2"])

@@ -16,7 +16,7 @@ const COLUMNS = [
  * The hand-over by Ironic's own database. Each change is one statement that changes the row only
  * while it is as expected and no conductor has reserved it: conductors read it anew at every turn.
  *
- * @source facts/ironic.md 1.5, 2.2
+ * @source facts/ironic.md 0.1, 1.5, 2.2
  */
 export function createHandover(database: Database, release: Release): Handover {
   const { node } = release;
@@ -25,11 +25,11 @@ export function createHandover(database: Database, release: Release): Handover {
     .map((name) => `${whole(database.engine, name)} AS ${name}`)
     .join(",");
   const { knex, run } = database;
-  const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance) =>
+  const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
     run(doing, async () => {
       const changed: number = await maintenance(knex("nodes").where({ uuid }), from)
         .whereNull("reservation")
-        .update({ maintenance: to !== null, maintenance_reason: to });
+        .update({ maintenance: to !== null, maintenance_reason: to, ...more });
       return changed === 1;
     });
   return {
@@ -39,7 +39,8 @@ export function createHandover(database: Database, release: Release): Handover {
       const rows = await run("observing nodes", () => select(database, knex, sql, uuids));
       return new Map(rows.map((row) => [text(row.uuid) ?? "", observed(row)]));
     },
-    clear: (uuid) => set("releasing a node", uuid, STAGED, null),
+    // A power state recorded before the maintenance is old: a conductor would drive the machine to it.
+    clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
     stage: (uuid) => set("staging a node", uuid, null, STAGED),
     service: () => readService(database, release),
   };

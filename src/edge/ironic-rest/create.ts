@@ -27,8 +27,8 @@ export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> 
   for (let tries = 0; ; tries += 1) {
     const answer = await service.tell("POST", "/v1/nodes", body);
     if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
-    stopIfForbidden(road, "POST /v1/nodes", answer);
     const why = withoutSecrets(answer.fault, rows.secrets(row));
+    stopIfForbidden(road, "POST /v1/nodes", { ...answer, fault: why });
     if (!mayPass(answer)) return { why };
     const seen = await lookAtNode(road, String(row.uuid));
     if (seen !== null) return { seen, now: tries > 0 || answer.status !== 409 };

@@ -22,10 +22,14 @@ export function faultOf(text: string, secrets: readonly string[] = []): string {
   return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 
-/** The text with every one of these replaced; short ones are left, as they would be everywhere. */
+/**
+ * The text with every one of these replaced, as JSON writes them too; short ones are left, as they
+ * would be everywhere.
+ */
 export function withoutSecrets(text: string, secrets: readonly string[]): string {
   return secrets
     .filter((secret) => secret.length > 2)
+    .flatMap((secret) => [secret, JSON.stringify(secret).slice(1, -1)])
     .reduce((clean, secret) => clean.replaceAll(secret, "****"), text);
 }
 

@@ -1,3 +1,4 @@
+import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Rows } from "./row.ts";
@@ -54,7 +55,11 @@ function listed(body: unknown, name: string): readonly Json[] {
 /** Bodies a page. @source ironic: [api]max_limit */
 const PAGE = 1000;
 
-/** Every member of a collection, page by page; an operator's smaller max_limit is followed. */
+/**
+ * Every member of a collection, page by page; an operator's smaller max_limit is followed.
+ *
+ * @throws MigrationError N2I-E210 to N2I-E212: a list is whole, or there is none
+ */
 export async function* pages(
   service: Service,
   collection: string,
@@ -65,6 +70,13 @@ export async function* pages(
     .find((part) => /^(nodes|ports|portgroups|connectors|targets|conductors)$/.test(part));
   for (let marker = ""; ; ) {
     const body = await service.ask(`/v1/${collection}?limit=${PAGE}${query}${marker}`);
+    // Its marker was deleted meanwhile: the rest of the list is not known.
+    if (body === null)
+      throw new MigrationError(
+        "N2I-E212",
+        `${service.session.url} ends the list of ${collection} with 404: something in it was deleted meanwhile`,
+        { fix: "Run the same command again." },
+      );
     const page = listed(body, name ?? collection);
     if (page.length > 0) yield page;
     const last = page.at(-1);

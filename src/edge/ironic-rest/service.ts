@@ -60,10 +60,13 @@ export async function openService(
       charset: "utf8",
     };
     await greet(session, version);
+    const call: Session["call"] = async (words) =>
+      spoken(await session.call(words, version), version);
+    const pinned: Session = { ...session, call };
     return {
-      ...{ identity, release, session, minor: minorOf(version) },
-      ask: (path) => ask(session, path, version),
-      tell: (method, path, body) => session.call({ method, path, body }, version),
+      ...{ identity, release, session: pinned, minor: minorOf(version) },
+      ask: (path) => ask(pinned, path, version),
+      tell: (method, path, body) => call({ method, path, body }, version),
     };
   } catch (error) {
     session.close();
@@ -74,13 +77,21 @@ export async function openService(
 /** The first call as all will be: allowed, and answered in the version asked for. */
 async function greet(session: Session, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
+  await ask(session, path, version);
   const answer = await session.call({ method: "GET", path }, version);
   if (answer.status === 200 && answer.headers[SPOKEN] !== version)
-    throw new MigrationError(
-      "N2I-E209",
-      `${session.url} answers in microversion ${String(answer.headers[SPOKEN])}, and was asked for ${version}`,
-    );
-  if (answer.status !== 200) await ask(session, path, version);
+    throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`);
+}
+
+/** A success in another version, or in none, is no word of this service: nobody knows what was done. */
+function spoken(answer: Answer, version: string): Answer {
+  if (answer.status < 200 || answer.status >= 300 || answer.headers[SPOKEN] === version)
+    return answer;
+  return { ...answer, status: 0, body: null, fault: otherwise(answer, version) };
+}
+
+function otherwise({ headers }: Answer, version: string): string {
+  return `it answers in microversion ${String(headers[SPOKEN] ?? "none")}, and was asked for ${version}`;
 }
 
 async function versionsOf(

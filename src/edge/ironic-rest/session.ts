@@ -139,7 +139,7 @@ async function call(
 function answered(answer: Answered | Unanswered, secrets: readonly string[]): Answer {
   if ("why" in answer) return { status: 0, body: null, headers: {}, fault: answer.why };
   const { status, headers, text } = answer;
-  const fault = status < 400 ? "" : `${status} ${faultOf(text, secrets)}`.trim();
+  const fault = status < 300 ? "" : `${status} ${faultOf(text, secrets)}`.trim();
   return { status, headers, body: parsed(text), fault };
 }
 
@@ -160,7 +160,7 @@ export async function ask(
   version: string | null,
 ): Promise<unknown> {
   for (let tries = 0; ; tries += 1) {
-    const answer = await session.call({ method: "GET", path }, version);
+    const answer = told(await session.call({ method: "GET", path }, version));
     if (answer.status === 200) return answer.body;
     if (answer.status === 404) return null;
     const pause = PAUSES[tries];
@@ -175,6 +175,12 @@ export async function ask(
       );
     throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
   }
+}
+
+/** What is there is told as JSON: a page some proxy puts in between is no answer. */
+function told(answer: Answer): Answer {
+  if (answer.status !== 200 || answer.body !== null) return answer;
+  return { ...answer, status: 0, fault: "the answer is not JSON" };
 }
 
 /** A call the service will not do, whatever is tried. */

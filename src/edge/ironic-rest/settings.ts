@@ -38,7 +38,7 @@ export function cloudOf(settings: Settings, from: string): Cloud {
       cacert: settings.get("cacert") ?? null,
       cert: settings.get("cert") ?? null,
       key: settings.get("key") ?? null,
-      insecure: isTrue(settings.get("insecure")) || (verify !== undefined && !isTrue(verify)),
+      insecure: isTrue(settings.get("insecure")) || /^(0|false|no|off)$/i.test(verify ?? ""),
     },
   };
 }
@@ -62,18 +62,30 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
       return { kind, user: need("username"), password: secret(need("password")) };
     case "keystone":
     case "password":
-      return { kind: "keystone", url: need("auth_url"), login: passwordLogin(settings, refuse) };
+      return {
+        kind: "keystone",
+        url: keystoneUrl(need("auth_url"), refuse),
+        login: passwordLogin(settings, refuse),
+      };
     case "application_credential": {
       const value = need("application_credential_secret");
       const credential = partOf(settings, "application_credential", () => user(settings, refuse));
       if (credential === null) throw refuse("application_credential_id is missing");
       return {
         kind: "keystone",
-        url: need("auth_url"),
+        url: keystoneUrl(need("auth_url"), refuse),
         login: { kind, credential, secret: secret(value) },
       };
     }
   }
+}
+
+/** Never quoted: it may hold a password. */
+function keystoneUrl(text: string, refuse: Refuse): string {
+  const url = URL.canParse(text) ? new URL(text) : null;
+  if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
+    throw refuse("auth_url is not http(s)://HOST[:PORT]/v3");
+  return text;
 }
 
 /** As keystoneauth guesses: an application credential by its parts, else a password, else nothing. */

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { type TestContext, test } from "node:test";
+import { loadMappings } from "../../../src/cli/wire/documents.ts";
+import type { Cloud } from "../../../src/edge/ironic-rest/cloud.ts";
+import { withoutSecrets } from "../../../src/edge/ironic-rest/fault.ts";
+import { pages } from "../../../src/edge/ironic-rest/look.ts";
+import { openService, type Service } from "../../../src/edge/ironic-rest/service.ts";
+import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+
+const SPOKEN = "X-OpenStack-Ironic-API-Version";
+
+interface Said {
+  readonly status: number;
+  readonly text: string;
+  /** Microversion it says it speaks; the one asked for without it. */
+  readonly version?: string;
+}
+
+/** A service of 2023.1 that says to a call what the test has for it. */
+async function service(
+  t: TestContext,
+  says: (call: string, nth: number) => Said | null,
+): Promise<Service> {
+  const counts = new Map<string, number>();
+  const server = createServer((asked, answer) => {
+    const call = `${asked.method} ${asked.url}`;
+    const nth = (counts.get(call) ?? 0) + 1;
+    counts.set(call, nth);
+    const { status, text, version } = says(call, nth) ?? { status: 200, text: "{}" };
+    answer.writeHead(status, {
+      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
+      "X-OpenStack-Ironic-API-Maximum-Version": "1.82",
+      [SPOKEN]: version ?? String(asked.headers[SPOKEN.toLowerCase()]),
+    });
+    answer.end(text);
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const at = server.address();
+  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  const { releases, rest } = loadMappings();
+  const cloud = cloudSaying({ endpoint: `http://127.0.0.1:${at.port}` });
+  const opened = await openService(cloud, releases, rest, "2023.1", 5000);
+  t.after(() => opened.session.close());
+  return opened;
+}
+
+function cloudSaying(settings: { readonly [name: string]: string }): Cloud {
+  return cloudOf(new Map(Object.entries(settings)), "OS_*");
+}
+
+function refusal(code: string, words: RegExp): (error: unknown) => boolean {
+  return (error) =>
+    error instanceof MigrationError && error.code === code && words.test(error.message);
+}
+
+test("the version a service answers in is looked at, though its first answer is a 503", async (t) => {
+  const opening = service(t, (call, nth) => {
+    if (!call.startsWith("GET /v1/nodes")) return null;
+    return nth === 1 ? { status: 503, text: "" } : { status: 200, text: "{}", version: "1.1" };
+  });
+  await assert.rejects(opening, refusal("N2I-E209", /microversion 1\.1, and was asked for 1\.82/));
+});
+
+test("a success in another version is not one, so somebody looks what was done", async (t) => {
+  const opened = await service(t, (call) =>
+    call.startsWith("DELETE") ? { status: 204, text: "", version: "1.1" } : null,
+  );
+  const { status, fault } = await opened.tell("DELETE", "/v1/nodes/a");
+  assert.deepEqual(
+    { status, fault },
+    { status: 0, fault: "it answers in microversion 1.1, and was asked for 1.82" },
+  );
+});
+
+test("a page that is not JSON does not say that a node is gone", async (t) => {
+  const opened = await service(t, (call, nth) =>
+    call === "GET /v1/nodes/a"
+      ? { status: 200, text: nth === 1 ? "<html>Log in</html>" : '{"uuid": "a"}' }
+      : null,
+  );
+  assert.deepEqual(await opened.ask("/v1/nodes/a"), { uuid: "a" });
+});
+
+test("a list whose marker was deleted meanwhile is refused, not taken for the whole", async (t) => {
+  const opened = await service(t, (call) => {
+    if (call.includes("marker")) return { status: 404, text: "{}" };
+    return { status: 200, text: '{"nodes": [{"uuid": "a"}], "next": "more"}' };
+  });
+  const list = async (): Promise<number> => {
+    let sum = 0;
+    for await (const page of pages(opened, "nodes")) sum += page.length;
+    return sum;
+  };
+  await assert.rejects(list, refusal("N2I-E212", /ends the list of nodes with 404/));
+});
+
+test("a redirection is told as one, and nobody follows it with a token", async (t) => {
+  const opened = await service(t, (call) =>
+    call.startsWith("PUT") ? { status: 302, text: "" } : null,
+  );
+  assert.equal((await opened.tell("PUT", "/v1/nodes/a/maintenance", {})).fault, "302");
+});
+
+test("an auth_url that is none is refused and not quoted", () => {
+  const login = { username: "u", password: "p" };
+  for (const auth_url of ["keystone:5000/v3", "http://u:a-secret@host/v3", "ftp://host/", "v3"])
+    assert.throws(
+      () => cloudSaying({ ...login, auth_url }),
+      (error) =>
+        refusal("N2I-E106", /auth_url is not http/)(error) && !String(error).includes("a-secret"),
+    );
+});
+
+test("certificates go unchecked only where a word says so", () => {
+  const { insecure } = cloudSaying({ verify: "/etc/ssl/lab.pem" }).tls;
+  assert.equal(insecure, false);
+  assert.equal(cloudSaying({ verify: "false" }).tls.insecure, true);
+  assert.equal(cloudSaying({ insecure: "True" }).tls.insecure, true);
+});
+
+test("a secret is hidden as JSON writes it, too", () => {
+  assert.equal(
+    withoutSecrets('{"ipmi_password": "a\\"b1"}', ['a"b1']),
+    '{"ipmi_password": "****"}',
+  );
+});

@@ -41,7 +41,8 @@ export async function remove(
     const busy = isBusy(seen);
     const why = busy ?? strangers.get(uuid) ?? reasonToLeave(road, node, ports, seen, there);
     if (why === null) {
-      const answer = await takeAway(road, uuid, node === null ? there : null, seen);
+      const own = there.filter((port) => ids.includes(idOf(port)));
+      const answer = await takeAway(road, uuid, node === null ? own : null, seen);
       if (answer === null) {
         const was = new Set(there.map(idOf));
         const now = ids.filter((id) => id.startsWith("node:") || was.has(id));

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
+import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { loadMappings } from "../../../src/cli/wire/documents.ts";
+import { createSeal } from "../../../src/edge/disk/seal.ts";
 import type { Cloud } from "../../../src/edge/ironic-rest/cloud.ts";
 import { withoutSecrets } from "../../../src/edge/ironic-rest/fault.ts";
 import { pages } from "../../../src/edge/ironic-rest/look.ts";
+import { remove } from "../../../src/edge/ironic-rest/remove.ts";
+import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
 import { openService, type Service } from "../../../src/edge/ironic-rest/service.ts";
 import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
 import { MigrationError } from "../../../src/model/error.ts";
@@ -129,4 +133,24 @@ test("a secret is hidden as JSON writes it, too", () => {
     withoutSecrets('{"ipmi_password": "a\\"b1"}', ['a"b1']),
     '{"ipmi_password": "****"}',
   );
+});
+
+test("a rollback of ports whose node was there before deletes no other port of it", async (t) => {
+  const calls: string[] = [];
+  const port = (uuid: string) => ({ uuid, node_uuid: "a", address: "52:54:00:00:00:01" });
+  const opened = await service(t, (call) => {
+    if (!call.startsWith("GET")) calls.push(call);
+    if (call === "GET /v1/nodes/a") return { status: 200, text: '{"uuid": "a"}' };
+    if (call.startsWith("GET /v1/ports"))
+      return { status: 200, text: JSON.stringify({ ports: [port("theirs"), port("ours")] }) };
+    return null;
+  });
+  const road = {
+    service: opened,
+    rows: rowsOf(loadMappings().rest, opened.minor, createSeal(randomBytes(32))),
+  };
+  const machine = { uuid: "a", node: null, ports: [port("ours")] };
+  const { done } = await remove(road, machine, new Map());
+  assert.deepEqual(done, ["port:ours"]);
+  assert.deepEqual(calls, ["DELETE /v1/ports/ours"]);
 });

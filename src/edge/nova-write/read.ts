@@ -1,6 +1,12 @@
 import type { Knex } from "knex";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
-import type { HostUse, InstanceRow, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
+import type {
+  ComputeRow,
+  HostUse,
+  InstanceRow,
+  MachineRows,
+  NovaWorld,
+} from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
@@ -67,22 +73,12 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         placed.ids(nodes),
         "ORDER BY id",
       );
+      const attached = grouped(volumes, "instance_uuid");
+      const owned = grouped(computes, "hypervisor_hostname");
       return machines.map(({ uuid, instance_uuid }) => ({
         instance: byUuid.get(lower(instance_uuid)) ?? null,
-        volumes: volumes
-          .filter(
-            (row) => instance_uuid !== null && lower(row.instance_uuid) === lower(instance_uuid),
-          )
-          .map((row) => text(row.volume_id) ?? ""),
-        computes: computes
-          .filter((row) => uuid !== null && lower(row.hypervisor_hostname) === lower(uuid))
-          .map((row) => ({
-            id: integer(row.id) ?? 0,
-            service_id: integer(row.service_id),
-            hypervisor_hostname: text(row.hypervisor_hostname),
-            deleted: integer(row.deleted),
-            deleted_at: text(row.deleted_at),
-          })),
+        volumes: (attached.get(lower(instance_uuid)) ?? []).map((row) => text(row.volume_id) ?? ""),
+        computes: (owned.get(lower(uuid)) ?? []).map(computeOf),
       }));
     },
     async use(hosts) {
@@ -152,6 +148,28 @@ function instanceOf(row: RawRow): InstanceRow {
     task_state: text(row.task_state),
     deleted: integer(row.deleted),
   };
+}
+
+function computeOf(row: RawRow): ComputeRow {
+  return {
+    id: integer(row.id) ?? 0,
+    service_id: integer(row.service_id),
+    hypervisor_hostname: text(row.hypervisor_hostname),
+    deleted: integer(row.deleted),
+    deleted_at: text(row.deleted_at),
+  };
+}
+
+/** Rows by a column's text in lower case; those without any are nobody's. */
+function grouped(rows: readonly RawRow[], column: string): ReadonlyMap<string, readonly RawRow[]> {
+  const groups = new Map<string, RawRow[]>();
+  for (const row of rows) {
+    const name = lower(row[column]);
+    const group = groups.get(name);
+    if (group !== undefined) group.push(row);
+    else if (name !== "") groups.set(name, [row]);
+  }
+  return groups;
 }
 
 function lower(value: unknown): string {

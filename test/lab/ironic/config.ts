@@ -19,8 +19,8 @@ export interface IronicPlace extends IronicOptions {
 type Section = { readonly [option: string]: string | number | boolean };
 
 /**
- * ironic.conf of the lab. What keeps machines safe is left as Ironic ships it, above all
- * force_power_state_during_sync; only intervals are short, so that a test sees the periodic tasks.
+ * ironic.conf of the lab. What endangers machines is left as Ironic ships it, above all
+ * force_power_state_during_sync and automated_clean; only intervals are short, so that a test sees the periodic tasks.
  *
  * @source facts/lab.md 3; facts/ironic.md 2.2
  */
@@ -49,7 +49,6 @@ function sections(place: IronicPlace): { readonly [section: string]: Section } {
     },
     api: { host_ip: "127.0.0.1", port, api_workers: 1, max_limit: 1000 },
     conductor: {
-      automated_clean: false,
       heartbeat_interval: 2,
       sync_power_state_interval: 5,
       // Take-over: so many machines at a time, so often (seconds).

@@ -21,6 +21,7 @@ const CORE = [
   "plan",
   "flavors",
   "hosts",
+  "check",
   "apply",
   "verify",
   "release",

@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { fileURLToPath } from "node:url";
+import { checkTable } from "../src/cli/print/checks.ts";
 import { exitTable } from "../src/cli/print/exit-table.ts";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
@@ -54,6 +55,24 @@ function commands(language: string): readonly (readonly string[])[] {
 test("README's exit codes are those of the code", () => {
   const table = exitTable().trim();
   assert.ok(README.includes(table), `README lacks:\n${table}`);
+});
+
+test("README's exit codes of check are those of the code", () => {
+  const table = checkTable().trim();
+  assert.ok(README.includes(table), `README lacks:\n${table}`);
+});
+
+test("README's check finds nothing but a watch that is too short", async (t) => {
+  const at = await place(t, CASE, blocks("yaml")[0] ?? "");
+  if (at === null) return;
+  for (const words of commands("").filter(([verb]) => verb === "extract")) await at.runs(words);
+  const [words = [], ...more] = commands("console");
+  assert.deepEqual([words[0], words.at(-2), more], ["check", "--watch", []]);
+  const { text } = await at.runs([...words.slice(0, -1), "1"], 1);
+  assert.deepEqual(
+    [...text.matchAll(/Check: (.*?) +\|\n\| Result: (Warning|Failure)/g)].map(([, title]) => title),
+    ["nova-compute stopped"],
+  );
 });
 
 test("README opens with what the tool is for, two commands, the picture and the exit codes", () => {
@@ -196,12 +215,12 @@ async function place(t: TestContext, given: Case, site: string) {
   t.after(() => ironic.destroy());
   return {
     sql: (text: string) => ironic.raw(text),
-    async runs(words: readonly string[]) {
+    async runs(words: readonly string[], status = 0) {
       const writes =
         ["apply", "boot", "rollback", "release"].includes(words[0] ?? "") &&
         !words.includes("--plan");
       const ran = await run(folder, [...words.map(local), ...(writes ? ["--yes"] : [])]);
-      assert.equal(ran.status, 0, `${words.join(" ")}\n${ran.text}`);
+      assert.equal(ran.status, status, `${words.join(" ")}\n${ran.text}`);
       return ran;
     },
   };

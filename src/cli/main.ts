@@ -2,10 +2,13 @@
 import { setFlagsFromString } from "node:v8";
 import yargs from "yargs";
 import { hideBin } from "yargs/helpers";
+import { CHECK_STATUS } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import { loadCommands } from "./commands/load.ts";
+import { checkExitName } from "./print/checks.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { createEvents } from "./print/events.ts";
+import { exitName } from "./print/explain.ts";
 import { endOnBrokenPipe, onLost } from "./print/out.ts";
 import { VERSION } from "./wire/version.ts";
 import { checkWords } from "./wire/words.ts";
@@ -13,6 +16,8 @@ import { checkWords } from "./wire/words.ts";
 const words = hideBin(process.argv);
 const json = words.includes("--json");
 const debug = words.includes("--debug");
+/** `check` has nova-status's exit statuses, not the tool's. */
+const checks = words[0] === "check";
 
 /** A wrong command line: what yargs says of it, with our code. */
 function usage(message: string | null, error: Error | undefined): never {
@@ -34,6 +39,7 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
     "max-unreachable",
     "max-failures",
     "per-minute",
+    "watch",
   ]) {
     const value = args[name];
     if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
@@ -124,11 +130,16 @@ try {
   await main();
   await lost();
 } catch (error) {
-  const status = exitStatus(error);
+  const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
   // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
   process.exitCode =
     process.exitCode === 130 || process.exitCode === 143 ? process.exitCode : status;
   if (json) emitError(createEvents(process.stderr, Date.now), error);
   else process.stderr.write(errorText(error, { debug }));
 }
-if (json) emitExit(createEvents(process.stderr, Date.now), Number(process.exitCode ?? 0));
+if (json)
+  emitExit(
+    createEvents(process.stderr, Date.now),
+    Number(process.exitCode ?? 0),
+    checks ? checkExitName : exitName,
+  );

@@ -17,6 +17,10 @@ const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
     const { planCommand } = await import("./plan.ts");
     return (program) => program.command(planCommand);
   },
+  check: async () => {
+    const { checkCommand } = await import("./check.ts");
+    return (program) => program.command(checkCommand);
+  },
   show: async () => {
     const { showCommand } = await import("./show.ts");
     return (program) => program.command(showCommand);

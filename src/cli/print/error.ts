@@ -38,8 +38,12 @@ export function emitError(emit: Emit, error: unknown): void {
 }
 
 /** The last line of stderr under `--json`. Consumers take a name they do not know as a failure. */
-export function emitExit(emit: Emit, status: number): void {
-  emit("exit", { code: status, name: exitName(status) });
+export function emitExit(
+  emit: Emit,
+  status: number,
+  nameOf: (status: number) => string = exitName,
+): void {
+  emit("exit", { code: status, name: nameOf(status) });
 }
 
 function told(error: MigrationError): readonly string[] {

@@ -6,7 +6,7 @@ import { boolean, integer, type RawRow, select, text } from "../database/rows.ts
 /** Seconds since a conductor's last heartbeat, by the database's own clock; Ironic writes UTC. */
 const AGE: { readonly [engine in Database["engine"]]: string } = {
   mysql: "TIMESTAMPDIFF(SECOND, updated_at, UTC_TIMESTAMP())",
-  postgresql: "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - updated_at) AS integer)",
+  postgresql: "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - updated_at) AS bigint)",
   sqlite: "CAST(strftime('%s', 'now') - strftime('%s', updated_at) AS integer)",
 };
 const RESERVED = 1000;

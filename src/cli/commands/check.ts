@@ -1,0 +1,71 @@
+import type { CommandModule } from "yargs";
+import { checkAll, statusOfChecks } from "../../core/check/checks.ts";
+import { openRun } from "../../edge/disk/run-folder.ts";
+import { MigrationError } from "../../model/error.ts";
+import { checksJson, checksTable } from "../print/checks.ts";
+import { gather } from "../wire/check.ts";
+import { releaseNames } from "../wire/documents.ts";
+import { exitWith, ironicOption, runOption, say, type Voice } from "./shared.ts";
+
+interface Args extends Voice {
+  readonly run: string;
+  readonly novaBmDb: string;
+  readonly novaDb?: string;
+  readonly ironicDb: string;
+  readonly ironicRelease?: string;
+  readonly allowPairing: boolean;
+  readonly watch: number;
+}
+
+/** Seconds a look at heartbeats may take. */
+const LONGEST = 3600;
+
+export const checkCommand: CommandModule<object, Args> = {
+  command: "check",
+  describe: "Say whether the window can begin, as nova-status upgrade check does; writes nothing",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        "nova-bm-db": {
+          type: "string",
+          demandOption: true,
+          requiresArg: true,
+          describe: "nova_bm: URL without password, file:PATH, env:NAME or conf:PATH",
+        },
+        "nova-db": { type: "string", requiresArg: true, describe: "nova's database, likewise" },
+        ...ironicOption,
+        "ironic-release": {
+          choices: releaseNames(),
+          requiresArg: true,
+          describe: "Release, where the database alone does not tell it",
+        },
+        "allow-pairing": {
+          type: "boolean",
+          default: false,
+          describe: "The plan is made with --allow-pairing: another pairing is a warning",
+        },
+        watch: {
+          type: "number",
+          default: 60,
+          requiresArg: true,
+          describe: "Seconds that nova-compute's heartbeats are watched standing still",
+        },
+      })
+      .epilogue("Exit status: 0 success, 1 warnings, 2 failures, 255 the check did not end")
+      .example(
+        "$0 check --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --ironic-db conf:/etc/ironic/ironic.conf",
+        "",
+      ) as never,
+  async handler(args) {
+    const run = await openRun(args.run, { create: false });
+    const { novaBmDb, novaDb, ironicDb, ironicRelease: release, allowPairing, watch } = args;
+    if (watch > LONGEST)
+      throw new MigrationError("N2I-E100", `--watch wants at most ${LONGEST} seconds`);
+    if (novaDb !== undefined && watch > 0) say(args, `Watching heartbeats for ${watch} s.`);
+    const view = await gather({ novaBmDb, novaDb, ironicDb, release, allowPairing, watch }, run);
+    const rows = checkAll(view);
+    process.stdout.write(args.json ? checksJson(rows) : checksTable(rows));
+    exitWith(statusOfChecks(rows));
+  },
+};

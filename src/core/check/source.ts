@@ -1,0 +1,157 @@
+import type { BmFacts, CheckView, Looked, NovaFacts } from "../../model/check.ts";
+import { FINE, fine, isRefused, lower, told, unseen } from "./look.ts";
+
+/** Looks that need nova_bm and nova. */
+function withBoth({ bm, nova }: CheckView, look: (bm: BmFacts, nova: NovaFacts) => Looked): Looked {
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  if (nova === null || isRefused(nova)) return unseen("--nova-db");
+  return look(bm, nova);
+}
+
+/** Seconds: two of nova's report_interval; less than that proves nothing. */
+const STILL = 20;
+
+/**
+ * Heartbeats, watched: a service that says nothing for as long as we look has stopped, whatever
+ * `disabled` or anybody says.
+ *
+ * @source facts/systems.md D R20
+ */
+export function computes(view: CheckView): Looked {
+  return withBoth(view, (bm, { beats, later }) => {
+    const hosts = new Set(bm.nodes.map(({ service_host }) => service_host));
+    const before = new Map(beats.map((beat) => [beat.id, beat]));
+    const running = later
+      .filter(({ host }) => hosts.has(host))
+      .flatMap((now) => {
+        const was = before.get(now.id);
+        if (was?.report_count === now.report_count && was?.updated_at === now.updated_at) return [];
+        return [`${now.host} (report_count ${now.report_count}, at ${now.updated_at} UTC)`];
+      });
+    const found = told(
+      running,
+      "nova-compute services still report",
+      "systemctl stop nova-compute, on each of these hosts",
+    );
+    if (found.result !== "Success") return found;
+    return view.watched >= STILL
+      ? fine(`No heartbeat in ${view.watched} s.`)
+      : {
+          result: "Warning",
+          details: `No heartbeat in ${view.watched} s, which proves nothing.\nMend: check with --watch 60`,
+        };
+  });
+}
+
+/** A deployment under way in nova_bm. @source facts/nova-bm.md 2.3 */
+const DEPLOYING: ReadonlySet<string> = new Set([
+  ...["building", "prepared", "deploying"],
+  ...["deploy complete", "deploy failed"],
+]);
+
+/** @source facts/nova-bm.md 2.3, in-flight set */
+export function deploys({ bm, nova }: CheckView): Looked {
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  const machines = bm.nodes
+    .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
+    .map(({ id, task_state }) => `bm_nodes.id=${id} ${task_state}`);
+  const instances =
+    nova === null || isRefused(nova)
+      ? []
+      : nova.instances
+          .filter(({ task_state, deleted }) => !deleted && task_state)
+          .map(({ uuid, task_state }) => `instance ${uuid} ${task_state}`);
+  return told(
+    [...machines, ...instances],
+    "deployments or tasks in flight",
+    "wait until they end; nova reset-state --active INSTANCE for one that never will",
+  );
+}
+
+/** @source facts/nova-bm.md 2.4 */
+export function duplicates({ bm }: CheckView): Looked {
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  const holders = new Map<string, number[]>();
+  for (const { id, instance_uuid } of bm.nodes)
+    if (instance_uuid)
+      holders.set(lower(instance_uuid), [...(holders.get(lower(instance_uuid)) ?? []), id]);
+  return told(
+    [...holders]
+      .filter(([, ids]) => ids.length > 1)
+      .map(([uuid, ids]) => `${uuid} by bm_nodes.id ${ids.join(" and ")}`),
+    "instances claimed by several machines",
+    "nova show INSTANCE names the node that has it; clear the claim of the others",
+  );
+}
+
+/** The sets of instance_uuid of nova_bm, nova and, once loaded, Ironic are one. */
+export function unmatched(view: CheckView): Looked {
+  return withBoth(view, (bm, nova) => {
+    const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
+    const claimed = new Map(
+      bm.nodes.flatMap((node) =>
+        node.instance_uuid ? [[lower(node.instance_uuid), node] as const] : [],
+      ),
+    );
+    const claims = [...claimed].flatMap(([uuid, { id, uuid: machine }]) => {
+      const row = instances.get(uuid);
+      if (row === undefined) return [`bm_nodes.id=${id} ${uuid} is unknown to nova`];
+      if (row.deleted || lower(row.node) === lower(machine)) return [];
+      return [`bm_nodes.id=${id} ${uuid} is on node ${row.node ?? "none"} in nova`];
+    });
+    const alone = nova.instances
+      .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
+      .map(({ uuid, node }) => `${uuid} is on ${node ?? "none"} in nova alone`);
+    const machines = new Map(bm.nodes.map((node) => [lower(node.uuid), node]));
+    const loaded = isRefused(view.ironic) ? [] : view.ironic.nodes;
+    const there = loaded.flatMap(({ uuid, instance_uuid }) => {
+      const node = machines.get(lower(uuid));
+      if (node === undefined || lower(node.instance_uuid) === lower(instance_uuid)) return [];
+      return [
+        `node ${uuid} has ${instance_uuid ?? "none"} in Ironic, ${node.instance_uuid ?? "none"} in nova_bm`,
+      ];
+    });
+    return told(
+      [...claims, ...alone, ...there],
+      "instances without their like",
+      "nova2ironic explain N2I-D201; nova show INSTANCE, then mend the side that is wrong",
+    );
+  });
+}
+
+/** nova-compute tears such a machine down when it starts. @source facts/ironic.md 5.2 */
+export function reaped(view: CheckView): Looked {
+  return withBoth(view, (bm, nova) => {
+    const gone = new Set(
+      nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),
+    );
+    return told(
+      bm.nodes
+        .filter(({ instance_uuid }) => gone.has(lower(instance_uuid)))
+        .map(({ id, instance_uuid }) => `bm_nodes.id=${id} ${instance_uuid}`),
+      "machines whose instance is deleted in nova, which will be torn down",
+      "running_deleted_instance_action=noop in every nova.conf, then decide on each machine (N2I-D202)",
+    );
+  });
+}
+
+/** @source facts/rehearsal.md 5 */
+export function evacuations(view: CheckView): Looked {
+  return withBoth(view, (_, { evacuations: records }) => {
+    if (records === null) return fine("This nova keeps no records of evacuations.");
+    return told(
+      records.map(({ instance_uuid, source }) => `${instance_uuid} from ${source}`),
+      "evacuation records, for which nova-compute destroys the instance when it starts",
+      "UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND instance_uuid='INSTANCE'",
+    );
+  });
+}
+
+/** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
+export function volumes(view: CheckView): Looked {
+  return withBoth(view, (_, nova) =>
+    nova.volumes.length === 0
+      ? FINE
+      : told(nova.volumes, "instances with volumes attached", "nova volume-detach INSTANCE VOLUME"),
+  );
+}

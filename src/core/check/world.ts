@@ -1,0 +1,112 @@
+import type { CheckView, Looked, Refused } from "../../model/check.ts";
+import { FINE, fine, isRefused, told, unseen } from "./look.ts";
+
+/** Refusals that speak of what a user may do. */
+const PRIVILEGE = "N2I-E206";
+/** Milliseconds of clock skew: heartbeats are judged in tens of seconds. */
+const SKEW = { warning: 2000, failure: 30_000 };
+const MIB = 1024 * 1024;
+/** Bytes of the run folder: artefacts and journal of a machine are well under this much. */
+const ROOM = { base: 64 * MIB, machine: 64 * 1024 };
+
+function sides({ bm, nova, ironic }: CheckView): readonly Refused["refused"][] {
+  return [bm, nova, ironic].flatMap((side) =>
+    side !== null && isRefused<object>(side) ? [side.refused] : [],
+  );
+}
+
+function refusals(found: readonly Refused["refused"][]): Looked {
+  if (found.length === 0) return FINE;
+  const lines = found.flatMap(({ code, message, fix }) => [`${code} ${message}`, `Mend: ${fix}`]);
+  return { result: "Failure", details: lines.join("\n") };
+}
+
+/** Databases are what their options say, at versions this tool knows. */
+export function schemas(view: CheckView): Looked {
+  const found = refusals(sides(view).filter(({ code }) => code !== PRIVILEGE));
+  if (found.result !== "Success") return found;
+  if (view.nova !== null) return FINE;
+  return {
+    result: "Warning",
+    details: "Nova was not read: nothing is known of instances.\nMend: give --nova-db",
+  };
+}
+
+/** @source facts/systems.md D R3, R4 */
+export function pairing({ pairing: pair }: CheckView): Looked {
+  if (pair === null) return unseen("--nova-bm-db or --ironic-db");
+  if (pair.allowed === "rule") return fine(pair.why);
+  return pair.wanted
+    ? { result: "Warning", details: `${pair.why}.` }
+    : {
+        result: "Failure",
+        details: `${pair.why}: not of one release.\nMend: bring the source to Juno first, or plan and check with --allow-pairing`,
+      };
+}
+
+/** @source facts/systems.md D R18 */
+export function privileges(view: CheckView): Looked {
+  const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
+  if (read.result !== "Success") return read;
+  if (isRefused(view.ironic)) return unseen("--ironic-db");
+  return told(
+    view.ironic.forbidden,
+    "statements Ironic's database refuses this user",
+    "GRANT SELECT, INSERT, UPDATE, DELETE on Ironic's database, or check with the user that applies",
+  );
+}
+
+export function clocks({ servers }: CheckView): Looked {
+  const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
+  const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
+  return told(
+    off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
+    "clocks differ from this machine's",
+    "chronyc makestep, there or here",
+    far ? "Failure" : "Warning",
+  );
+}
+
+/** What a node of a cluster says when it can be written to. */
+const HEALTHY: readonly (readonly [string, string])[] = [
+  ["wsrep_cluster_status", "Primary"],
+  ["wsrep_local_state_comment", "Synced"],
+  ["wsrep_ready", "ON"],
+];
+
+export function galera({ servers }: CheckView): Looked {
+  const clustered = servers.filter(({ wsrep }) => Object.keys(wsrep).length > 0);
+  if (clustered.length === 0) return fine("No server is in a Galera cluster.");
+  const faults = clustered.flatMap(({ option, wsrep }) =>
+    HEALTHY.filter(([name, value]) => wsrep[name] !== value).map(
+      ([name]) => `${option} ${name} ${wsrep[name] ?? "unknown"}`,
+    ),
+  );
+  return told(
+    faults,
+    "signs of a cluster that is not whole",
+    "mysql -e \"SHOW STATUS LIKE 'wsrep_%'\", and wait until the node is Synced in the Primary component",
+  );
+}
+
+/** @source facts/ironic.md 1.2 */
+export function charsets({ ironic }: CheckView): Looked {
+  if (isRefused(ironic)) return unseen("--ironic-db");
+  if (ironic.charset.startsWith("utf8")) return fine(`Ironic's tables are ${ironic.charset}.`);
+  return {
+    result: "Warning",
+    details: `Ironic's tables are ${ironic.charset}: names with other characters block their machine (N2I-D405).\nMend: ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports`,
+  };
+}
+
+export function space({ bm, run }: CheckView): Looked {
+  const machines = isRefused(bm) ? 0 : bm.nodes.length;
+  const wanted = ROOM.base + machines * ROOM.machine;
+  const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;
+  return run.free >= wanted
+    ? fine(`${said}.`)
+    : {
+        result: "Failure",
+        details: `${said}: a journal that cannot be written stops the load.\nMend: make room, df -h ${run.path}`,
+      };
+}

@@ -1,0 +1,115 @@
+import type { Beat, BmFacts, NovaFacts } from "../../model/check.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { integer, marks, portions, type RawRow, select, text, time } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
+import { novaVersion } from "./open.ts";
+
+type Nodes = BmFacts["nodes"];
+
+/**
+ * What the readiness check wants of nova, but for the second look at heartbeats.
+ *
+ * @param nodes nova_bm's machines
+ * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
+ */
+export async function checkNova(
+  database: Database,
+  nodes: Nodes,
+): Promise<Omit<NovaFacts, "later">> {
+  const version = await novaVersion(database);
+  const columns = (names: readonly string[]): string =>
+    names.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");
+  /** Rows whose column has one of the values, whatever their number. */
+  const listed = async (table: string, what: string, column: string, values: readonly string[]) => {
+    const found: RawRow[] = [];
+    for (const some of values.length === 0 ? [] : portions(values))
+      found.push(
+        ...(await database.run(`reading ${table}`, () =>
+          select(
+            database,
+            database.knex,
+            `SELECT ${what} IN (${marks(some)}) ORDER BY ${column}`.replace("$", column),
+            some,
+          ),
+        )),
+      );
+    return found;
+  };
+  const claimed = spellings(nodes.map(({ instance_uuid }) => instance_uuid));
+  const wanted = `deleted, ${columns(["uuid", "node", "task_state"])} FROM instances WHERE`;
+  const named = await listed("instances", `${wanted} $`, "uuid", claimed);
+  const placed = await listed(
+    "instances",
+    `${wanted} deleted = 0 AND $`,
+    "node",
+    spellings(nodes.map(({ uuid }) => uuid)),
+  );
+  const instances = new Map(
+    [...named, ...placed].map((row) => [
+      text(row.uuid) ?? "",
+      {
+        uuid: text(row.uuid) ?? "",
+        node: text(row.node),
+        task_state: text(row.task_state),
+        deleted: integer(row.deleted) !== 0,
+      },
+    ]),
+  );
+  const ours = [...instances.keys()];
+  const tables = await tableNames(database);
+  const attached = !tables.has("block_device_mapping")
+    ? []
+    : await listed(
+        "block_device_mapping",
+        `${columns(["instance_uuid"])} FROM block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND $`,
+        "instance_uuid",
+        ours,
+      );
+  // The column came with Liberty; before that nova-compute asks no records.
+  const records =
+    tables.has("migrations") &&
+    (await columnNames(database, "migrations")).includes("migration_type");
+  const evacuated = !records
+    ? null
+    : await listed(
+        "migrations",
+        `${columns(["instance_uuid", "source_compute"])} FROM migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND $`,
+        "instance_uuid",
+        ours,
+      );
+  return {
+    version,
+    instances: [...instances.values()],
+    volumes: [...new Set(attached.map(({ instance_uuid }) => text(instance_uuid) ?? ""))],
+    evacuations:
+      evacuated?.map((row) => ({
+        instance_uuid: text(row.instance_uuid) ?? "",
+        source: text(row.source_compute) ?? "an unknown host",
+      })) ?? null,
+    beats: await readBeats(database),
+  };
+}
+
+/** What nova-compute services say of themselves now. */
+export async function readBeats(database: Database): Promise<readonly Beat[]> {
+  const rows = await database.run("reading services", () =>
+    select(
+      database,
+      database.knex,
+      `SELECT id, ${whole(database.engine, "host")} AS host, report_count, updated_at FROM services WHERE deleted = 0 AND ${database.knex.ref("binary")} = 'nova-compute' ORDER BY id`,
+    ),
+  );
+  return rows.map((row) => ({
+    id: integer(row.id) ?? 0,
+    host: text(row.host) ?? "",
+    report_count: integer(row.report_count),
+    updated_at: time(row.updated_at),
+  }));
+}
+
+/** As written and in lower case: PostgreSQL and SQLite compare exactly. */
+function spellings(values: readonly (string | null)[]): readonly string[] {
+  const given = values.filter((value): value is string => value !== null && value !== "");
+  return [...new Set(given.flatMap((value) => [value, value.toLowerCase()]))];
+}

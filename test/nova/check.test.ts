@@ -1,0 +1,208 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Knex } from "knex";
+import { checkTable } from "../../src/cli/print/checks.ts";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
+import { run, start } from "../hostile/cli.ts";
+import { tenant } from "../hostile/fleet.ts";
+import { withDatabase } from "../lab/index.ts";
+import { ENGINES } from "../support/round-trip.ts";
+
+const CASE: Case = {
+  shows: "two tenants and a free machine",
+  nova_bm: { nodes: [tenant(1), tenant(2), { id: 3 }] },
+};
+const INSTANCE = caseUuid("instance", 1);
+const NODE = caseUuid("node", 1);
+const MIGRATION = {
+  ...{ source_compute: "compute-9", migration_type: "evacuation", status: "done" },
+  ...{ instance_uuid: INSTANCE, deleted: 0 },
+};
+
+interface Place {
+  readonly words: readonly string[];
+  readonly bm: Knex;
+  readonly nova: Knex;
+  readonly ironic: Knex;
+  readonly folder: string;
+}
+
+/** Three databases, each with a user of its own; null after the test was told to skip itself. */
+async function place(
+  engine: Engine,
+  t: TestContext,
+  { rights = "SELECT, INSERT, UPDATE, DELETE", nova = {} } = {},
+): Promise<Place | null> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-check-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  mkdirSync(join(folder, "run"), { mode: 0o700 });
+  const given = { ...CASE, nova };
+  const made: { option: string; db: Knex }[] = [];
+  for (const [option, fill, may] of [
+    ["--nova-bm-db", loadNovaBm, "SELECT"],
+    ["--nova-db", loadNova, "SELECT"],
+    ["--ironic-db", loadIronic, rights],
+  ] as const) {
+    const database = await withDatabase(engine, t);
+    if (database === null) return null;
+    await fill(database.db, engine, given);
+    if (option === "--nova-db")
+      await database.db.schema.createTable("migrations", (table) => {
+        for (const name of Object.keys(MIGRATION)) {
+          if (name === "deleted") table.integer(name);
+          else table.string(name, 255);
+        }
+      });
+    const url =
+      (await database.server?.restrictedUser("check", database.name, may))?.url ?? database.url;
+    writeFileSync(join(folder, option), url, { mode: 0o600 });
+    if (database.server === null && may === "SELECT") chmodSync(database.name, 0o400);
+    made.push({ option, db: database.db });
+  }
+  const [bm, cloud, ironic] = made.map(({ db }) => db);
+  assert.ok(bm && cloud && ironic);
+  const words = made.flatMap(({ option }) => [option, `file:${join(folder, option)}`]);
+  return {
+    words: ["check", "--run", join(folder, "run"), ...words],
+    bm,
+    nova: cloud,
+    ironic,
+    folder,
+  };
+}
+
+/** Rows of --json by title, without those of this machine's pace. */
+async function rowsOf(words: readonly string[]) {
+  const { status, out, err } = await run([...words, "--watch", "1", "--json"]);
+  assert.notEqual(status, 255, err);
+  const { checks } = JSON.parse(out) as {
+    checks: { check: string; result: number; details: string | null }[];
+  };
+  const bad = checks.filter(({ result }) => result > 0).map(({ check }) => check);
+  return { status, bad, of: new Map(checks.map((row) => [row.check, row.details ?? ""])), err };
+}
+
+for (const engine of ENGINES) {
+  test(`${engine}: what is ready passes all checks but the watch of a second`, async (t) => {
+    const at = await place(engine, t);
+    if (at === null) return;
+    const found = await rowsOf(at.words);
+    assert.deepEqual(found.bad, ["nova-compute stopped"]);
+    assert.equal(found.status, 1);
+    assert.match(found.err, /"name":"Warning"/);
+  });
+
+  test(`${engine}: each wrong row of the three databases fails its check`, async (t) => {
+    const at = await place(engine, t);
+    if (at === null) return;
+    await at.bm("bm_nodes").where({ id: 2 }).update({ instance_uuid: INSTANCE });
+    await at
+      .bm("bm_nodes")
+      .where({ id: 3 })
+      .update({ instance_uuid: "lost", task_state: "deploying" });
+    await at.nova("instances").where({ uuid: INSTANCE }).update({ deleted: 1 });
+    await at.nova("migrations").insert([MIGRATION, { ...MIGRATION, instance_uuid: "another" }]);
+    await at.nova("block_device_mapping").insert({
+      ...{ device_name: "vda", delete_on_termination: false, deleted: 0, boot_index: 0 },
+      ...{ instance_uuid: INSTANCE, volume_id: "v-1" },
+    });
+    await at.ironic("nodes").insert([
+      {
+        uuid: NODE,
+        driver: "fake",
+        maintenance: true,
+        power_state: "power off",
+        instance_uuid: INSTANCE,
+        extra: '{"nova_bm": {"id": 1}}',
+        console_enabled: false,
+      },
+      {
+        uuid: caseUuid("node", 9),
+        driver: "fake",
+        maintenance: false,
+        extra: "{}",
+        console_enabled: false,
+      },
+    ]);
+    await at.ironic("conductors").insert({
+      ...{ hostname: "cond-1", drivers: "[]", online: true, updated_at: "2099-01-01 00:00:00" },
+    });
+    const { status, bad, of } = await rowsOf(at.words);
+    assert.deepEqual(bad, [
+      ...["nova-compute stopped", "Deployments in flight", "Duplicate instances"],
+      ...["Unmatched instances", "Deleted instances", "Evacuation records", "Attached volumes"],
+      ...["Target empty or ours", "Conductors stopped or staged", "Power state in maintenance"],
+    ]);
+    assert.equal(status, 2);
+    assert.match(of.get("Evacuation records") ?? "", /^1 .*from compute-9/);
+    assert.match(of.get("Unmatched instances") ?? "", /bm_nodes\.id=3 lost is unknown to nova/);
+    assert.match(of.get("Target empty or ours") ?? "", /^1 .*a0000000-0000-4000-8000-000000000009/);
+  });
+
+  test(`${engine}: a nova-compute that still reports is seen`, async (t) => {
+    const at = await place(engine, t);
+    if (at === null) return;
+    const told = start([...at.words, "--watch", "3"]);
+    const beat = setInterval(
+      () =>
+        void at
+          .nova("services")
+          .increment("report_count", 1)
+          .catch(() => undefined),
+      200,
+    );
+    const { status, out } = await told.ended.finally(() => clearInterval(beat));
+    assert.equal(status, 2, out);
+    assert.match(
+      out,
+      /\| Check: nova-compute stopped +\|\n\| Result: Failure +\|\n\| Details: 1 nova-compute/,
+    );
+    assert.match(out, /systemctl stop nova-compute/);
+  });
+}
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`${engine}: a user who may only read Ironic is told what is missing, and nothing is written`, async (t) => {
+    const at = await place(engine, t, { rights: "SELECT" });
+    if (at === null) return;
+    const { status, of } = await rowsOf(at.words);
+    assert.equal(status, 2);
+    assert.match(of.get("Privileges") ?? "", /INSERT nodes, UPDATE nodes, DELETE nodes/);
+    assert.deepEqual(await at.ironic("nodes"), []);
+  });
+
+test("sources of two releases fail the pairing until it is wanted", async (t) => {
+  const at = await place("sqlite", t, { nova: { version: 234 } });
+  if (at === null) return;
+  assert.ok((await rowsOf(at.words)).bad.includes("Pairing of releases"));
+  const wanted = await run([...at.words, "--watch", "0", "--allow-pairing"]);
+  assert.equal(wanted.status, 1);
+  assert.match(wanted.out, /^\+-+\+\n\| Upgrade Check Results +\|\n\+-+\+\n\| Check: Databases/);
+});
+
+test("a database that is another one is a row of the table; one that is not there ends with 255", async (t) => {
+  const at = await place("sqlite", t);
+  if (at === null) return;
+  const other = at.words.map((word) => word.replace("/--nova-db", "/--ironic-db"));
+  const { status, bad } = await rowsOf(other);
+  assert.equal(status, 2);
+  assert.equal(bad[0], "Databases and schema heads");
+  writeFileSync(join(at.folder, "--nova-db"), "sqlite:////nowhere/nova.sqlite");
+  assert.equal((await run(at.words)).status, 255);
+  assert.equal((await run(["check", "--run", at.folder])).status, 255);
+  assert.equal((await run([...at.words, "--watch", "9999999"])).status, 255);
+});
+
+test("the exit statuses are nova-status's", () => {
+  assert.deepEqual(
+    [...checkTable().matchAll(/^\| (\d+) \| (\w+)/gm)].map(
+      ([, status, name]) => `${status} ${name}`,
+    ),
+    ["0 Success", "1 Warning", "2 Failure", "255 Error"],
+  );
+});

@@ -1,13 +1,29 @@
-import { readdir, readlink } from "node:fs/promises";
+import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
 
 /** Milliseconds between two looks. */
 const LOOK = 20;
-/** Standard input, output and error may be sockets, too. */
-const FIRST_OWN = 3;
+/** Column of the inode in /proc/net/udp. */
+const INODE = 9;
+
+/** Whether a process has a UDP socket; its standard files, and copies of them, are others. */
+async function speaks(pid: number): Promise<boolean> {
+  const folder = `/proc/${pid}/fd`;
+  const files = await Promise.all(
+    (await readdir(folder)).map((fd) => readlink(join(folder, fd)).catch(() => "")),
+  );
+  const sockets = new Set(files.flatMap((name) => /^socket:\[(\d+)\]$/.exec(name)?.[1] ?? []));
+  if (sockets.size === 0) return false;
+  for (const table of ["udp", "udp6"]) {
+    const lines = await readFile(`/proc/${pid}/net/${table}`, "utf8").catch(() => "");
+    if (lines.split("\n").some((line) => sockets.has(line.trim().split(/\s+/)[INODE] ?? "")))
+      return true;
+  }
+  return false;
+}
 
 /**
- * Calls `opened` once, when a child process has a socket of its own: ipmitool reads its password
+ * Calls `opened` once, when a child process has a UDP socket: ipmitool reads its password
  * before. Never where the system has no /proc, or when the child ends before.
  *
  * @returns stops looking
@@ -15,12 +31,11 @@ const FIRST_OWN = 3;
 export function onSocket(pid: number, opened: () => void): () => void {
   let ended = false;
   const look = async (): Promise<void> => {
+    const ours = await readlink("/proc/self/exe");
     while (!ended) {
-      const folder = `/proc/${pid}/fd`;
-      const own = (await readdir(folder)).filter((fd) => Number(fd) >= FIRST_OWN);
-      for (const fd of own) {
-        const target = await readlink(join(folder, fd)).catch(() => "");
-        if (!target.startsWith("socket:") || ended) continue;
+      // Between fork and exec a child has our sockets, and is still our program.
+      const started = (await readlink(`/proc/${pid}/exe`)) !== ours;
+      if (started && (await speaks(pid)) && !ended) {
         ended = true;
         opened();
       }

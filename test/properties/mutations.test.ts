@@ -8,7 +8,13 @@ import { disturb, loaded, NODES, PORTS, RELEASES, rich, told } from "../support/
 /** What a conductor does by itself to a machine nobody touches. @source facts/ironic.md 1.6, 2.2, 2.3 */
 const OWN = new Set([
   ...["power_state", "target_power_state", "conductor_affinity", "reservation", "updated_at"],
-  ...["boot_mode", "secure_boot", "properties.stranger", "driver_internal_info.stranger"],
+  ...[
+    "last_error",
+    "boot_mode",
+    "secure_boot",
+    "properties.stranger",
+    "driver_internal_info.stranger",
+  ],
 ]);
 
 /** Columns whose change moves the row away: places.test.ts has those. */

@@ -14,8 +14,8 @@ import type { Talk } from "./talk.ts";
 
 /** Milliseconds after each sending, before jitter: a dead BMC is told after 8.1 s. */
 const WAITS = [1000, 1500, 2250, 3375];
-/** Whether it speaks 2.0 was asked before; only a loss can be in the way. */
-const AGAIN_WAITS = [1000, 1500];
+/** Whether it speaks 2.0 was asked twice before; silence must not come of losses, six in a row. */
+const AGAIN_WAITS = [1000, 1500, 1500, 1500];
 /** Milliseconds between questions to one that is busy. */
 const BUSY_PAUSES = [100, 200, 400];
 /** Optional, and some never answer it. Quirk Q12. */

@@ -1,8 +1,8 @@
-import { cpSync } from "node:fs";
 import type { TestContext } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { copyFolder } from "../support/copy-folder.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { type Rows, rowsOf, sameRows } from "./rows.ts";
 
@@ -45,7 +45,7 @@ export async function plannedCloud(
       }),
     copy(name) {
       const folder = `${made.folder}/${name}`;
-      cpSync(made.run, folder, { recursive: true });
+      copyFolder(made.run, folder);
       return folder;
     },
   };

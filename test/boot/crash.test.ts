@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
@@ -15,6 +14,7 @@ import {
   takenOver,
   treeDigest,
 } from "../support/boot.ts";
+import { smallDisk } from "../support/small-disk.ts";
 
 const POINTS = [
   ...["open.before", "open.after", "stage.before", "stage.after", "staged.before"],
@@ -89,13 +89,8 @@ test("after any hands in a tree, undo gives back what staging found", async (t) 
 
 test("a full disk stops staging with the file's name, and undo gives the tree back", async (t) => {
   const at = await bootScene(t, "juno", [1, 2], {});
-  const disk = mkdtempSync(join(tmpdir(), "n2i-disk-"));
-  const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", "size=64k", "none", disk]).status === 0;
-  t.after(() => {
-    if (mounted) spawnSync("umount", [disk]);
-    rmSync(disk, { recursive: true, force: true });
-  });
-  if (!mounted) return t.skip("this user cannot mount");
+  const disk = smallDisk(t, "size=64k");
+  if (disk === null) return;
   const before = treeDigest(disk);
   writeFileSync(join(at.old, nodeOf(2).replace(/^a/, "b"), "kernel"), Buffer.alloc(100_000, 1));
   const words = ["boot", "--run", at.run, "--tftp-root", disk, "--from", at.old, "--yes", "-q"];

@@ -5,35 +5,20 @@ import {
   chownSync,
   existsSync,
   mkdirSync,
-  mkdtempSync,
-  rmdirSync,
   rmSync,
   statSync,
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
+import { smallDisk } from "../support/small-disk.ts";
 import { assertRefusal, refused, run, runs, start } from "./cli.ts";
 import { deployFiles, privateFolder } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
 
 const ROOT = process.getuid?.() === 0;
-
-/** A file system of this many KiB, gone when the test is; null where none may be mounted. */
-function tinyDisk(t: TestContext, kib: number): string | null {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-hostile-disk-"));
-  t.after(() => {
-    spawnSync("umount", [folder]);
-    rmdirSync(folder);
-  });
-  const options = ["-t", "tmpfs", "-o", `size=${kib}k,mode=0700`, "tmpfs", folder];
-  if (ROOT && spawnSync("mount", options).status === 0) return folder;
-  t.skip("needs the right to mount a file system");
-  return null;
-}
 
 const MANY = {
   ...SMALL,
@@ -42,7 +27,7 @@ const MANY = {
 };
 
 test("on a full disk extract and plan are refused, keep what was there, and work once there is room", async (t) => {
-  const disk = tinyDisk(t, 640);
+  const disk = smallDisk(t, "size=640k");
   if (disk === null) return;
   const made = await deployFiles(t, MANY);
   const at = ["--run", join(disk, "run")];
@@ -60,7 +45,7 @@ test("on a full disk extract and plan are refused, keep what was there, and work
 });
 
 test("a disk that fills up before the journal's first entry stops the load before it begins", async (t) => {
-  const disk = tinyDisk(t, 2048);
+  const disk = smallDisk(t, "size=2048k");
   if (disk === null) return;
   const made = await deployFiles(t, MANY);
   const at = ["--run", join(disk, "run")];
@@ -101,7 +86,7 @@ test("a journal that cannot be written after the commit is told as halfway, and 
 });
 
 test("a read-only disk is refused by every command that writes, and read by those that read", async (t) => {
-  const disk = tinyDisk(t, 2048);
+  const disk = smallDisk(t, "size=2048k");
   if (disk === null) return;
   const made = await deployFiles(t, SMALL);
   const at = ["--run", join(disk, "run")];

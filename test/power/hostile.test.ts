@@ -1,12 +1,18 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyFolder } from "../support/copy-folder.ts";
+import { smallDisk } from "../support/small-disk.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
+
+/** Resolves when the first answer is kept. */
+async function answered(partial: string): Promise<void> {
+  while (!existsSync(partial) || readFileSync(partial, "utf8").split("\n").length < 3)
+    await sleep(20);
+}
 
 const WORDS = ["power", "--run", "run", "--rate", "10"];
 
@@ -18,17 +24,14 @@ test("Ctrl-C twice ends at once, and the next run goes on with what was answered
   if (at === null) return;
   const first = run(at.folder, WORDS);
   const partial = join(at.folder, "run", "power.jsonl.partial");
-  const answered = (): number =>
-    existsSync(partial) ? readFileSync(partial, "utf8").trim().split("\n").length - 1 : 0;
-  // The dead ones keep it waiting for eight seconds; by then the others have answered.
-  while (answered() < 1) await sleep(20);
+  await answered(partial);
   first.stop();
   await sleep(20);
   first.stop();
   const stopped = await first;
   // Without a status the second signal itself ended it, which a shell calls 130, too.
   assert.ok(stopped.code === 130 || stopped.code === null, `${stopped.code} ${stopped.err}`);
-  const kept = answered();
+  const kept = readFileSync(partial, "utf8").trim().split("\n").length - 1;
   assert.ok(kept > 0, String(kept));
   for (let id = 6; id <= 30; id++) at.farm.change(at.addresses[id - 1] ?? "", { dead: true });
   const again = await run(at.folder, [...WORDS.slice(0, 3), "--deadline", "2"]);
@@ -60,14 +63,8 @@ test("an edited power.jsonl is refused by plan and apply, and asking again repla
 });
 
 test("on a full disk power is refused, and goes on where it was once there is room", async (t) => {
-  const disk = mkdtempSync(join(tmpdir(), "n2i-power-disk-"));
-  t.after(() => {
-    spawnSync("umount", [disk]);
-    rmdirSync(disk);
-  });
-  const options = ["-t", "tmpfs", "-o", "size=256k,mode=0700", "tmpfs", disk];
-  if (spawnSync("mount", options).status !== 0)
-    return t.skip("needs the right to mount a file system");
+  const disk = smallDisk(t, "size=256k");
+  if (disk === null) return;
   const at = await deployed(
     t,
     Array.from({ length: 60 }, (_, n) => ({ users: user(n + 1) })),
@@ -95,9 +92,10 @@ test("--only and --node destroy nothing of a run that was stopped", async (t) =>
   const at = await deployed(t, bmcs);
   if (at === null) return;
   const first = run(at.folder, WORDS);
-  setTimeout(first.stop, 2000);
-  assert.equal((await first).code, 130);
   const partial = join(at.folder, "run", "power.jsonl.partial");
+  await answered(partial);
+  first.stop();
+  assert.equal((await first).code, 130);
   const kept = readFileSync(partial, "utf8");
   const only = await run(at.folder, [...WORDS, "--only", "failed"]);
   assert.match(only.err, /N2I-E110.*no readings of this snapshot/s);

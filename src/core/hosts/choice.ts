@@ -27,7 +27,7 @@ interface Rule {
 export interface Choice {
   /** Null: the one they name already. */
   readonly of: (machine: Chosen) => string | null;
-  /** Hosts rows may be moved to, each with the old hosts it takes from; null: any. */
+  /** New hosts, each with the old ones whose rows may move there; null: every old one. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
 }
 

@@ -36,14 +36,12 @@ export function judge(planned: Row, observed: Observed | undefined): Judged {
       `in maintenance: ${maintenance_reason ?? "without a reason"}${quoted(last_error)}`,
       "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
     );
-  if (observed.reservation !== null) return told("waiting");
-  if (planned.provision_state === "active" && conductor_affinity === null)
-    return last_error === null
-      ? told("waiting")
-      : told("failed", `take-over failed: ${last_error}`, RETRIES);
-  return last_error === null || last_error === planned.last_error
-    ? told("done")
-    : told("failed", `a conductor says: ${last_error}`, RETRIES);
+  const taken = planned.provision_state !== "active" || conductor_affinity !== null;
+  // The lock of a machine that is taken over is of a conductor's daily work: it comes and goes.
+  if (taken && (last_error === null || last_error === planned.last_error)) return told("done");
+  if (observed.reservation !== null || last_error === null) return told("waiting");
+  const whose = taken ? "a conductor says" : "take-over failed";
+  return told("failed", `${whose}: ${last_error}`, RETRIES);
 }
 
 const RETRIES =

@@ -20,7 +20,11 @@ test("a machine in use is done when a conductor has it, any other when nothing i
   const cases = [
     [ACTIVE, { maintenance: true, maintenance_reason: STAGED }, "staged"],
     [ACTIVE, {}, "waiting"],
-    [ACTIVE, { reservation: "lab", conductor_affinity: 1 }, "waiting"],
+    [ACTIVE, { reservation: "lab" }, "waiting"],
+    [ACTIVE, { reservation: "lab", last_error: "of the try before" }, "waiting"],
+    [ACTIVE, { reservation: "lab", conductor_affinity: 1, last_error: "no power" }, "waiting"],
+    [ACTIVE, { reservation: "lab", conductor_affinity: 1 }, "done"],
+    [FREE, { reservation: "lab" }, "done"],
     [ACTIVE, { conductor_affinity: 1 }, "done"],
     [ACTIVE, { last_error: "Async execution of _do_takeover failed" }, "failed"],
     [ACTIVE, { conductor_affinity: 1, last_error: "no power" }, "failed"],

@@ -1,7 +1,7 @@
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync } from "node:fs";
-import { readFile, rm, rmdir, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
@@ -10,6 +10,7 @@ import { createArtefact } from "../../../src/edge/disk/artefact-writer.ts";
 import { openRun, type RunFolder } from "../../../src/edge/disk/run-folder.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { RefusalCode } from "../../../src/model/refusals.ts";
+import { smallDisk } from "../../support/small-disk.ts";
 
 /** A run in a folder of its own, removed after the test. */
 export async function tempRun(t: TestContext): Promise<RunFolder> {
@@ -20,16 +21,8 @@ export async function tempRun(t: TestContext): Promise<RunFolder> {
 
 /** A run on a small disk of its own. Null, with the test skipped, where mounting is not allowed. */
 export async function mountedRun(t: TestContext, options: string): Promise<RunFolder | null> {
-  const path = mkdtempSync(join(tmpdir(), "n2i disk-"));
-  const mount = ["-t", "tmpfs", "-o", `mode=0700,${options}`, "tmpfs", path];
-  const mounted = spawnSync("mount", mount).status === 0;
-  t.after(async () => {
-    if (mounted) spawnSync("umount", [path]);
-    await rmdir(path);
-  });
-  if (mounted) return openRun(path, { create: false });
-  t.skip("only root may mount a small disk");
-  return null;
+  const path = smallDisk(t, options);
+  return path === null ? null : openRun(path, { create: false });
 }
 
 /** Whether `error` is this refusal; its message must hold `words`. */

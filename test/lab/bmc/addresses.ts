@@ -32,7 +32,8 @@ export async function whyNot623(): Promise<string | null> {
   try {
     await freeAddresses(1);
     return null;
-  } catch {
+  } catch (error) {
+    if (!isForbidden(error)) throw error;
     return "may not bind port 623: be root, or sysctl net.ipv4.ip_unprivileged_port_start=0";
   }
 }

@@ -10,9 +10,9 @@ import { assertTold } from "./told.ts";
 /** Rows a conductor writes by itself when it verifies a node, and that outlive it. */
 const KEPT: ReadonlySet<string> = new Set(["node_history"]);
 
-test("20 machines of every state are adopted over REST, none is switched, and a rollback deletes them", async (t) => {
+test("60 machines of every state are adopted over REST, none is switched, and a rollback deletes them", async (t) => {
   const ironic = await needsIronic(t);
-  const at = ironic && (await scene(t, ironic, 20, { rest: true }));
+  const at = ironic && (await scene(t, ironic, 60, { rest: true }));
   if (at === null) return;
   await native(at);
   const before = await tables(at.db);
@@ -22,16 +22,16 @@ test("20 machines of every state are adopted over REST, none is switched, and a 
   const planned = await at.runs(0, "plan", "-q");
   assert.match(planned.out, /^Target {2}http:\S+ \(rest, ironic 2023\.1, microversion 1\.82\)/m);
   const applied = await at.runs(3, "apply", "--yes", "--skip-blocked");
-  assert.match(applied.out, /^Apply: 44 rows created, 0 unchanged\.$/m);
-  assert.match(applied.err, /44 validated, 0 mis.*; 17 secrets masked by the service/);
+  assert.match(applied.out, /^Apply: 133 rows created, 0 unchanged\.$/m);
+  assert.match(applied.err, /133 validated, 0 mis.*; 51 secrets masked by the service/);
   await assertTold(at);
   await takenOver(at);
   const again = await at.runs(3, "apply", "--yes", "--skip-blocked");
-  assert.match(again.out, /^Apply: 0 rows created, 44 unchanged\.$/m);
+  assert.match(again.out, /^Apply: 0 rows created, 133 unchanged\.$/m);
   await at.runs(0, "verify");
   assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
   const undone = await at.runs(0, "rollback", "--all", "--yes");
-  assert.match(undone.out, /^Rollback: 44 rows removed, 0 gone already, 0 left\.$/m);
+  assert.match(undone.out, /^Rollback: 133 rows removed, 0 gone already, 0 left\.$/m);
   const after = await tables(at.db);
   for (const table of Object.keys(before))
     if (!KEPT.has(table)) assert.deepEqual(after[table], before[table], table);

@@ -13,34 +13,34 @@ test("a conductor takes over 60 machines on MariaDB, switches none, and a rollba
   if (ironic !== null) await handedOver(t, ironic, 60);
 });
 
-test("a conductor that starts finds the 20 machines loaded without it on PostgreSQL, and a staged load after them", async (t) => {
+test("a conductor that starts finds the 60 machines loaded without it on PostgreSQL, and a staged load after them", async (t) => {
   const ironic = await withIronic(t, "postgresql", { asleep: true });
-  const at = ironic && (await scene(t, ironic, 20));
+  const at = ironic && (await scene(t, ironic, 60));
   if (at === null) return;
   const before = loads(await tables(at.db));
   await loaded(at);
-  assert.match((await at.runs(2, "verify", "--takeover")).err, /: 4 handed over, 8 waiting, 0 st/);
+  assert.match((await at.runs(2, "verify", "--takeover")).err, /: 12 handed over, 24 waiting, 0 st/);
   await ironic?.wake();
   await takenOver(at);
   await assertTold(at);
-  assert.match((await at.runs(0, "verify", "--takeover")).err, /: 12 handed over, 0 waiting/);
+  assert.match((await at.runs(0, "verify", "--takeover")).err, /: 36 handed over, 0 waiting/);
   await at.runs(0, "rollback", "--all", "--yes");
   assert.deepEqual(loads(await tables(at.db)), before);
   await halfReleased(at);
   assert.deepEqual(loads(await tables(at.db)), before);
   await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
   const released = await at.runs(0, "release", "--yes", "--in-flight", "16");
-  assert.match(released.out, /12 machines released now, 12 handed over, 0 waiting/);
+  assert.match(released.out, /36 machines released now, 36 handed over, 0 waiting/);
   await at.runs(0, "verify", "--takeover");
   await assertTold(at);
   await at.runs(0, "release", "--yes", "--undo");
-  assert.match((await at.runs(0, "verify")).err, /; 12 machines staged\./);
+  assert.match((await at.runs(0, "verify")).err, /; 36 machines staged\./);
   assert.deepEqual(at.sim.commands(), []);
   await at.runs(0, "rollback", "--all", "--yes");
   assert.deepEqual(loads(await tables(at.db)), before);
 });
 
-/** One machine of twelve is released, its take-over fails, and the conductor writes of it. */
+/** One machine is released, its take-over fails, and the conductor writes of it. */
 async function halfReleased(at: Scene): Promise<void> {
   await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
   const first = String(loadedRows(at.plan(), "node")[0]?.uuid);

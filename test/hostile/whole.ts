@@ -1,0 +1,98 @@
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { writeTree } from "../../src/demo/write-case.ts";
+import { cloud, IMAGES } from "../nova/cloud.ts";
+import { novaTree, treeDigest } from "../support/boot.ts";
+import { runs } from "./cli.ts";
+import { type Deployment, deploy } from "./deployment.ts";
+
+/** A deployment that every command has something to do with: rows of Nova, boot files, a conductor. */
+export interface Whole extends Deployment {
+  /** The old host's TFTP tree, and the conductor's. */
+  readonly old: string;
+  readonly tree: string;
+  /** Options of extract, the old host's tree among them. */
+  readonly extract: readonly string[];
+  /** Options of plan, for a user with SELECT only, Nova's rows among them. */
+  readonly planning: readonly string[];
+  /** nova's database, for a user with SELECT only. */
+  readonly novaReader: readonly string[];
+  /** Options of check, for users with SELECT only; it watches nothing. */
+  readonly check: readonly string[];
+  readonly boot: readonly string[];
+  /** What both trees hold. */
+  readonly trees: () => string;
+}
+
+/** Two machines of which each has a tenant, on an Ironic that can stage them. */
+export function wholeCase(machines = 2): Case {
+  const made = cloud({ machines, others: 2, release: "kilo" });
+  const nodes = made.nova_bm.nodes.map((node) => ({
+    ...node,
+    ...("instance_uuid" in node && {
+      pxe_config_path: `/tftpboot/${String(node.instance_uuid)}/config`,
+    }),
+  }));
+  const conductor = { hostname: "lab", drivers: '["pxe_ipmitool"]', online: true };
+  return {
+    ...made,
+    nova_bm: { ...made.nova_bm, nodes },
+    ironic: {
+      release: "kilo",
+      more: { conductors: [{ id: 1, ...conductor, updated_at: "2099-01-01 00:00:00" }] },
+    },
+  };
+}
+
+/** Builds it; null after the test was told to skip itself. */
+export async function whole(
+  engine: Engine,
+  t: TestContext,
+  given: Case = wholeCase(),
+): Promise<Whole | null> {
+  const made = await deploy(engine, t, given);
+  return made && withTrees(made, given);
+}
+
+/** Adds the trees to what was built of a case. */
+export function withTrees(made: Deployment, given: Case): Whole {
+  const [old, tree] = [join(made.folder, "old"), join(made.folder, "tree")];
+  const tenants = given.nova_bm.nodes.filter((node) => "instance_uuid" in node);
+  writeTree(old, Object.assign({}, ...tenants.map(({ id }) => novaTree(Number(id)))));
+  writeTree(tree, { "pxelinux.cfg": null });
+  const { at, source, reader, plan } = made;
+  const novaReader = source.slice(2, 4);
+  return {
+    ...made,
+    ...{ old, tree, novaReader },
+    extract: ["extract", ...at, ...source, "--tftp-root", old],
+    planning: [
+      ...["plan", ...at, ...reader, ...novaReader, ...plan],
+      ...["--compute-host", "ironic-compute", ...IMAGES],
+    ],
+    check: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--allow-pairing"],
+    boot: ["boot", ...at, "--tftp-root", tree, "--served-as", "/tftpboot", "--from", old],
+    trees: () => `${treeDigest(old)}\n${treeDigest(tree)}`,
+  };
+}
+
+/** Extracts and plans. */
+export async function plannedWhole(
+  engine: Engine,
+  t: TestContext,
+  given?: Case,
+): Promise<Whole | null> {
+  const made = await whole(engine, t, given);
+  if (made === null) return null;
+  await runs(0, [...made.extract, "-q"]);
+  await runs(0, [...made.planning, "-q"]);
+  return made;
+}
+
+/** A file of the run. */
+export function fileOf({ run }: Deployment, name: string): string {
+  return readFileSync(join(run, name), "utf8");
+}

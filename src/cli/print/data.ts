@@ -1,7 +1,9 @@
-import { stringify } from "yaml";
+import { createRequire } from "node:module";
 import type { Json, JsonObject } from "../../model/json.ts";
 import { asciiJson, cellText, pythonJson } from "./cell.ts";
 import { visible } from "./visible.ts";
+
+const require = createRequire(import.meta.url);
 
 type Rows = AsyncIterable<readonly Json[]>;
 
@@ -41,6 +43,8 @@ export async function* asYaml(columns: readonly string[], rows: Rows): AsyncIter
 }
 
 export function yamlText(value: Json): string {
+  // Loaded when it is asked for, as few runs do.
+  const { stringify } = require("yaml") as typeof import("yaml");
   return stringify(value, { version: "1.1", lineWidth: 0, aliasDuplicateObjects: false });
 }
 

@@ -1,8 +1,8 @@
 import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
-import { parseDocument } from "yaml";
 import { type Checked, checkDocuments, mappingFor } from "../../core/mapping/mapping.ts";
 import { recordValidator } from "../../core/mapping/record-schema.ts";
 import { createAjv } from "../../core/mapping/schemas.ts";
@@ -16,6 +16,8 @@ import { MigrationError } from "../../model/error.ts";
 import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
 import type { RestDoc } from "../../model/rest.ts";
 import type { Release } from "../../model/target.ts";
+
+const require = createRequire(import.meta.url);
 
 /** The mapping documents of this package, ready, and the digest a plan records of them. */
 export interface Mappings extends KnownReleases {
@@ -122,6 +124,8 @@ function parseText(text: string, file: string): unknown {
     return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${told}`);
   };
   try {
+    // Loaded when there is something to read.
+    const { parseDocument } = require("yaml") as typeof import("yaml");
     const document = parseDocument(text, { logLevel: "silent" });
     const faults = [...document.errors, ...document.warnings].map(({ code, linePos }) => {
       const [at] = linePos ?? [];

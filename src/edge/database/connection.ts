@@ -1,8 +1,11 @@
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import type { Knex } from "knex";
-import pg from "pg";
+import type pg from "pg";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
+
+const require = createRequire(import.meta.url);
 
 function pem(path: string | null): { readonly pem: string } | null {
   if (path === null) return null;
@@ -86,8 +89,13 @@ const types = {
     TEXT_OIDS.has(oid)
       ? (value: string) => value
       : // pg's own table; its type wants the literal formats apart.
-        pg.types.getTypeParser(oid, format as "text"),
+        driver().types.getTypeParser(oid, format as "text"),
 };
+
+/** Loaded where it is used: the start of every other command is the shorter for it. */
+function driver(): typeof pg {
+  return require("pg") as typeof pg;
+}
 
 export function postgresConnection(
   address: DatabaseAddress,

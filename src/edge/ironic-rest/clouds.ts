@@ -1,10 +1,12 @@
 import { existsSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { parseDocument } from "yaml";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import type { Settings } from "./cloud.ts";
+
+const require = createRequire(import.meta.url);
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -81,6 +83,8 @@ function document(path: string): JsonObject {
 /** Null for what is no YAML, or has aliases that do not end. */
 function yamlOf(text: string): unknown {
   try {
+    // Loaded when there is something to read.
+    const { parseDocument } = require("yaml") as typeof import("yaml");
     const document = parseDocument(text, { logLevel: "silent" });
     return document.errors.length > 0 ? null : document.toJS({ maxAliasCount: 100 });
   } catch {

@@ -132,7 +132,8 @@ async function owned(handle: FileHandle, { mode, uid, gid }: Owner): Promise<voi
 export type Undone = "undone" | "gone" | { readonly left: string };
 
 /**
- * Takes a step back, if the name still is as the step left it.
+ * Takes a step back, if the name still is as the step left it; one that is of another kind, or in
+ * a folder that is none by now, is left like one that was changed.
  *
  * @param text what a replaced file held
  * @throws MigrationError N2I-E120
@@ -153,10 +154,25 @@ export async function undoStep(
       return made ? "undone" : { left: `${path} holds other files` };
     });
   } catch (cause) {
+    const why = cause instanceof MigrationError ? standing(cause) : null;
+    if (why === null) throw cause;
     // Its folder went with somebody else's hand: nothing of ours is there.
-    const gone = cause instanceof MigrationError && systemCode(cause.cause) === "ENOENT";
-    if (gone && before === null) return "gone";
-    throw cause;
+    return why === "gone" && before === null ? "gone" : { left: `${path} was changed since` };
+  }
+}
+
+/** What stands where a step was, when that is why it cannot be looked at; null for any other reason. */
+function standing({ code, cause }: MigrationError): "gone" | "other" | null {
+  if (code === "N2I-E300") return "other";
+  switch (systemCode(cause)) {
+    case "ENOENT":
+      return "gone";
+    // Its folder is a file or a link by now.
+    case "ENOTDIR":
+    case "ELOOP":
+      return "other";
+    default:
+      return null;
   }
 }
 

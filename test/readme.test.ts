@@ -219,7 +219,10 @@ async function place(t: TestContext, given: Case, site: string) {
       const writes =
         ["apply", "boot", "rollback", "release"].includes(words[0] ?? "") &&
         !words.includes("--plan");
-      const ran = await run(folder, [...words.map(local), ...(writes ? ["--yes"] : [])]);
+      const told = writes
+        ? ["--yes", ...(words.includes("--nova-db") ? ["--watch", "0"] : [])]
+        : [];
+      const ran = await run(folder, [...words.map(local), ...told]);
       assert.equal(ran.status, status, `${words.join(" ")}\n${ran.text}`);
       return ran;
     },

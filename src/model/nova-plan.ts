@@ -80,14 +80,24 @@ export interface Standing {
   readonly why: string;
 }
 
+/** What a nova-compute service wrote of itself; a heartbeat changes one or both of the middle two. */
+export interface HostBeat {
+  readonly id: number;
+  readonly host: string;
+  readonly report_count: number | null;
+  readonly updated_at: string | null;
+  /** Seconds since `updated_at`, by the database's clock; null before the first report. */
+  readonly age: number | null;
+}
+
 /** A nova database that may be written to. */
 export interface NovaTarget {
   readonly identity: NovaIdentity;
   readonly lock: () => Promise<Lock>;
   /** How the rows of steps stand; nothing is locked or written. */
   readonly look: (steps: readonly NovaStep[]) => Promise<readonly Standing[]>;
-  /** Compute hosts whose nova-compute told within the last minute that it lives: host -> seconds. */
-  readonly alive: (hosts: readonly string[]) => Promise<ReadonlyMap<string, number>>;
+  /** What the nova-compute services of compute hosts say of themselves now. */
+  readonly beats: (hosts: readonly string[]) => Promise<readonly HostBeat[]>;
   /**
    * Performs a batch in one transaction. A row that is as after already is `found`.
    *

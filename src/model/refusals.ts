@@ -205,7 +205,7 @@ export const REFUSALS = {
     exit: refused.status,
     title: "nova-compute is still running",
     why: "It would write the rows again that are changed here, and act on machines that Ironic is to manage.",
-    fix: "Stop nova-compute on the hosts named, wait a minute, then run the same command again.",
+    fix: "Stop nova-compute on the hosts named, wait a minute, then run the same command again; --allow-running-compute goes on all the same.",
   },
   "N2I-E311": {
     exit: refused.status,

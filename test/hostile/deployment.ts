@@ -25,7 +25,7 @@ export interface Deployment {
   readonly reader: readonly string[];
   /** Ironic, for a user who may write. */
   readonly writer: readonly string[];
-  /** nova's database, for a user who may write. */
+  /** nova's database, for a user who may write; no heartbeats are waited for. */
   readonly novaWriter: readonly string[];
   /** Options of plan. */
   readonly plan: readonly string[];
@@ -94,7 +94,7 @@ export async function deploy(
     ],
     reader: ["--ironic-db", await file("reader", ironic, "SELECT")],
     writer: ["--ironic-db", await file("writer", ironic, WRITER)],
-    novaWriter: ["--nova-db", await file("writes", nova, WRITER)],
+    novaWriter: ["--nova-db", await file("writes", nova, WRITER), "--watch", "0"],
     plan: [...["--site", site], ...(given.allow_pairing === true ? ["--allow-pairing"] : [])],
   };
 }

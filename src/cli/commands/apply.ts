@@ -14,7 +14,7 @@ import { checkReadings, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
-import { novaOption } from "./nova-options.ts";
+import { novaOption, type WatchArgs, watchingOf, watchOptions } from "./nova-options.ts";
 import {
   exitWith,
   inFlightOption,
@@ -31,7 +31,7 @@ import {
 } from "./shared.ts";
 import { verifyPlan } from "./verify.ts";
 
-interface Args extends Voice, FormatOptions, TargetOptions {
+interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly run: string;
   readonly skipBlocked: boolean;
   readonly staged: boolean;
@@ -64,6 +64,7 @@ export const applyCommand: CommandModule<object, Args> = {
         ...targetOptions,
         ...inFlightOption,
         ...novaOption,
+        ...watchOptions,
         "leave-nova": {
           type: "boolean",
           default: false,
@@ -98,6 +99,7 @@ export const applyCommand: CommandModule<object, Args> = {
       .example("$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes", "")
       .example("$0 apply --run m1 --os-cloud admin --in-flight 8 --yes", "") as never,
   async handler(args) {
+    const watching = watchingOf(args, (text) => say(args, text));
     await inRun(args.run, "apply", { create: false }, async (run) => {
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer } = plan;
@@ -111,7 +113,7 @@ export const applyCommand: CommandModule<object, Args> = {
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${road.shown}?`, args.yes);
         let failed = 0;
-        const ended = await besideNova(run, footer.sha256, args, (nova) =>
+        const ended = await besideNova(run, footer.sha256, { ...args, watching }, (nova) =>
           withActing(
             run,
             road,

@@ -2,6 +2,7 @@ import type { Options } from "yargs";
 import type { Images } from "../../core/flavors/flavors.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaAsked } from "../wire/nova-plan.ts";
+import type { Watching } from "../wire/nova-watch.ts";
 
 /** nova's database, where a command changes or compares its rows. */
 export const novaOption = {
@@ -13,6 +14,42 @@ export const novaOption = {
 } as const satisfies Record<string, Options>;
 
 const WANT_NOVA = "with --nova-db";
+
+/** Options of the commands that change Nova's rows. */
+export const watchOptions = {
+  watch: {
+    type: "number",
+    default: 20,
+    requiresArg: true,
+    describe: `${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`,
+  },
+  "allow-running-compute": {
+    type: "boolean",
+    default: false,
+    describe: `${WANT_NOVA}: go on though a nova-compute still reports`,
+  },
+} as const satisfies Record<string, Options>;
+
+export interface WatchArgs {
+  readonly watch: number;
+  readonly allowRunningCompute: boolean;
+}
+
+/** Seconds a look at heartbeats may take. */
+const LONGEST = 3600;
+
+/**
+ * How nova-compute is watched.
+ *
+ * @throws MigrationError N2I-E100
+ */
+export function watchingOf(
+  { watch, allowRunningCompute }: WatchArgs,
+  tell: (text: string) => void,
+): Watching {
+  if (!(watch >= 0 && watch <= LONGEST)) throw usage(`--watch wants 0 to ${LONGEST} seconds`);
+  return { seconds: watch, allowed: allowRunningCompute, tell };
+}
 
 /** Options of plan that say what becomes of Nova's rows. */
 export const novaPlanOptions = {

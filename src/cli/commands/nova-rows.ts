@@ -19,6 +19,7 @@ import {
   readNovaJournal,
   withNova,
 } from "../wire/nova-acting.ts";
+import type { Watching } from "../wire/nova-watch.ts";
 import { print } from "./shared.ts";
 
 const PARTS: readonly NovaPart[] = ["hosts", "flavors"];
@@ -76,6 +77,7 @@ export async function rollbackNova(
   novaDb: string,
   part: NovaPart,
   scope: { readonly all: boolean; readonly wants: (step: NovaStep) => boolean },
+  watching: Watching,
   format: FormatOptions,
 ): Promise<{ readonly left: number; readonly stopped: boolean }> {
   const { plans } = await readNovaJournal(run);
@@ -84,8 +86,15 @@ export async function rollbackNova(
   try {
     for (const sha256 of plans) {
       const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-      const undone: NovaDone = await withNova(run, database, plan, (acting) =>
-        undoNova(plan, part, scope, acting),
+      const undone: NovaDone = await withNova(
+        run,
+        database,
+        plan,
+        watching,
+        async (acting, watch) => {
+          await watch.settle();
+          return undoNova(plan, part, scope, acting);
+        },
       );
       print(
         `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,

@@ -17,7 +17,7 @@ import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, sealOf } from "../wire/run.ts";
-import { novaOption } from "./nova-options.ts";
+import { novaOption, type WatchArgs, watchingOf, watchOptions } from "./nova-options.ts";
 import { novaPreview, rollbackNova } from "./nova-rows.ts";
 import {
   exitWith,
@@ -32,7 +32,7 @@ import {
   yesOption,
 } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions, TargetOptions {
+interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly run: string;
   readonly novaDb?: string;
   readonly all: boolean;
@@ -65,6 +65,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
         ...targetOptions,
         ...inFlightOption,
         ...novaOption,
+        ...watchOptions,
         all: { type: "boolean", default: false, describe: "Every machine of this run" },
         node: {
           type: "string",
@@ -83,6 +84,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
       ) as never,
   async handler(args) {
     const wanted = scopeOf(args);
+    let watching = watchingOf(args, (text) => say(args, text));
     await inRun(args.run, "rollback", { create: false }, async (run) => {
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
       const plans = await plansAt(run, entries);
@@ -102,7 +104,9 @@ export const rollbackCommand: CommandModule<object, Args> = {
         const novaDb = changed ? args.novaDb : undefined;
         const back = async (part: NovaPart): Promise<boolean> => {
           if (novaDb === undefined) return true;
-          const { left, stopped } = await rollbackNova(run, novaDb, part, nova, args);
+          const { left, stopped } = await rollbackNova(run, novaDb, part, nova, watching, args);
+          // What stood still a moment ago is not waited for again; its age is still looked at.
+          watching = { ...watching, seconds: 0 };
           conflicts += left;
           return !stopped;
         };

@@ -18,6 +18,7 @@ import type {
 import { failpoint, withFailpoints } from "./failpoint.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { NOVA } from "./nova-plan.ts";
+import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 import { whoami } from "./run.ts";
 
 export const NOVA_JOURNAL = "nova-journal.jsonl";
@@ -72,12 +73,17 @@ export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
     );
 }
 
-/** Everything that changing Nova's rows needs: its lock, its journal, and the checks before. */
+/**
+ * Everything that changing Nova's rows needs: its lock, its journal, and the checks before.
+ *
+ * @throws MigrationError N2I-E310 when a nova-compute of the plan's hosts reported within a minute
+ */
 export async function withNova<T>(
   run: RunFolder,
   database: Database,
   plan: NovaFile,
-  work: (acting: NovaActing) => Promise<T>,
+  watching: Watching,
+  work: (acting: NovaActing, watch: ComputeWatch) => Promise<T>,
 ): Promise<T> {
   const identity = await identifyNova(database);
   checkNova(plan.header.target, identity);
@@ -92,11 +98,14 @@ export async function withNova<T>(
           ...{ do: "open", format: "nova2ironic/nova-journal@1" },
           ...{ tool: plan.header.tool, target: identity },
         });
-      return await work({
-        ...{ target, lock, journal, by: whoami(), stopping: interrupt.stopping },
+      const { stopping } = interrupt;
+      const watch = await watchComputes(target.beats, plan.counts.stopped, watching, stopping);
+      const acting = {
+        ...{ target, lock, journal, by: whoami(), stopping },
         now: () => new Date().toISOString(),
-        guard: () => checkStopped(target.alive, plan.counts.stopped),
-      });
+        guard: watch.look,
+      };
+      return await work(acting, watch);
     } finally {
       await journal.close();
     }
@@ -107,20 +116,11 @@ export async function withNova<T>(
 }
 
 /** Everything that can be known before the first row of anything is written. */
-export async function checkBeforeNova(plan: NovaFile, acting: NovaActing): Promise<void> {
-  await checkStopped(acting.target.alive, plan.counts.stopped);
-  await lookAtNova(plan, acting);
-}
-
-/** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
-async function checkStopped(
-  alive: NovaActing["target"]["alive"],
-  hosts: readonly string[],
+export async function checkBeforeNova(
+  plan: NovaFile,
+  acting: NovaActing,
+  watch: ComputeWatch,
 ): Promise<void> {
-  const running = [...(await alive(hosts))].map(([host, age]) => `${host} ${age} s ago`);
-  if (running.length > 0)
-    throw new MigrationError(
-      "N2I-E310",
-      `nova-compute reported from ${running.slice(0, 5).join(", ")}${running.length > 5 ? ` and ${running.length - 5} more` : ""}`,
-    );
+  await lookAtNova(plan, acting);
+  await watch.settle();
 }

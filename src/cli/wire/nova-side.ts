@@ -4,6 +4,7 @@ import { MigrationError } from "../../model/error.ts";
 import { confirm } from "./acting.ts";
 import { openRole } from "./databases.ts";
 import { checkBeforeNova, type NovaFile, novaPlanOf, withNova } from "./nova-acting.ts";
+import type { Watching } from "./nova-watch.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
@@ -20,6 +21,7 @@ interface NovaWords {
   readonly novaDb?: string;
   readonly leaveNova: boolean;
   readonly yes: boolean;
+  readonly watching: Watching;
 }
 
 /**
@@ -31,7 +33,7 @@ interface NovaWords {
 export async function besideNova<T>(
   run: RunFolder,
   plan: string,
-  { novaDb, leaveNova, yes }: NovaWords,
+  { novaDb, leaveNova, yes, watching }: NovaWords,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
   const file = await novaPlanOf(run, plan);
@@ -56,10 +58,10 @@ export async function besideNova<T>(
     const { hosts, flavors } = file.counts;
     if (hosts + flavors > 0)
       await confirm(`Change ${hosts + flavors} rows of ${database.shown}?`, yes);
-    return await withNova(run, database, file, (acting) =>
+    return await withNova(run, database, file, watching, (acting, watch) =>
       work({
         ...{ plan: file, acting },
-        check: () => checkBeforeNova(file, acting),
+        check: () => checkBeforeNova(file, acting, watch),
         flavors: () => applyNova(file, "flavors", acting),
         hosts: (leaving) => applyNova(file, "hosts", acting, leaving),
       }),

@@ -1,10 +1,9 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity, NovaTarget } from "../../model/nova-plan.ts";
-import { HEARTBEAT } from "../../model/service.ts";
 import { committed } from "../database/commit.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
-import { integer, marks, select, text } from "../database/rows.ts";
+import { integer, marks, select, text, time } from "../database/rows.ts";
 import { meet, standingOf } from "./find.ts";
 import { performSteps } from "./perform.ts";
 
@@ -29,21 +28,23 @@ export function createNovaTarget(
     identity,
     lock: () => lockTarget(database),
     look: async (steps) => (await meet(database, knex, steps, false)).map(standingOf),
-    async alive(hosts) {
-      if (hosts.length === 0) return new Map();
+    async beats(hosts) {
+      if (hosts.length === 0) return [];
       const rows = await run("reading services", () =>
         select(
           database,
           knex,
-          `SELECT host, ${AGE[engine]} AS age FROM services WHERE ${knex.ref("binary").toString()} = 'nova-compute' AND deleted = 0 AND updated_at IS NOT NULL AND host IN (${marks(hosts)})`,
+          `SELECT id, host, report_count, updated_at, ${AGE[engine]} AS age FROM services WHERE ${knex.ref("binary").toString()} = 'nova-compute' AND deleted = 0 AND host IN (${marks(hosts)}) ORDER BY id`,
           hosts,
         ),
       );
-      return new Map(
-        rows
-          .map((row) => [text(row.host) ?? "", integer(row.age) ?? HEARTBEAT] as const)
-          .filter(([, age]) => age < HEARTBEAT),
-      );
+      return rows.map((row) => ({
+        id: integer(row.id) ?? 0,
+        host: text(row.host) ?? "",
+        report_count: integer(row.report_count),
+        updated_at: time(row.updated_at),
+        age: integer(row.age),
+      }));
     },
     async perform(steps, ours, guard, met) {
       const trx = await run("opening a transaction", () => knex.transaction());

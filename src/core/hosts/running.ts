@@ -1,0 +1,27 @@
+import type { HostBeat } from "../../model/nova-plan.ts";
+import { HEARTBEAT } from "../../model/service.ts";
+
+/**
+ * Which nova-computes run, in words: those that reported within a minute, and those whose row moved
+ * between two looks. An age needs two clocks to agree and a look needs the time of a heartbeat, so
+ * either is enough. A report from the future tells nothing but that clocks disagree.
+ *
+ * @source facts/systems.md D R20, D-3
+ */
+export function runningComputes(
+  before: readonly HostBeat[],
+  now: readonly HostBeat[],
+): readonly string[] {
+  const earlier = new Map(before.map((beat) => [beat.id, beat]));
+  return now.flatMap((beat) => {
+    const { id, host, age, report_count } = beat;
+    if (age !== null && Math.abs(age) < HEARTBEAT) return [`${host} ${age} s ago`];
+    return moved(earlier.get(id), beat)
+      ? [`${host} while it was watched (report_count is ${report_count} by now)`]
+      : [];
+  });
+}
+
+function moved(was: HostBeat | undefined, now: HostBeat): boolean {
+  return was?.report_count !== now.report_count || was.updated_at !== now.updated_at;
+}

@@ -21,6 +21,7 @@ const CORE = [
   "plan",
   "flavors",
   "hosts",
+  "settings",
   "check",
   "apply",
   "verify",

@@ -163,6 +163,17 @@ test("README's commands for Nova's own rows do what it says", async (t) => {
   }
 });
 
+test("README's commands for Nova's settings find what an old nova.conf lacks", async (t) => {
+  const at = await place(t, CASE, blocks("yaml")[0] ?? "");
+  if (at === null) return;
+  for (const words of commands("").filter(([verb]) => verb === "extract")) await at.runs(words);
+  const [all = [], patch = [], check = [], ...more] = commands("zsh");
+  assert.deepEqual([[all[0], patch[0], check[0]], more], [["config", "config", "config"], []]);
+  await at.runs(all);
+  assert.match((await at.runs(patch, 2)).text, /^\+compute_driver = .*strand 1 of 1 flavors/ms);
+  assert.match((await at.runs(check, 2)).text, /compute_driver +\| missing/);
+});
+
 /** A conductor's doing, in little. */
 const TAKES =
   "UPDATE nodes SET conductor_affinity = 1 WHERE NOT maintenance AND provision_state = 'active'";

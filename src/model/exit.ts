@@ -4,7 +4,8 @@ export const EXIT_STATUS = {
   failed: { status: 1, meaning: "failed; the target is unchanged or as it was before" },
   differs: {
     status: 2,
-    meaning: "`plan --detailed-exitcode`: changes; `verify`: differences; rollback: rows left",
+    meaning:
+      "`plan --detailed-exitcode`, `config`: changes; `verify`: differences; rollback: rows left",
   },
   partial: { status: 3, meaning: "done in part: some machines were left out, each is listed" },
   refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },

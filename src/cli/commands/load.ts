@@ -21,6 +21,10 @@ const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
     const { checkCommand } = await import("./check.ts");
     return (program) => program.command(checkCommand);
   },
+  config: async () => {
+    const { configCommand } = await import("./config.ts");
+    return (program) => program.command(configCommand);
+  },
   show: async () => {
     const { showCommand } = await import("./show.ts");
     return (program) => program.command(showCommand);

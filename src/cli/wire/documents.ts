@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
 import { type Checked, checkDocuments, mappingFor } from "../../core/mapping/mapping.ts";
 import { recordValidator } from "../../core/mapping/record-schema.ts";
-import { createAjv } from "../../core/mapping/schemas.ts";
+import { checkDocument, createAjv } from "../../core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../../core/mapping/site.ts";
 import type { Validate } from "../../core/transform/transform.ts";
 import { loadTables, tablesVersions } from "../../demo/load-tables.ts";
@@ -15,6 +15,7 @@ import type { KnownReleases } from "../../edge/ironic-db/release.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Mapping, Site, TargetDoc } from "../../model/mapping.ts";
 import type { RestDoc } from "../../model/rest.ts";
+import type { SettingsDoc } from "../../model/settings.ts";
 import type { Release } from "../../model/target.ts";
 
 const require = createRequire(import.meta.url);
@@ -84,6 +85,18 @@ export function loadMappings(): Mappings {
       };
     },
   };
+}
+
+/** Settings of Nova by release. They shape no plan, so its digest of the mappings leaves them out. */
+export function loadSettings(): SettingsDoc {
+  const folder = join(packageRoot(), "mappings");
+  const read = (name: string): unknown => JSON.parse(readFileSync(join(folder, name), "utf8"));
+  // A schema of this package; ajv itself checks that it is one.
+  const schema = read("schema/settings.schema.json") as AnySchemaObject;
+  const document = read("settings.json");
+  checkDocument(createAjv().compile(schema), document, "mappings/settings.json");
+  // Just checked against the schema its type describes.
+  return document as SettingsDoc;
 }
 
 function toRelease(doc: TargetDoc): Release {

@@ -23,15 +23,24 @@ export async function readHostConfigs(
   specs: readonly string[],
   seal: Seal,
 ): Promise<readonly HostConfig[]> {
+  const hosts: HostConfig[] = [];
+  for (const [host, paths] of filesByHost(specs))
+    hosts.push(hostConfig(host, await readOsloFiles(paths, DEFAULTS), seal));
+  return hosts;
+}
+
+/**
+ * The files of each host, in the order given; "*" is every host without files of its own.
+ *
+ * @throws MigrationError N2I-E100 for a malformed spec
+ */
+export function filesByHost(specs: readonly string[]): ReadonlyMap<string, readonly string[]> {
   const files = new Map<string, string[]>();
   for (const spec of specs) {
     const { host, path } = split(spec);
     files.set(host, [...(files.get(host) ?? []), path]);
   }
-  const hosts: HostConfig[] = [];
-  for (const [host, paths] of files)
-    hosts.push(hostConfig(host, await readOsloFiles(paths, DEFAULTS), seal));
-  return hosts;
+  return files;
 }
 
 /**

@@ -1,0 +1,103 @@
+import { readFlavorSizes } from "../../edge/nova/flavor-sizes.ts";
+import { MigrationError } from "../../model/error.ts";
+import { isObject, type Json } from "../../model/json.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { FlavorSize, NodeSize } from "../../model/settings.ts";
+import { openRole } from "./databases.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
+
+/** Sizes of flavors in use and of machines, from a run's folder. */
+export interface Sizes {
+  readonly flavors: readonly FlavorSize[];
+  readonly nodes: readonly NodeSize[];
+  /** What the machines' sizes were read from. */
+  readonly from: string;
+}
+
+/**
+ * @param run the run's folder
+ * @param novaDb also every live flavor there that is for machines; without it, those of instances
+ */
+export async function sizesOf(run: string, novaDb: string | undefined): Promise<Sizes> {
+  const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`);
+  const flavors = new Map<string, FlavorSize>();
+  const ids = new Set<number>();
+  const there: NodeSize[] = [];
+  for await (const batch of snapshot.lines())
+    for (const line of batch) {
+      if ("orphan" in line || line.node.deleted === true) continue;
+      const { cpus, memory_mb, local_gb } = line.node;
+      there.push({ cpus, memory_mb, local_gb });
+      const size = flavorOf(line);
+      if (size === null) continue;
+      ids.add(size.id);
+      flavors.set(JSON.stringify(size.flavor), size.flavor);
+    }
+  if (novaDb !== undefined)
+    for (const flavor of await flavorsIn(novaDb, [...ids]))
+      flavors.set(JSON.stringify(flavor), flavor);
+  const planned = await planSizes(run, snapshot.footer.sha256);
+  return {
+    flavors: [...flavors.values()],
+    nodes: planned ?? there,
+    from: planned === null ? "the snapshot" : "the plan",
+  };
+}
+
+/** The size an instance was made with, which is its flavor's: Nova lets no flavor change its size. */
+function flavorOf({ nova }: Machine) {
+  const instance = nova?.instance ?? null;
+  if (instance === null || instance.deleted || instance.flavor === null) return null;
+  const { flavor, vcpus, memory_mb, root_gb, ephemeral_gb } = instance;
+  if (vcpus === null || memory_mb === null) return null;
+  return {
+    id: flavor.id,
+    flavor: {
+      name: `${flavor.name} (${flavor.flavorid})`,
+      ...{ vcpus, memory_mb, root_gb: root_gb ?? 0, ephemeral_gb: ephemeral_gb ?? 0 },
+      swap_mb: flavor.swap ?? 0,
+    },
+  };
+}
+
+async function flavorsIn(spec: string, ids: readonly number[]): Promise<readonly FlavorSize[]> {
+  const database = await openRole("nova-db", spec, { readOnly: true });
+  try {
+    return await readFlavorSizes(database, ids);
+  } finally {
+    await database.close();
+  }
+}
+
+/** Nodes as the plan has them; null when the run has no plan of this snapshot. */
+async function planSizes(run: string, snapshot: string): Promise<readonly NodeSize[] | null> {
+  const plan = await planOrNull(run);
+  if (plan === null || plan.header.made_from.snapshot !== snapshot) return null;
+  const nodes: NodeSize[] = [];
+  for await (const batch of plan.lines())
+    for (const { records } of batch) {
+      const row = records.find(({ resource }) => resource === "node")?.row;
+      if (row === undefined) continue;
+      const number = (key: string): number | null => numberOf(row.properties, key);
+      nodes.push({
+        ...{ cpus: number("cpus"), memory_mb: number("memory_mb"), local_gb: number("local_gb") },
+      });
+    }
+  return nodes;
+}
+
+/** The run's plan; null when it has none. */
+export async function planOrNull(run: string) {
+  try {
+    return await openPlan(`${run}/${PLAN}`);
+  } catch (error) {
+    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+    throw error;
+  }
+}
+
+function numberOf(properties: Json | undefined, key: string): number | null {
+  const value = isObject(properties) ? properties[key] : undefined;
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  return typeof number === "number" && Number.isFinite(number) ? number : null;
+}

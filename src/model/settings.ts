@@ -1,0 +1,85 @@
+export type Part = "scheduler" | "compute";
+
+/** Releases by their order; both ends count. */
+interface Span {
+  readonly since?: string;
+  readonly until?: string;
+}
+
+/** A setting of Nova that machines in Ironic need. mappings/schema/settings.schema.json has the form. */
+export interface Setting extends Span {
+  readonly part: Part;
+  readonly section: string;
+  readonly key: string;
+  /** What it must be; absent: the site's own value, but something. */
+  readonly value?: string;
+  /** Other spellings that are as right. */
+  readonly also?: readonly string[];
+  /** Another key of the section that does as well. */
+  readonly or?: string;
+  /** The older name, which counts where the newer one is not set, as a deprecated name does in oslo. */
+  readonly formerly?: { readonly section: string; readonly key: string };
+  readonly secret?: true;
+  readonly only?: "exact-filters";
+  readonly why: string;
+  readonly source: string;
+}
+
+export interface SettingsDoc {
+  /** Newest release a source speaks of. */
+  readonly seen: string;
+  readonly settings: readonly Setting[];
+  readonly notes: readonly (Span & { readonly say: string })[];
+}
+
+/** What the patch puts where only the site knows the value, and what is no value to the checker. */
+export const PLACEHOLDER = "CHANGE_ME";
+
+/** One host's files, as oslo.config reads them; `where` is `file:line`. */
+export interface Configured {
+  readonly get: (section: string, key: string) => string | null;
+  readonly where: (section: string, key: string) => string | null;
+}
+
+export interface SettingRow {
+  readonly host: string;
+  readonly section: string;
+  readonly key: string;
+  /** Null: the site's own value. */
+  readonly wanted: string | null;
+  /** Null: not set. A secret is never told. */
+  readonly found: string | null;
+  readonly state: "right" | "wrong" | "missing";
+  /** `file:line` of what is set. */
+  readonly where: string | null;
+  readonly why: string;
+}
+
+/** A flavor in use by instances, or one that names machines like ours. */
+export interface FlavorSize {
+  readonly name: string;
+  readonly vcpus: number;
+  /** MiB. */
+  readonly memory_mb: number;
+  /** GiB. */
+  readonly root_gb: number;
+  readonly ephemeral_gb: number;
+  /** MiB. */
+  readonly swap_mb: number;
+}
+
+/** A machine as the scheduler will see it. */
+export interface NodeSize {
+  readonly cpus: number | null;
+  /** MiB. */
+  readonly memory_mb: number | null;
+  /** GiB. */
+  readonly local_gb: number | null;
+}
+
+/** A flavor no machine has exactly the size of. */
+export interface Stranded {
+  readonly flavor: string;
+  /** What is wanted, and how the nearest machine differs. */
+  readonly why: string;
+}

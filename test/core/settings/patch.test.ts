@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { applyPatch } from "diff";
+import fc from "fast-check";
+import { type Edit, withEdits } from "../../../src/core/settings/edit.ts";
+import { settingsPatch } from "../../../src/core/settings/patch.ts";
+import { osloConfig } from "../../../src/edge/config/oslo.ts";
+
+const SECRET = "hunter2";
+const EDITS: readonly Edit[] = [
+  { section: "DEFAULT", key: "compute_driver", value: "ironic.IronicDriver" },
+  { section: "ironic", key: "admin_password", value: "CHANGE_ME" },
+  { section: "ironic", key: "api_endpoint", value: "CHANGE_ME" },
+];
+const inForce = (text: string, { section, key }: Edit): string | null =>
+  osloConfig([{ name: "f", bytes: Buffer.from(text) }]).get(section, key);
+
+test("a value stands where the old one, its sample or its section is", () => {
+  const text =
+    "[DEFAULT]\n#compute_driver=<None>\nmy_ip = 1\n\n[Ironic]\napi_endpoint = a,\n  b\n# last\n";
+  assert.equal(
+    withEdits(text, EDITS),
+    "[DEFAULT]\n#compute_driver=<None>\ncompute_driver = ironic.IronicDriver\nmy_ip = 1\n\n[Ironic]\napi_endpoint = CHANGE_ME\n# last\nadmin_password = CHANGE_ME\n",
+  );
+  assert.equal(
+    withEdits("[DEFAULT]\r\na = 1", EDITS.slice(0, 2)),
+    "[DEFAULT]\r\na = 1\r\ncompute_driver = ironic.IronicDriver\r\n\r\n[ironic]\r\nadmin_password = CHANGE_ME\r\n",
+  );
+  assert.equal(
+    withEdits("", EDITS.slice(0, 1)),
+    "[DEFAULT]\ncompute_driver = ironic.IronicDriver\n",
+  );
+});
+
+const LINES = [
+  ...["a = 1", "", "# a comment", "compute_driver = libvirt", "api_endpoint = x,", "  y"],
+  ...["#compute_driver=<None>", "[ironic]", "[DEFAULT]", "[other]", "admin_password ="],
+  ...[`rabbit_password = ${SECRET}`, `# once the password was ${SECRET}`, `\t${SECRET}`],
+  ...[
+    `connection = mysql://nova:${SECRET}@db/nova`,
+    "transport_url = rabbit://u:$pass@h,",
+    "b = 2",
+  ],
+];
+/** Files as oslo.config takes them: a value goes on only below one, a secret one below a secret. */
+const FILE = fc
+  .array(fc.constantFrom(...LINES), { maxLength: 25 })
+  .map((lines) => ["[DEFAULT]", ...lines])
+  .map((lines) =>
+    lines.filter((line, at) => {
+      const above = lines[at - 1] ?? "";
+      if (line === "  y") return above === "api_endpoint = x,";
+      return line !== `\t${SECRET}` || /^(rabbit_password|connection)/.test(above);
+    }),
+  )
+  .chain((lines) => fc.constantFrom("\n", "").map((end) => `${lines.join("\n")}${end}`));
+
+test("a patch shows no secret, can be applied, and leaves every value in force", () => {
+  fc.assert(
+    fc.property(FILE, (text) => {
+      const patch = settingsPatch("nova.conf", text, EDITS);
+      assert.ok(!patch.includes(SECRET), patch);
+      const whole = patch.includes("\n\\ ") ? text : `${text.replace(/\n$/, "")}\n`;
+      const changed = patch === "" ? text : applyPatch(whole, patch);
+      assert.equal(changed, withEdits(patch === "" ? text : whole, EDITS), patch);
+      for (const edit of EDITS) assert.equal(inForce(String(changed), edit), edit.value);
+      assert.equal(settingsPatch("nova.conf", String(changed), EDITS), "");
+    }),
+    { numRuns: 300 },
+  );
+});
+
+test("patch(1) applies it, with secrets beside every change", (t) => {
+  if (spawnSync("patch", ["--version"]).status !== 0) return t.skip("there is no patch");
+  const folder = mkdtempSync(join(tmpdir(), "n2i-patch-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "nova.conf");
+  const secret = `rabbit_password = ${SECRET}\n`;
+  const begin = `[DEFAULT]\na = 1\nb = 2\nc = 3\n${secret}compute_driver = libvirt\nd = 4\n${secret}`;
+  for (const end of [
+    ...[`[ironic]\n${secret}api_endpoint = old\n${secret}`, "", secret.trim(), "[ironic]", "e = 5"],
+    ...[
+      "[ironic]\napi_endpoint = old",
+      "[ironic]\n\n\n",
+      "[x]\ny = 1\n\n",
+      "[ironic]\nadmin_url = k",
+    ],
+  ]) {
+    const text = `${begin}${end}`;
+    writeFileSync(file, text);
+    const input = settingsPatch(file, text, EDITS);
+    const { status, stdout } = spawnSync("patch", ["--fuzz=0", file], { input, encoding: "utf8" });
+    assert.equal(status, 0, `${stdout}\n${input}`);
+    assert.equal(readFileSync(file, "utf8"), withEdits(text, EDITS), input);
+  }
+});
+
+test("a line that is replaced and may hold a secret is masked", () => {
+  const text = "[DEFAULT]\ncompute_driver = http://me:hunter2@here/\n";
+  const patch = settingsPatch("nova.conf", text, EDITS.slice(0, 1));
+  assert.match(patch, /^-\(masked\)\n\+compute_driver = ironic/m);
+  assert.doesNotMatch(patch, /hunter2/);
+});

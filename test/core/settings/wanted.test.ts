@@ -1,0 +1,121 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { loadSettings, releaseNames } from "../../../src/cli/wire/documents.ts";
+import { differingHosts, judgeSettings } from "../../../src/core/settings/judge.ts";
+import { strandedFlavors } from "../../../src/core/settings/stranded.ts";
+import { wantedSettings } from "../../../src/core/settings/wanted.ts";
+import { osloConfig } from "../../../src/edge/config/oslo.ts";
+import type { FlavorSize } from "../../../src/model/settings.ts";
+
+const DOC = loadSettings();
+const wanted = (release: string, exactFilters = false, part?: "scheduler" | "compute") =>
+  wantedSettings(DOC, releaseNames(), { release, exactFilters, part });
+const keys = (release: string, ...more: [boolean?, "scheduler"?]) =>
+  wanted(release, ...more).settings.map(({ section, key }) => `${section}/${key}`);
+const judged = (release: string, text: string) =>
+  new Map(
+    judgeSettings(
+      "c-1",
+      osloConfig([{ name: "nova.conf", bytes: Buffer.from(text) }]),
+      wanted(release).settings,
+    ).map((row) => [row.key, row]),
+  );
+
+/** The settings of the upgrade's specification, and the word that keeps tenants of other hosts. */
+const JUNO = [
+  ...["scheduler_host_manager", "compute_driver", "compute_manager", "firewall_driver"],
+  ...["ram_allocation_ratio", "reserved_host_memory_mb"],
+].map((key) => `DEFAULT/${key}`);
+const LOGIN = ["admin_username", "admin_password", "admin_url", "admin_tenant_name"];
+
+test("Juno needs the specification's keys, and exact filters add one", () => {
+  const all = [
+    ...[...JUNO, "workarounds/destroy_after_evacuate"],
+    ...[...LOGIN, "api_endpoint"].map((key) => `ironic/${key}`),
+  ];
+  assert.deepEqual(keys("juno"), all);
+  const added = keys("juno", true).filter((key) => !all.includes(key));
+  assert.deepEqual(added, ["DEFAULT/scheduler_use_baremetal_filters"]);
+  assert.deepEqual(keys("juno", false, "scheduler"), ["DEFAULT/scheduler_host_manager"]);
+});
+
+test("every release has a driver, no key twice, and says what is not known of it", () => {
+  for (const release of releaseNames()) {
+    const found = keys(release);
+    assert.ok(found.includes("DEFAULT/compute_driver"), release);
+    assert.equal(new Set(found).size, found.length, release);
+  }
+  assert.match(wanted("ocata").notes.join(), /Not known for ocata/);
+  assert.match(wanted("2023.1").notes.join(), /Not known for 2023\.1/);
+  assert.doesNotMatch(wanted("zed").notes.join(), /Not known/);
+  assert.ok(!keys("newton").includes("DEFAULT/compute_manager"));
+  assert.ok(keys("queens", true).includes("filter_scheduler/use_baremetal_filters"));
+  assert.throws(() => wanted("rocky", true), /no such filters in rocky/);
+});
+
+test("the releases a setting names exist", () => {
+  for (const { since, until } of [...DOC.settings, ...DOC.notes])
+    for (const name of [since, until])
+      assert.ok(name === undefined || releaseNames().includes(name), name);
+});
+
+test("values are compared as oslo.config reads them, by each name that counts", () => {
+  const rows = judged(
+    "juno",
+    "[DEFAULT]\ncompute_driver = ironic.IronicDriver\nram_allocation_ratio = 1\nfirewall_driver =\n[workarounds]\ndestroy_after_evacuate = no\n[ironic]\nadmin_password = hunter2\nadmin_username = CHANGE_ME\nadmin_url = http://a:hunter3@k/\n",
+  );
+  const state = (key: string) => rows.get(key)?.state;
+  assert.deepEqual(
+    ["compute_driver", "ram_allocation_ratio", "destroy_after_evacuate", "admin_password"].map(
+      state,
+    ),
+    ["right", "right", "right", "right"],
+  );
+  assert.deepEqual(["firewall_driver", "admin_username", "api_endpoint"].map(state), [
+    ...["missing", "missing", "missing"],
+  ]);
+  assert.doesNotMatch(JSON.stringify([...rows.values()]), /hunter/);
+  const old = judged("queens", "[DEFAULT]\nscheduler_host_manager = ironic_host_manager\n");
+  assert.equal(old.get("host_manager")?.state, "right");
+  const both = "[scheduler]\nhost_manager = host_manager\n";
+  assert.equal(
+    judged("queens", `[DEFAULT]\nscheduler_host_manager = ironic_host_manager\n${both}`).get(
+      "host_manager",
+    )?.state,
+    "wrong",
+  );
+  const domain = judged("zed", "[ironic]\nuser_domain_id = default\n");
+  assert.equal(domain.get("user_domain_name")?.state, "right");
+});
+
+test("with ClusteredComputeManager all hosts have one name, and later ones need not", () => {
+  const two = [
+    { host: "c-1", set: "ironic" },
+    { host: "c-2", set: null },
+  ];
+  assert.match(differingHosts(wanted("juno").settings, two) ?? "", /c-2 has none/);
+  assert.equal(differingHosts(wanted("newton").settings, two), null);
+  assert.equal(differingHosts(wanted("juno").settings, two.slice(0, 1)), null);
+  const same = two.map(({ host }) => ({ host, set: "ironic" }));
+  assert.equal(differingHosts(wanted("juno").settings, same), null);
+});
+
+const FLAVOR: FlavorSize = {
+  ...{ name: "baremetal (11)", vcpus: 8, memory_mb: 49_152 },
+  ...{ root_gb: 40, ephemeral_gb: 9, swap_mb: 1024 },
+};
+const NODE = { cpus: 8, memory_mb: 49_152, local_gb: 50 };
+
+test("a flavor of exactly a machine's size is not stranded, and a megabyte strands it", () => {
+  const far = { cpus: 1, memory_mb: 512, local_gb: 1 };
+  assert.deepEqual(strandedFlavors([FLAVOR], [far, NODE]), []);
+  const [less] = strandedFlavors([FLAVOR], [far, { ...NODE, memory_mb: 49_153 }]);
+  assert.match(
+    less?.why ?? "",
+    /wants 8 vcpus, 49152 MB of memory, 51200 MB of disk; the nearest of 2 machines has 49153 MB of memory$/,
+  );
+  for (const swap_mb of [1023, 1025])
+    assert.equal(strandedFlavors([{ ...FLAVOR, swap_mb }], [NODE]).length, 1);
+  assert.match(strandedFlavors([FLAVOR], [])[0]?.why ?? "", /there is no machine/);
+  assert.match(strandedFlavors([FLAVOR], [{ ...NODE, cpus: null }])[0]?.why ?? "", /has no vcpus$/);
+});

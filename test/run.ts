@@ -1,13 +1,16 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
+
+/** Test files at a time: one more than processors, as many wait for a server or a clock. */
+const AT_ONCE = availableParallelism() + 1;
 
 /**
  * `npm test`: starts the servers once, runs every compiled test against them, ends them.
@@ -69,7 +72,7 @@ async function nodeTest(
   const child = spawn(
     process.execPath,
     [
-      ...["--test", "--test-concurrency=2", "--test-timeout=900000"],
+      ...["--test", `--test-concurrency=${AT_ONCE}`, "--test-timeout=900000"],
       ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
       ...["--test-reporter=tap", `--test-reporter-destination=${tap}`],
       ...files,

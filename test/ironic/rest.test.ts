@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { type TestContext, test } from "node:test";
+import type { IronicAt } from "../lab/ironic/start.ts";
+import { needsIronic, withIronic } from "../lab/ironic/with-ironic.ts";
 import { native } from "./native.ts";
 import { scene } from "./scene.ts";
 import { tables } from "./tables.ts";
@@ -10,8 +11,13 @@ import { assertTold } from "./told.ts";
 /** Rows a conductor writes by itself when it verifies a node, and that outlive it. */
 const KEPT: ReadonlySet<string> = new Set(["node_history"]);
 
-test("60 machines of every state are adopted over REST, none is switched, and a rollback deletes them", async (t) => {
-  const ironic = await needsIronic(t);
+test("60 machines of every state are adopted over REST on MariaDB, none is switched, and a rollback deletes them", async (t) =>
+  adopted(t, await needsIronic(t)));
+
+test("60 machines of every state are adopted over REST on PostgreSQL, none is switched, and a rollback deletes them", async (t) =>
+  adopted(t, await withIronic(t, "postgresql")));
+
+async function adopted(t: TestContext, ironic: IronicAt | null): Promise<void> {
   const at = ironic && (await scene(t, ironic, 60, { rest: true }));
   if (at === null) return;
   await native(at);
@@ -21,7 +27,7 @@ test("60 machines of every state are adopted over REST, none is switched, and a 
   await at.runs(3, "power", "-q");
   const planned = await at.runs(0, "plan", "-q");
   assert.match(planned.out, /^Target {2}http:\S+ \(rest, ironic 2023\.1, microversion 1\.82\)/m);
-  const applied = await at.runs(3, "apply", "--yes", "--skip-blocked");
+  const applied = await at.runs(3, "apply", "--yes", "--skip-blocked", "--in-flight", "16");
   assert.match(applied.out, /^Apply: 133 rows created, 0 unchanged\.$/m);
   assert.match(applied.err, /133 validated, 0 mis.*; 51 secrets masked by the service/);
   await assertTold(at);
@@ -36,4 +42,4 @@ test("60 machines of every state are adopted over REST, none is switched, and a 
   for (const table of Object.keys(before))
     if (!KEPT.has(table)) assert.deepEqual(after[table], before[table], table);
   assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
-});
+}

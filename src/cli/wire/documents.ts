@@ -49,7 +49,7 @@ export function loadMappings(): Mappings {
     return JSON.parse(text);
   };
   const schemas = Object.fromEntries(
-    // The schemas are part of this package; ajv itself checks that they are schemas.
+    // The schemas are part of this package; its tests check that they are schemas.
     SCHEMAS.map((name) => [name, read(`schema/${name}.schema.json`) as AnySchemaObject]),
   );
   const ajv = createAjv();
@@ -66,7 +66,6 @@ export function loadMappings(): Mappings {
     schemas,
   });
   const releases = checked.targets.map(toRelease);
-  const siteSchema = ajv.compile(schemas.site ?? {});
   return {
     releases,
     heads: checked.heads,
@@ -74,7 +73,7 @@ export function loadMappings(): Mappings {
     sha256: hash.digest("hex"),
     site(file) {
       const text = readSite(file);
-      const site = parseSite(siteSchema, parseText(text, file), file);
+      const site = parseSite(ajv.compile(schemas.site ?? {}), parseText(text, file), file);
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
     forRelease(release, site = NO_SITE) {

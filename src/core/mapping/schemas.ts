@@ -5,9 +5,15 @@ import { isSecretName } from "../../model/secret.ts";
 /** Faults told at once; of a document with thousands the others are counted. */
 const TOLD = 50;
 
-/** Compiles the project's JSON Schemas once; each document kind has one. */
-export function createAjv(): Ajv2020 {
+/**
+ * Compiles the project's JSON Schemas once; each document kind has one.
+ *
+ * @param doubt check the schemas themselves: they are part of this package, so tests do it, and
+ *   no command pays for it
+ */
+export function createAjv(doubt = false): Ajv2020 {
   return new Ajv2020({
+    validateSchema: doubt,
     strict: true,
     strictRequired: false,
     allErrors: true,

@@ -8,10 +8,17 @@ import { FINDINGS } from "../../../src/model/findings.ts";
 import type { Rule, Site } from "../../../src/model/mapping.ts";
 import { after, assertFaults, broken, documents, faultsOf, RELEASES } from "./broken.ts";
 
-test("the mapping documents of this package have no fault", () => {
+test("the mapping documents of this package have no fault, and their schemas are schemas", () => {
+  const given = documents();
   assert.deepEqual(
-    faultsOf(() => checkDocuments(createAjv(), documents())),
+    faultsOf(() => checkDocuments(createAjv(true), given)),
     [],
+  );
+  assert.ok(createAjv(true).compile(given.schemas.site ?? {}));
+  const wrong = { ...given.schemas, rules: { ...given.schemas.rules, required: "everything" } };
+  assert.throws(
+    () => checkDocuments(createAjv(true), { ...given, schemas: wrong }),
+    /required must be array/,
   );
 });
 

@@ -41,6 +41,11 @@ export const APPLYING = [...OPENING, ...[1, 2, 3].flatMap((n) => around("done", 
 /** Every moment of a rollback. */
 export const UNDOING = [1, 2, 3].flatMap((n) => around("undone", n, "undo"));
 
+/** Those of the whole matrix; the fast part has each kind of moment once. */
+export function ofThisPart(points: readonly Point[]): readonly Point[] {
+  return process.env.N2I_FAST === "1" ? points.filter(isOnce) : points;
+}
+
 /** Every kind of moment once: the second batch has one before it and one after. */
 export function isOnce({ name }: Point): boolean {
   return name.startsWith("open.") || name.endsWith(":2");

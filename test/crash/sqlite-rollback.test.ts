@@ -1,8 +1,8 @@
 import { test } from "node:test";
 import { killRollbacks, prepared } from "./matrix.ts";
-import { UNDOING } from "./points.ts";
+import { ofThisPart, UNDOING } from "./points.ts";
 
 test("on SQLite a rollback may be killed at any moment", async (t) => {
   const scene = await prepared("sqlite", t);
-  if (scene !== null) await killRollbacks(t, scene, UNDOING);
+  if (scene !== null) await killRollbacks(t, scene, ofThisPart(UNDOING));
 });

@@ -96,6 +96,7 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
       ...(decisions === undefined ? [] : ["--site", site]),
       ...(given.ironic?.release === undefined ? [] : ["--ironic-release", given.ironic.release]),
       ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
+      ...((given.ironic?.nodes ?? []).length > 0 ? ["--beside-others"] : []),
       ...(given.plan_nova === undefined || nova === null
         ? []
         : ["--nova-db", nova, ...given.plan_nova]),

@@ -102,6 +102,8 @@ export interface PlanHeader {
   readonly findings: readonly Finding[];
   /** Counts of the target when the plan was made; a difference makes apply look closer. */
   readonly target_before: { readonly nodes: number; readonly ports: number };
+  /** The operator's word that the target holds nodes of others, and is the right one. */
+  readonly beside_others?: true;
 }
 
 export interface PlanCounts {

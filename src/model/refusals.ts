@@ -213,6 +213,12 @@ export const REFUSALS = {
     why: "Machines that are loaded while Nova still names their old host or images are not carried over.",
     fix: "Give --nova-db, or --leave-nova to load Ironic alone.",
   },
+  "N2I-E312": {
+    exit: refused.status,
+    title: "Ironic holds nodes that this run did not load",
+    why: "The upgrade loads into an empty Ironic; nodes of others may mean that it is the wrong one.",
+    fix: "Look whose they are. If it is the right Ironic, run plan again with --beside-others, then apply.",
+  },
   "N2I-E400": {
     exit: failed.status,
     title: "this host cannot ask for power states",

@@ -95,7 +95,11 @@ export async function deploy(
     reader: ["--ironic-db", await file("reader", ironic, "SELECT")],
     writer: ["--ironic-db", await file("writer", ironic, WRITER)],
     novaWriter: ["--nova-db", await file("writes", nova, WRITER), "--watch", "0"],
-    plan: [...["--site", site], ...(given.allow_pairing === true ? ["--allow-pairing"] : [])],
+    plan: [
+      ...["--site", site],
+      ...(given.allow_pairing === true ? ["--allow-pairing"] : []),
+      ...((given.ironic?.nodes ?? []).length > 0 ? ["--beside-others"] : []),
+    ],
   };
 }
 

@@ -62,7 +62,8 @@ export async function scene(
   const own: { readonly [command: string]: readonly string[] } = {
     extract: written.extract,
     power: [],
-    plan: [...target, ...written.plan],
+    // Several tests share one Ironic.
+    plan: [...target, ...written.plan, "--beside-others"],
   };
   return {
     ...{ ironic, sim, db },

@@ -129,7 +129,7 @@ export async function planned(
     mappings,
     site,
     sameSecret(seal),
-    written.plan.includes("--allow-pairing"),
+    { pairing: written.plan.includes("--allow-pairing") },
     null,
     () => {},
     () => {},

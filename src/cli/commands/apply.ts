@@ -9,6 +9,7 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { besideNova } from "../wire/nova-side.ts";
+import { checkOthers } from "../wire/others.ts";
 import { openProbe } from "../wire/probe.ts";
 import { checkReadings, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
@@ -133,6 +134,7 @@ export const applyCommand: CommandModule<object, Args> = {
                 await acting.guard();
                 await look();
               };
+              if (header.beside_others !== true) await checkOthers(run, road, acting);
               const flavors = await beforeLoad(nova, guard);
               const stop = new AbortController();
               const probe = args.recheckPower ? openProbe("native") : null;

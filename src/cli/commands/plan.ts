@@ -17,6 +17,7 @@ import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { byClass, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
+import { othersAt } from "../wire/others.ts";
 import { makePlan } from "../wire/plan.ts";
 import { POWER, readingsOf, viewOf } from "../wire/power.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
@@ -41,6 +42,7 @@ interface Args extends Voice, TargetOptions, NovaArgs {
   readonly ironicRelease?: string;
   readonly site?: string;
   readonly allowPairing: boolean;
+  readonly besideOthers: boolean;
   readonly diff?: string;
   readonly all: boolean;
   readonly maxUnreachable: number;
@@ -72,6 +74,12 @@ export const planCommand: CommandModule<object, Args> = {
           type: "boolean",
           default: false,
           describe: "Source and target may be of different releases; written into the plan",
+        },
+        "beside-others": {
+          type: "boolean",
+          default: false,
+          describe:
+            "Ironic's database holds nodes of others and is the right one; written into the plan",
         },
         diff: {
           type: "string",
@@ -148,7 +156,7 @@ export const planCommand: CommandModule<object, Args> = {
               mappings,
               site,
               road.same(seal),
-              args.allowPairing,
+              { pairing: args.allowPairing, others: args.besideOthers },
               power,
               lines.add,
               at,
@@ -173,6 +181,9 @@ export const planCommand: CommandModule<object, Args> = {
             seal.fingerprint,
             args.all,
           );
+        const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
+        if (others !== null)
+          say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
         say(
           args,
           `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : " --nova-db DB"}`,

@@ -38,6 +38,14 @@ export interface PlannedPower {
   readonly made_from: PlanHeader["made_from"]["power"];
 }
 
+/** What the operator takes upon himself; the plan records it. */
+export interface Allowed {
+  /** Source and target are of different releases. */
+  readonly pairing: boolean;
+  /** The target holds nodes of others. */
+  readonly others?: boolean;
+}
+
 /** Machines Ironic is asked about at once. */
 const ASKED = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
@@ -57,7 +65,7 @@ export async function makePlan(
   mappings: Mappings,
   site: { readonly site: Site; readonly sha256: string | null },
   same: SameSecret,
-  allowPairing: boolean,
+  allow: Allowed,
   power: PlannedPower | null,
   each: (machine: PlannedMachine) => void,
   progress: (machines: number) => void,
@@ -69,7 +77,7 @@ export async function makePlan(
     from.nova?.schema_version ?? null,
     from.nova_bm.schema_version,
     release.doc,
-    allowPairing,
+    allow.pairing,
   );
   const { mapping, validate } = mappings.forRelease(release, site.site);
   const transform = createTransform(
@@ -102,6 +110,7 @@ export async function makePlan(
     origins: [...origins, ...(carried?.origins ?? [])],
     findings: [...source.findings, ...conductors.findings],
     target_before: before,
+    ...(allow.others === true && { beside_others: true as const }),
   };
   const tally = createTally(header.findings);
   const charset = inspectCharset(target.identity.charset);

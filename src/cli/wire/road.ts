@@ -1,4 +1,5 @@
 import type { Database } from "../../edge/database/open.ts";
+import { oldestNodes } from "../../edge/ironic-db/oldest.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { expectRelease } from "../../edge/ironic-db/release.ts";
 import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
@@ -46,6 +47,8 @@ export interface Road {
   readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
   /** What the target is now, asked anew. */
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
+  /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
+  readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
   readonly close: () => Promise<void>;
 }
 
@@ -96,6 +99,7 @@ export function databaseRoad(database: Database, mappings: Mappings): Road {
       };
     },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
+    oldest: (most) => oldestNodes(database, most),
     close: database.close,
   };
 }
@@ -131,6 +135,7 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
       return { identity, release, target };
     },
     identify: async (said) => (await open(said)).identity,
+    oldest: null,
     close: () => {
       for (const { session } of services) session.close();
       return Promise.resolve();

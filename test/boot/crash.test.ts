@@ -93,7 +93,8 @@ test("a full disk stops staging with the file's name, and undo gives the tree ba
   if (disk === null) return;
   const before = treeDigest(disk);
   writeFileSync(join(at.old, nodeOf(2).replace(/^a/, "b"), "kernel"), Buffer.alloc(100_000, 1));
-  const words = ["boot", "--run", at.run, "--tftp-root", disk, "--from", at.old, "--yes", "-q"];
+  const tree = ["--tftp-root", disk, "--served-as", "/tftpboot", "--from", at.old];
+  const words = ["boot", "--run", at.run, ...tree, "--yes", "-q"];
   await refused(words, 5, "N2I-E301", [/after 1 machines.*kernel.*ENOSPC/]);
   assert.doesNotMatch(treeDigest(disk), /\.n2i-/);
   await runs(0, [...words, "--undo"]);

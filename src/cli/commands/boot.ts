@@ -87,7 +87,7 @@ export const bootCommand: CommandModule<object, Args> = {
       const [tree] = await openTrees([`*=${args.tftpRoot}`], "--tftp-root");
       if (tree === undefined) throw new Error("one tree was asked for");
       const from = await openTrees(args.from ?? [], "--from");
-      const place = { tree, from, served: args.servedAs ?? tree.root };
+      const place = { tree, from, served: servedOf(args, tree.root) };
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const wanted = await wantedOf(args.node ?? [], plan.lines);
       const lines = () => chosen(plan.lines(), wanted);
@@ -124,6 +124,22 @@ export const bootCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/**
+ * The tree's root as configurations name it: pxelinux ends a path at a blank and a line at its end.
+ *
+ * @throws MigrationError N2I-E100
+ */
+function servedOf({ servedAs, verify, undo }: Args, root: string): string {
+  const served = servedAs ?? root;
+  if (/^\/[!-~]*$/.test(served) || (servedAs === undefined && (verify || undo))) return served;
+  throw new MigrationError(
+    "N2I-E100",
+    servedAs === undefined
+      ? "the path of --tftp-root cannot stand in a boot file; --served-as says how to name it there"
+      : "--served-as wants an absolute path without blanks, in ASCII",
+  );
+}
 
 async function* chosen(
   plan: AsyncIterable<readonly PlannedMachine[]>,

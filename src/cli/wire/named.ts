@@ -18,6 +18,9 @@ export async function wantedOf(
   for await (const batch of lines())
     for (const name of batch.flatMap(namesOf)) missing.delete(name);
   if (missing.size > 0)
-    throw new MigrationError("N2I-E306", `${[...missing].join(", ")} is not in the plan`);
+    throw new MigrationError(
+      "N2I-E306",
+      `${[...missing].map((name) => JSON.stringify(name)).join(", ")} is not in the plan`,
+    );
   return (machine) => namesOf(machine).length > 0;
 }

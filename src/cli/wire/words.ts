@@ -4,6 +4,8 @@ import { MigrationError } from "../../model/error.ts";
 const LOGIN = /:\/\/[^:/@\s]*:(?!\d{1,5}(?:[/?]|$))[^@]+@/s;
 const QUERY = /:\/\/.*[?&][\w-]*(?:pass|pwd)[\w-]*=[^&]/is;
 
+const REST = "Give user and password in OS_* variables or in clouds.yaml (--os-cloud).";
+
 /**
  * Looks at the command line before it is parsed: what is wrong with it is told by quoting it, and an
  * address with its password may stand where no option wants one.
@@ -15,6 +17,10 @@ export function checkWords(words: readonly string[]): void {
     if (!LOGIN.test(word) && !QUERY.test(word)) continue;
     const before = words[at - 1] ?? "";
     const [option] = /^--?[\w-]+(?==)/.exec(word) ?? /^--?[\w-]+$/.exec(before) ?? ["an argument"];
-    throw new MigrationError("N2I-E101", `${option}: the address holds a password`);
+    throw new MigrationError(
+      "N2I-E101",
+      `${option}: the address holds a password`,
+      option === "--ironic-url" ? { fix: REST } : {},
+    );
   }
 }

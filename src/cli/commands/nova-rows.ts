@@ -1,13 +1,14 @@
 import { type NovaDone, novaLedger, novaStretches } from "../../core/apply/nova.ts";
 import { undoNova, undoNovaSteps } from "../../core/apply/undo-nova.ts";
 import { computeFaults } from "../../core/hosts/computes.ts";
+import type { Database } from "../../edge/database/open.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openComputes } from "../../edge/nova-write/computes.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
-import type { NovaLine, NovaPart, NovaStep } from "../../model/nova-plan.ts";
+import type { NovaIdentity, NovaLine, NovaPart, NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
@@ -115,63 +116,80 @@ export async function rollbackNova(
   return { left, stopped: false };
 }
 
+/** Compares nova with a plan for it; prints what is not as planned, and says whether all is. */
+export interface NovaVerifier {
+  readonly verify: (
+    machines: AsyncIterable<readonly PlannedMachine[]>,
+    format: FormatOptions & { readonly allRows?: boolean },
+  ) => Promise<boolean>;
+  readonly close: () => Promise<void>;
+}
+
 /**
- * Compares every row of nova that the plan changes, and what Nova offers of the machines; prints
- * what is not as planned.
+ * Opens the nova a plan was made for.
  *
- * @param machines lines of the plan
- * @returns whether all are
+ * @throws MigrationError N2I-E202 and N2I-E300 when it is another, before anything is compared
  */
-export async function verifyNova(
-  plan: NovaFile,
-  machines: AsyncIterable<readonly PlannedMachine[]>,
-  novaDb: string,
-  format: FormatOptions & { readonly allRows?: boolean },
-): Promise<boolean> {
+export async function openNovaVerifier(plan: NovaFile, novaDb: string): Promise<NovaVerifier> {
   const database = await openRole("nova-db", novaDb, { readOnly: true });
   try {
     const identity = await identifyNova(database);
     checkNova(plan.header.target, identity);
-    const target = createNovaTarget(database, identity);
-    const count = { after: 0, before: 0, other: 0 };
-    const rows = async function* (): AsyncGenerator<readonly Json[]> {
-      for (const part of PARTS)
-        for await (const { steps } of novaStretches(plan, part)) {
-          const of = new Map(steps.map((step) => [step.id, step]));
-          for (const { id, is, why } of await target.look(steps)) {
-            count[is] += 1;
-            const details = is === "before" ? "as before the change" : why;
-            if (is !== "after" || format.allRows === true)
-              yield [
-                id,
-                is === "after" ? "validated" : "mismatched",
-                of.get(id)?.of ?? "",
-                details,
-              ];
-          }
-        }
+    return {
+      verify: (machines, format) => verifyNova(plan, machines, database, identity, format),
+      close: database.close,
     };
-    const all = async function* (): AsyncGenerator<readonly Json[]> {
-      yield* rows();
-      const computesOf = await openComputes(database);
-      for await (const batch of machines) {
-        const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
-        for (const machine of batch)
-          for (const fault of computeFaults(
-            machine,
-            found.get(machine.uuid?.toLowerCase() ?? "") ?? [],
-          )) {
-            count.other += 1;
-            yield [`node:${machine.uuid}`, "mismatched", "compute nodes", fault];
-          }
-      }
-    };
-    await printRows(process.stdout, ["Row", "Result", "Of", "Details"], all(), format);
-    process.stderr.write(
-      `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.\n`,
-    );
-    return count.before + count.other === 0;
-  } finally {
+  } catch (error) {
     await database.close();
+    throw error;
   }
+}
+
+/**
+ * Compares every row of nova that the plan changes, and what Nova offers of the machines.
+ *
+ * @param machines lines of the plan
+ * @returns whether all are as planned
+ */
+async function verifyNova(
+  plan: NovaFile,
+  machines: AsyncIterable<readonly PlannedMachine[]>,
+  database: Database,
+  identity: NovaIdentity,
+  format: FormatOptions & { readonly allRows?: boolean },
+): Promise<boolean> {
+  const target = createNovaTarget(database, identity);
+  const count = { after: 0, before: 0, other: 0 };
+  const rows = async function* (): AsyncGenerator<readonly Json[]> {
+    for (const part of PARTS)
+      for await (const { steps } of novaStretches(plan, part)) {
+        const of = new Map(steps.map((step) => [step.id, step]));
+        for (const { id, is, why } of await target.look(steps)) {
+          count[is] += 1;
+          const details = is === "before" ? "as before the change" : why;
+          if (is !== "after" || format.allRows === true)
+            yield [id, is === "after" ? "validated" : "mismatched", of.get(id)?.of ?? "", details];
+        }
+      }
+  };
+  const all = async function* (): AsyncGenerator<readonly Json[]> {
+    yield* rows();
+    const computesOf = await openComputes(database);
+    for await (const batch of machines) {
+      const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+      for (const machine of batch)
+        for (const fault of computeFaults(
+          machine,
+          found.get(machine.uuid?.toLowerCase() ?? "") ?? [],
+        )) {
+          count.other += 1;
+          yield [`node:${machine.uuid}`, "mismatched", "compute nodes", fault];
+        }
+    }
+  };
+  await printRows(process.stdout, ["Row", "Result", "Of", "Details"], all(), format);
+  process.stderr.write(
+    `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.\n`,
+  );
+  return count.before + count.other === 0;
 }

@@ -37,6 +37,8 @@ interface Args extends Voice, FormatOptions {
   readonly yes: boolean;
 }
 
+const STOPPED = "Stopped on request; run the same command to go on.";
+
 export const releaseCommand: CommandModule<object, Args> = {
   command: "release",
   describe:
@@ -105,8 +107,9 @@ export const releaseCommand: CommandModule<object, Args> = {
                 args,
                 (progress) => restage(nodes(), { ...releasing, progress }),
                 ({ staged }) => `${staged} machines staged again`,
-              ).then(({ staged, left }) => {
+              ).then(({ staged, left, stopped }) => {
                 print(`Release taken back: ${staged} machines staged again, ${left.length} left.`);
+                if (stopped) say(args, STOPPED);
                 return left;
               })
             : await inStage(
@@ -121,7 +124,7 @@ export const releaseCommand: CommandModule<object, Args> = {
                     `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed.`,
                 );
                 for (const notice of made.notices) say(args, `Notice: ${notice}.`);
-                if (made.stopped) say(args, "Stopped on request; run the same command to go on.");
+                if (made.stopped) say(args, STOPPED);
                 return made.trouble;
               });
           await printTrouble(trouble, args, world.logs.length > 0);

@@ -3,6 +3,7 @@ import { isHandedOver, noStandings, observe } from "../../core/release/observe.t
 import { plannedNodes } from "../../core/release/release.ts";
 import { type Fingerprint, masked } from "../../core/render/value.ts";
 import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
@@ -22,7 +23,7 @@ import { novaPlanOf } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import { novaOption } from "./nova-options.ts";
-import { verifyNova } from "./nova-rows.ts";
+import { type NovaVerifier, openNovaVerifier } from "./nova-rows.ts";
 import {
   exitWith,
   keyOption,
@@ -132,6 +133,8 @@ export const verifyCommand: CommandModule<object, Args> = {
       })
       .example("$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv", "") as never,
   async handler(args) {
+    if (args.takeover && args.novaDb !== undefined)
+      throw new MigrationError("N2I-E100", "--takeover and --nova-db exclude each other");
     const run = await openRun(args.run, { create: false });
     const plan = await openPlan(`${run.path}/${PLAN}`);
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
@@ -143,25 +146,40 @@ export const verifyCommand: CommandModule<object, Args> = {
     if (lost !== 0)
       throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
     if (args.takeover) return takeover(plan, mappings, args);
-    const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
+    const nova = await besideOf(run, plan.footer.sha256, args.novaDb);
+    const road = await openRoad(args, mappings, { readOnly: true }, (text) =>
+      say(args, text),
+    ).catch(async (error: unknown) => {
+      await nova?.close();
+      throw error;
+    });
     try {
       checkEngine(plan.header.target, road);
       const { identity, target } = await road.open(plan.header.target.release, seal);
       checkIdentity(plan.header.target, identity);
       if (!(await verifyPlan(plan, target.verifier, road.same(seal), args, args)))
         exitWith(EXIT_STATUS.differs.status);
-      if (args.novaDb !== undefined) {
-        const beside = await novaPlanOf(run, plan.footer.sha256);
-        if (beside === null)
-          throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
-        if (!(await verifyNova(beside, plan.lines(), args.novaDb, args)))
-          exitWith(EXIT_STATUS.differs.status);
-      }
+      if (nova !== null && !(await nova.verify(plan.lines(), args)))
+        exitWith(EXIT_STATUS.differs.status);
     } finally {
       await road.close();
+      await nova?.close();
     }
   },
 };
+
+/** Nova's side, looked at before anything is compared; null when it is not asked for. */
+async function besideOf(
+  run: RunFolder,
+  plan: string,
+  novaDb: string | undefined,
+): Promise<NovaVerifier | null> {
+  if (novaDb === undefined) return null;
+  const beside = await novaPlanOf(run, plan);
+  if (beside === null)
+    throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
+  return openNovaVerifier(beside, novaDb);
+}
 
 /** Only the database tells who took a machine over: REST tells who should have it. */
 async function takeover(

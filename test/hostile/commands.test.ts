@@ -1,0 +1,106 @@
+import assert from "node:assert/strict";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { refused, run } from "./cli.ts";
+import { digests, treeOf } from "./digest.ts";
+import { plannedWhole, type Whole } from "./whole.ts";
+
+type Wrong = readonly [number, string, RegExp, readonly string[]];
+
+/** Words that no command may take, each with how it is refused. */
+function wrong(made: Whole): readonly Wrong[] {
+  const { at, tree, old, reader, writer, novaReader, source, folder, check, boot, planning } = made;
+  const bare = ["boot", ...at, "--from", old, "--tftp-root"];
+  const release = ["release", ...at, ...writer, "--yes"];
+  const verify = ["verify", ...at, ...reader];
+  return [
+    [64, "N2I-E100", /wants DIR/, [...bare, "", "--yes"]],
+    [64, "N2I-E410", /not a folder/, [...bare, join(folder, "site.json"), "--yes"]],
+    [64, "N2I-E410", /ENOENT/, [...bare, `other=${tree}`, "--yes"]],
+    [
+      64,
+      "N2I-E100",
+      /twice for h/,
+      [...boot, "--from", `h=${old}`, "--from", `h=${old}`, "--plan"],
+    ],
+    [64, "N2I-E100", /exclude each other/, [...boot, "--verify", "--undo"]],
+    [64, "N2I-E100", /--served-as wants/, [...bare, tree, "--served-as", "", "--yes"]],
+    [64, "N2I-E100", /--served-as wants/, [...bare, tree, "--served-as", "tftpboot", "--yes"]],
+    [64, "N2I-E100", /--served-as wants/, [...bare, tree, "--served-as", "/x\nkernel y", "--yes"]],
+    [64, "N2I-E100", /--served-as says/, [...bare, join(folder, "a tree"), "--yes"]],
+    [3, "N2I-E306", /"\\u001b\[2j" is not in the plan/, [...boot, "--node", "\u001b[2J", "--plan"]],
+    [3, "N2I-E306", /"" is not in the plan/, [...release, "--node", ""]],
+    [4, "N2I-E303", /--yes/, ["release", ...at, ...writer]],
+    [64, "N2I-E100", /at least 1/, [...release, "--in-flight", "0"]],
+    [64, "N2I-E100", /--deadline wants a number/, [...release, "--deadline", "-1"]],
+    [64, "N2I-E105", /ENOENT/, [...release, "--conductor-log", "/nowhere/log"]],
+    [64, "N2I-E105", /not a regular file/, [...release, "--conductor-log", "/dev/zero"]],
+    [64, "N2I-E100", /ironic-db/, ["release", ...at, ...novaReader, "--yes"]],
+    [64, "N2I-E100", /--takeover needs --ironic-db/, ["verify", ...at, "--takeover"]],
+    [64, "N2I-E100", /--takeover and --nova-db/, [...verify, "--takeover", ...novaReader]],
+    [64, "N2I-E100", /N2I-D209/, ["explain", "N2I-D208", "N2I-D209"]],
+    [64, "N2I-E100", /""/, ["explain", ""]],
+    [64, "N2I-E101", /--ironic-url: .*password/, ["plan", ...at, "--ironic-url", "http://u:p@h"]],
+    [255, "N2I-E100", /--watch wants a number/, check.with(check.indexOf("0"), "soon")],
+    [255, "N2I-E100", /nova-bm-db/, ["check", ...at, ...reader]],
+    [255, "N2I-E110", /does not exist/, ["check", "--run", "/nowhere", ...check.slice(3)]],
+    // Addresses of one another.
+    [
+      4,
+      "N2I-E202",
+      /is not an Ironic/,
+      ["release", ...at, "--ironic-db", source[1] ?? "", "--yes"],
+    ],
+    [
+      4,
+      "N2I-E202",
+      /is not an Ironic/,
+      [...verify, "--takeover", "--ironic-db", source[3] ?? ""].toSpliced(3, 2),
+    ],
+    [
+      4,
+      "N2I-E202",
+      /not a nova database/,
+      planning.map((word) => (word === source[3] ? (reader[1] ?? "") : word)),
+    ],
+    [4, "N2I-E202", /not a nova database/, [...verify, "--nova-db", source[1] ?? ""]],
+    [
+      4,
+      "N2I-E202",
+      /not a nova database/,
+      ["apply", ...at, ...writer, "--nova-db", writer[1] ?? "", "--yes"],
+    ],
+  ];
+}
+
+test("what is wrong with a new command's words is one paragraph with its code, and nothing is written", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  mkdirSync(join(made.folder, "a tree"));
+  const seen = async () => [await digests(made), treeOf(made.run), made.trees()];
+  const before = await seen();
+  for (const [status, code, saying, words] of wrong(made))
+    await refused([...words, "-q"], status, code, [saying]);
+  assert.deepEqual(await seen(), before);
+});
+
+test("addresses that are swapped are rows of check's table, and it says which", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  const before = await digests(made);
+  const { at, source, reader } = made;
+  const [bm, nova, ironic] = [source[1] ?? "", source[3] ?? "", reader[1] ?? ""];
+  for (const [given, saying] of [
+    [[nova, nova, ironic], /--nova-bm-db .* is a\s+.*nova\s+.*database/s],
+    [[bm, ironic, ironic], /--nova-db .* is not/s],
+    [[bm, nova, bm], /--ironic-db .* is not/s],
+    [[ironic, bm, nova], /--nova-bm-db .* is an/s],
+  ] as const) {
+    const words = ["--nova-bm-db", given[0], "--nova-db", given[1], "--ironic-db", given[2]];
+    const { status, out, err } = await run(["check", ...at, ...words, "--watch", "0"]);
+    assert.equal(status, 2, out + err);
+    assert.match(out, saying);
+  }
+  assert.deepEqual(await digests(made), before);
+});

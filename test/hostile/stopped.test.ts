@@ -1,0 +1,122 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { refused, run, runs, type Started, start } from "./cli.ts";
+import { digests } from "./digest.ts";
+import { plannedWhole, type Whole } from "./whole.ts";
+
+const FIRST = "a0000000-0000-4000-8000-000000000001";
+
+async function paused(words: readonly string[], point: string): Promise<Started> {
+  const started = start(words, { env: { NOVA2IRONIC_FAILPOINT: `${point}:1:pause` } });
+  await started.said(`failpoint ${point}`);
+  return started;
+}
+
+/** Ctrl-C at the point; once it goes on to a good place to stop, twice it ends there. */
+async function interrupted(
+  words: readonly string[],
+  point: string,
+  times: 1 | 2,
+): Promise<{ readonly out: string; readonly err: string }> {
+  const started = await paused(words, point);
+  started.signal("SIGINT");
+  await started.said("once more stops at once");
+  started.signal(times === 1 ? "SIGUSR2" : "SIGINT");
+  const ran = await started.ended;
+  assert.equal(ran.status, 130, ran.err);
+  assert.doesNotMatch(ran.err, /^\s+at |ERROR/m);
+  if (times === 1) assert.match(ran.err, /^Stopped on request; run the same command to go on\.$/m);
+  return ran;
+}
+
+async function staged(made: Whole): Promise<void> {
+  const all = [...made.at, ...made.writer, "--leave-nova", "--staged", "--yes", "-q"];
+  await runs(3, ["apply", ...all]);
+}
+
+test("Ctrl-C once and twice stops boot, the same command goes on, and undo gives the tree back", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  const stage = [...made.boot, "--yes"];
+  const undo = [...stage, "--undo"];
+  const before = made.trees();
+  assert.match((await interrupted(stage, "boot.step", 1)).out, /^Boot: 1 staged\.$/m);
+  await interrupted(stage, "boot.step", 2);
+  assert.match((await runs(0, stage)).out, /^Boot: 1 ready, 1 staged\.$/m);
+  assert.match((await runs(0, [...made.boot, "--verify"])).out, /^Verify: 2 ready\.$/m);
+  assert.match((await interrupted(undo, "boot.step", 1)).out, /^Undo: 1 undone\.$/m);
+  await interrupted(undo, "boot.step", 2);
+  await runs(0, undo);
+  assert.equal(made.trees(), before);
+});
+
+test("Ctrl-C once and twice stops release and its undo, and both go on", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  await staged(made);
+  const before = await digests(made);
+  const { at, writer, reader } = made;
+  const release = ["release", ...at, ...writer, "--in-flight", "1", "--yes"];
+  const first = await interrupted(release, "clear.committed", 1);
+  assert.match(first.out, /^Release: 1 machines released now, 0 handed over, 1 waiting/m);
+  assert.match((await run(["status", ...at])).out, /1 of 2 staged machines released/);
+  await runs(0, ["release", ...at, ...writer, "--undo", "--yes", "-q"]);
+  await interrupted(release, "clear.committed", 2);
+  const seen = await runs(2, ["verify", ...at, ...reader, "--takeover"]);
+  assert.match(seen.err, /^Take-over: 0 handed over, 1 waiting, 1 staged/m);
+  const more = ["--max-failures", "9", "--deadline", "1"];
+  await runs(3, ["release", ...at, ...writer, "--yes", "-q", ...more]);
+  const undo = ["release", ...at, ...writer, "--undo", "--yes"];
+  assert.match((await interrupted(undo, "restage.committed", 1)).out, /: 1 machines staged again/);
+  await interrupted(undo, "restage.committed", 2);
+  await runs(0, undo);
+  // The tool's own rows are as they were staged; a conductor has touched none.
+  assert.deepEqual(await digests(made), before);
+});
+
+test("Ctrl-C ends check while it watches, with nothing on stdout", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  for (const signal of ["SIGINT", "SIGTERM"] as const) {
+    const words = made.check.toSpliced(made.check.indexOf("--watch"), 2);
+    const started = start([...words, "--watch", "3600"]);
+    await started.said("Watching heartbeats");
+    started.signal(signal);
+    const { status, out, err } = await started.ended;
+    // Ended by the signal itself, which a shell says as 130 and 143.
+    assert.equal(status, 128, err);
+    assert.equal(out, "");
+    assert.doesNotMatch(err, /^\s+at |ERROR/m);
+  }
+});
+
+test("of two commands in one run's folder the second is refused, and says who is inside", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  await staged(made);
+  const { at, writer, novaWriter, boot, reader, check } = made;
+  const release = ["release", ...at, ...writer, "--deadline", "1", "--yes", "-q"];
+  const others = [
+    [...boot, "--yes", "-q"],
+    [...boot, "--undo", "--yes", "-q"],
+    release,
+    [...release, "--undo"],
+    ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"],
+    ["rollback", ...at, ...writer, ...novaWriter, "--all", "--yes", "-q"],
+    [...made.planning, "-q"],
+  ];
+  for (const [words, point, holder] of [
+    [[...boot, "--yes", "--node", FIRST], "boot.step", "boot"],
+    [release, "release.before", "release"],
+  ] as const) {
+    const inside = await paused(words, point);
+    for (const other of others)
+      await refused(other, 11, "N2I-E302", [new RegExp(`is held by ${holder} \\(process`)]);
+    await runs(0, ["status", ...at]);
+    await runs(1, check);
+    await runs(2, ["verify", ...at, ...reader, "--takeover"]);
+    inside.signal("SIGKILL");
+    await inside.ended;
+  }
+  await runs(0, [...boot, "--yes", "-q"]);
+});

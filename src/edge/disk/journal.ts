@@ -34,6 +34,8 @@ export interface Journal<Entry extends Doing = JournalEntry> {
 }
 
 const BEGINNING = '{"do":"open"';
+/** Bytes that still are one string of V8; 100,000 machines come to a half of it. */
+const LARGEST = 500 * 1024 * 1024;
 const NONE_BEFORE = "0".repeat(16);
 
 /**
@@ -176,8 +178,13 @@ function parseJournal<Entry>(content: Buffer, path: string, parse: Parse<Entry>)
 
 async function contentOf(handle: FileHandle, path: string): Promise<Buffer> {
   const found = await handle.stat();
-  if (found.isFile()) return handle.readFile();
-  throw new MigrationError("N2I-E113", `${path} is not a regular file`);
+  const why = !found.isFile()
+    ? "is not a regular file"
+    : found.size > LARGEST
+      ? `is too large for a journal (${found.size} bytes)`
+      : null;
+  if (why === null) return handle.readFile();
+  throw new MigrationError("N2I-E113", `${path} ${why}`);
 }
 
 function digest(line: string): string {

@@ -1,0 +1,196 @@
+import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import {
+  appendFileSync,
+  closeSync,
+  copyFileSync,
+  ftruncateSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { copyFolder } from "../support/copy-folder.ts";
+import { smallDisk } from "../support/small-disk.ts";
+import { refused, run, runs } from "./cli.ts";
+import { digests, treeOf } from "./digest.ts";
+import { plannedWhole, type Whole } from "./whole.ts";
+
+type Commands = { readonly [name: string]: readonly string[] };
+
+/** The commands that write, on a run in this folder. */
+function commands(made: Whole, folder: string): Commands {
+  const { writer, novaWriter, boot } = made;
+  const both = ["--run", folder, ...writer, ...novaWriter, "--yes", "-q"];
+  return {
+    boot: [...boot.toSpliced(1, 2, "--run", folder), "--yes", "-q"],
+    release: [
+      "release",
+      "--run",
+      folder,
+      ...writer,
+      "--node",
+      "1",
+      "--deadline",
+      "1",
+      "--yes",
+      "-q",
+    ],
+    apply: ["apply", ...both, "--staged"],
+    verify: ["verify", ...both.slice(0, 6), "-q"],
+    rollback: ["rollback", ...both, "--all"],
+    plan: [...made.planning.toSpliced(1, 2, "--run", folder), "-q"],
+  };
+}
+
+/** Everything done, so that each journal has something to say; what was there before. */
+async function done(t: TestContext): Promise<(Whole & { readonly before: unknown }) | null> {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return null;
+  const before = [await digests(made), made.trees()];
+  const { apply = [], boot = [], release = [] } = commands(made, made.run);
+  await runs(0, apply);
+  await runs(0, boot);
+  await runs(3, release);
+  return { ...made, before };
+}
+
+const edit =
+  (from: string, to: string) =>
+  (path: string): void => {
+    const text = readFileSync(path, "utf8");
+    assert.ok(text.includes(from), `${path} has ${from}`);
+    writeFileSync(path, text.replace(from, to));
+  };
+const swap =
+  (name: string) =>
+  (path: string): void =>
+    copyFileSync(join(path, "..", name), path);
+const fifo = (path: string): void => {
+  rmSync(path);
+  assert.equal(spawnSync("mkfifo", [path]).status, 0);
+};
+const folder = (path: string): void => {
+  rmSync(path);
+  mkdirSync(path);
+};
+const endless = (path: string): void => {
+  const file = openSync(path, "w");
+  ftruncateSync(file, 3 * 2 ** 30);
+  closeSync(file);
+};
+
+type Damage = readonly [string, (path: string) => void, string, RegExp, readonly string[]];
+
+/** A file that was damaged, how, and the code with which each command that reads it refuses. */
+const DAMAGES: readonly Damage[] = [
+  ["boot.jsonl", swap("release.jsonl"), "N2I-E113", /boot@1/, ["boot"]],
+  ["boot.jsonl", edit('"do":"staged"', '"do":"Staged"'), "N2I-E112", /boot\.jsonl:\d/, ["boot"]],
+  ["boot.jsonl", edit("boot@1", "boot@2"), "N2I-E113", /boot@1/, ["boot"]],
+  ["boot.jsonl", fifo, "N2I-E113", /not a regular file/, ["boot"]],
+  ["boot.jsonl", folder, "N2I-E120", /EISDIR/, ["boot"]],
+  ["boot.jsonl", endless, "N2I-E113", /too large for a journal/, ["boot"]],
+  ["release.jsonl", swap("boot.jsonl"), "N2I-E113", /release@1/, ["release"]],
+  ["release.jsonl", edit("release@1", "release@9"), "N2I-E113", /release@1/, ["release"]],
+  ["release.jsonl", fifo, "N2I-E113", /not a regular file/, ["release"]],
+  [
+    "nova-journal.jsonl",
+    swap("journal.jsonl"),
+    "N2I-E113",
+    /nova-journal@1/,
+    ["apply", "rollback"],
+  ],
+  ["nova-journal.jsonl", edit('"from":0', '"from":1'), "N2I-E112", /:\d/, ["apply", "rollback"]],
+  ["nova-journal.jsonl", fifo, "N2I-E113", /not a regular file/, ["rollback", "plan"]],
+  ["nova.jsonl", swap("plan.jsonl"), "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
+  [
+    "nova.jsonl",
+    edit("ironic-compute", "ironic-Compute"),
+    "N2I-E112",
+    /nova\.jsonl/,
+    ["apply", "verify"],
+  ],
+  ["nova.jsonl", edit("nova@1", "nova@7"), "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
+  ["nova.jsonl", fifo, "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
+  ["plan.jsonl", swap("nova.jsonl"), "N2I-E113", /plan\.jsonl/, ["boot", "release", "verify"]],
+  ["plan.jsonl", fifo, "N2I-E113", /plan\.jsonl/, ["boot", "release"]],
+];
+
+/** 4 where what is there is not what it should be; 1 where the disk does not take it. */
+const STATUS: { readonly [code: string]: number } = { "N2I-E120": 1 };
+
+test("a file of the run that is another's, edited, of another version or no file is refused by every command that reads it", async (t) => {
+  const made = await done(t);
+  if (made === null) return;
+  const there = [await digests(made), made.trees()];
+  const copy = join(made.folder, "damaged");
+  for (const [name, damage, code, saying, readers] of DAMAGES) {
+    copyFolder(made.run, copy);
+    damage(join(copy, name));
+    for (const reader of readers) {
+      const words = commands(made, copy)[reader] ?? [];
+      await refused(words, STATUS[code] ?? 4, code, [saying]);
+    }
+    const told = await run(["status", "--run", copy]);
+    assert.doesNotMatch(told.err, /N2I-E900|^\s+at /m, `${name} ${code}`);
+    rmSync(copy, { recursive: true });
+  }
+  assert.deepEqual([await digests(made), made.trees()], there);
+});
+
+test("a journal whose last line a crash cut short is gone on with, and all is taken back", async (t) => {
+  const made = await done(t);
+  if (made === null) return;
+  const { boot = [], release = [], rollback = [], apply = [] } = commands(made, made.run);
+  const names = ["boot.jsonl", "release.jsonl", "nova-journal.jsonl", "journal.jsonl"];
+  const tear = (): void => {
+    for (const name of names) appendFileSync(join(made.run, name), '{"do":"und');
+  };
+  tear();
+  await runs(0, ["status", ...made.at]);
+  await runs(0, boot);
+  await runs(3, release);
+  await runs(0, apply);
+  tear();
+  await runs(0, [...boot, "--undo"]);
+  await runs(0, [...release, "--undo"]);
+  await runs(0, rollback);
+  for (const name of names)
+    assert.doesNotMatch(readFileSync(join(made.run, name), "utf8"), /"und(?!o)/, name);
+  assert.deepEqual([await digests(made), made.trees()], made.before);
+});
+
+test("on a full disk boot, release and Nova's part of apply begin nothing, and work once there is room", async (t) => {
+  const disk = smallDisk(t, "size=2048k");
+  if (disk === null) return;
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  const at = join(disk, "run");
+  copyFolder(made.run, at);
+  const { boot = [], release = [], apply = [], rollback = [] } = commands(made, at);
+  const check = made.check.toSpliced(1, 2, "--run", at);
+  const filler = join(disk, "filler");
+  const fill = (): void => void spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
+  const before = [await digests(made), made.trees()];
+  fill();
+  const full = treeOf(at);
+  for (const words of [boot, apply]) await refused(words, 1, "N2I-E120", [/ENOSPC/]);
+  assert.match((await run(check)).out, /Check: .*[Dd]isk|space/);
+  assert.deepEqual(treeOf(at), full);
+  assert.deepEqual([await digests(made), made.trees()], before);
+  rmSync(filler);
+  await runs(0, apply);
+  await runs(0, boot);
+  const loaded = await digests(made);
+  fill();
+  await refused(release, 1, "N2I-E120", [/ENOSPC/]);
+  assert.deepEqual(await digests(made), loaded);
+  rmSync(filler);
+  await runs(3, release);
+  await runs(0, [...boot, "--undo"]);
+  await runs(0, rollback);
+  assert.deepEqual([await digests(made), made.trees()], before);
+});

@@ -42,7 +42,10 @@ for (const name of cases) {
 
 for (const release of ADOPTED)
   test(`fixture adopted: over REST ${release} gets what its microversion carries`, async () => {
-    const given = { ...readCase("adopted"), ironic: { release } };
+    const written = readCase("adopted");
+    // Its conductor has the columns of its own release.
+    const ironic = release === written.ironic?.release ? written.ironic : { release };
+    const given = { ...written, ironic };
     await withCase(given, async (place) => {
       await planned(place, { rest: true });
       const path = join(FOLDER, "adopted", "expected", `${release}.txt`);

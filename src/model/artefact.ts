@@ -149,7 +149,7 @@ export type JournalEntry =
       readonly at: string;
       /** As in `done`. */
       readonly found: readonly string[];
-      /** Rows found there once, gone since and created by us now: ours to undo. */
+      /** Rows found there once or refused, and created by us now: ours to undo. */
       readonly taken: readonly string[];
     }
   | {
@@ -163,7 +163,7 @@ export type JournalEntry =
       readonly found: readonly string[];
     }
   | {
-      /** What was begun ended with nothing kept; only of a stretch that held nothing of ours. */
+      /** What was begun ended with nothing kept; of a whole stretch, only if it held nothing of ours. */
       readonly do: "void";
       readonly plan: string;
       readonly from: number;
@@ -171,6 +171,8 @@ export type JournalEntry =
       readonly at: string;
       /** Code of the refusal or failure. */
       readonly why: string;
+      /** These rows alone: none is there by our hand, and none is ours before a `met` takes it. */
+      readonly rows?: readonly string[];
     }
   | {
       readonly do: "undo";

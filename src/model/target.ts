@@ -1,4 +1,5 @@
 import type { TargetIdentity } from "./artefact.ts";
+import type { MigrationError } from "./error.ts";
 import type { Row } from "./machine.ts";
 import type { TargetDoc } from "./mapping.ts";
 import type { Step } from "./plan.ts";
@@ -38,6 +39,18 @@ export interface Performed {
   readonly left: readonly { readonly id: string; readonly why: string }[];
   /** Machines that did not get to where they should be, by node uuid; only where each goes alone. */
   readonly failed?: readonly { readonly uuid: string; readonly why: string }[];
+  /** Why it ended before the batch did, and how many machines came to an end; as for `failed`. */
+  readonly broke?: { readonly cause: MigrationError; readonly behind: number };
+}
+
+/** Told of rows while they are made, so that after a crash nobody doubts whose they are. */
+export interface Met {
+  /** Made now, or about to be. */
+  readonly done: readonly string[];
+  /** There already. */
+  readonly found: readonly string[];
+  /** None is there by our hand: the service did not take them. */
+  readonly refused?: readonly string[];
 }
 
 /** Where steps are performed: rows of a database, or machines adopted over REST. */
@@ -57,14 +70,14 @@ export interface Target {
    * @param ended whether the journal says that the batch came to its end: then a machine that is
    *   where it should be was finished, and what differs is drift
    * @param guard runs inside the transaction, before anything is written; what it throws stops it
-   * @param met told what became of a batch to create, right before the commit; what it throws stops it
+   * @param met told what becomes of rows to create, right before they are kept; what it throws stops it
    * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
    */
   readonly perform: (
     steps: readonly Step[],
     ours: (id: string) => boolean,
     guard: () => Promise<void>,
-    met?: (performed: Performed) => Promise<void>,
+    met?: (rows: Met) => Promise<void>,
     ended?: boolean,
   ) => Promise<Performed>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */

@@ -53,8 +53,14 @@ test("a service that is gone for good ends it as halfway, and the same command g
     if (method !== "GET") writes += 1;
     return writes > 5 ? { do: "refuse" } : null;
   });
-  const { err } = await at.does(5, "apply", ["--yes"]);
-  assert.match(err, /^ERROR N2I-E301 Apply stopped after 0 machines: N2I-E210 .*ECONN/im);
+  const { out, err } = await at.does(5, "apply", ["--yes"]);
+  assert.match(err, /^ERROR N2I-E301 Apply stopped after \d machines: N2I-E210 .*ECONN/im);
+  for (const line of (await at.there()).nodes) {
+    const [uuid, state] = line.split(" ");
+    if (ADOPTED.nodes.includes(line)) continue;
+    const told = new RegExp(`^Failed: ${uuid} .*N2I-E210.*(its node is "|nobody knows)`, "m");
+    assert.match(out, told, `what is left ${state} is told`);
+  }
   proxy.use(() => null);
   await at.does(0, "apply", ["--yes"]);
   assert.deepEqual(await at.there(), ADOPTED);
@@ -76,7 +82,13 @@ test("a MAC that is taken meanwhile fails its machine at once, the others are ad
   const taken = [{ op: "replace", path: "/address", value: caseMac(2, 0) }];
   assert.equal((await at.api("PATCH", `/v1/ports/${uuid}`, taken)).status, 200);
   const { out } = await at.does(3, "apply", ["--yes"]);
-  assert.match(out, new RegExp(`^Failed: ${THREE[1]} .*is on port ${uuid} already$`, "m"));
+  assert.match(
+    out,
+    new RegExp(
+      `^Failed: ${THREE[1]} .*is on port ${uuid} already; its node is "enroll" in Ironic$`,
+      "m",
+    ),
+  );
   const posts = proxy
     .calls()
     .filter(({ method, path }) => `${method} ${path}` === "POST /v1/ports");

@@ -7,6 +7,8 @@ import { ADOPTED, adoption, NOTHING } from "./adoption.ts";
 const CALLS = 15;
 /** Of a rollback: maintenance, protection, deletion. */
 const UNDOING = 8;
+/** Of a rollback: a machine each is in maintenance, the last one unprotected too. */
+const HALF_UNDONE = [1, 4, 7];
 
 test("an adoption killed at any call goes on with the same command, and so does its rollback", async (t) => {
   const ironic = await needsIronic(t);
@@ -25,5 +27,21 @@ test("an adoption killed at any call goes on with the same command, and so does 
     await at.does("killed", "rollback", [...one, "--all"], kill("rest.after", nth));
     await at.does(0, "rollback", [...one, "--all"]);
     assert.deepEqual(await at.there(), NOTHING, `rollback killed at call ${nth}`);
+  }
+});
+
+test("a rollback killed before a deletion leaves a machine in maintenance, and apply takes it out again", async (t) => {
+  const ironic = await needsIronic(t);
+  if (ironic === null) return;
+  const at = await adoption(t, ironic, ["--ironic-url", ironic.url]);
+  await at.does(0, "plan");
+  const one = ["--yes", "--in-flight", "1"];
+  await at.does(0, "apply", one);
+  for (const call of HALF_UNDONE) {
+    const kill = { NOVA2IRONIC_FAILPOINT: `rest.after:${call}:kill` };
+    await at.does("killed", "rollback", [...one, "--all"], kill);
+    // Its own verify asks whether maintenance and protection are as planned.
+    await at.does(0, "apply", one);
+    assert.deepEqual(await at.there(), ADOPTED, `killed at call ${call}`);
   }
 });

@@ -1,6 +1,7 @@
 import type { CommandModule } from "yargs";
 import { apply } from "../../core/apply/apply.ts";
 import { lookCloser } from "../../core/apply/closer.ts";
+import { lookForConductors } from "../../core/apply/conductors.ts";
 import { renderCounts } from "../../core/render/summary.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
@@ -114,6 +115,7 @@ export const applyCommand: CommandModule<object, Args> = {
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${road.shown}?`, args.yes);
         let failed = 0;
+        const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)} --yes`;
         const ended = await besideNova(run, footer.sha256, { ...args, watching }, (nova) =>
           withActing(
             run,
@@ -130,12 +132,16 @@ export const applyCommand: CommandModule<object, Args> = {
                 same,
                 acting,
               );
+              const conductors = lookForConductors(plan.lines, acting.target);
               const guard = async (): Promise<void> => {
                 await acting.guard();
                 await look();
+                await conductors();
               };
               if (header.beside_others !== true) await checkOthers(run, road, acting);
               const flavors = await beforeLoad(nova, guard);
+              const beside = (cause: unknown): unknown =>
+                flavors > 0 ? afterNova(cause, `${flavors} rows of flavors are changed`) : cause;
               const stop = new AbortController();
               const probe = args.recheckPower ? openProbe("native") : null;
               const recheck =
@@ -151,9 +157,7 @@ export const applyCommand: CommandModule<object, Args> = {
                 ({ created, found }) => `${created} rows created, ${found} there already`,
               )
                 .catch((cause: unknown) => {
-                  throw flavors > 0
-                    ? afterNova(cause, `${flavors} rows of flavors are changed`)
-                    : cause;
+                  throw beside(cause);
                 })
                 .finally(() => probe?.close());
               print(
@@ -164,11 +168,10 @@ export const applyCommand: CommandModule<object, Args> = {
               for (const { machine, why } of applied.failed)
                 print(`Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
               failed = applied.failed.length;
+              if (applied.broke !== null) throw beside(applied.broke);
               if (applied.stopped) {
-                say(
-                  args,
-                  `Stopped on request. Next: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)} --yes`,
-                );
+                const also = failed > 0 ? `, and ${failed} machines failed before that` : "";
+                say(args, `Stopped on request${also}. Next: ${again}`);
                 return null;
               }
               const moved = await afterLoad(nova, applied).catch((cause: unknown) => {
@@ -192,6 +195,7 @@ export const applyCommand: CommandModule<object, Args> = {
           ),
         );
         if (ended === null) return;
+        if (failed > 0) say(args, `${failed} machines failed; mend what is named, then: ${again}`);
         say(
           args,
           `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} ${targetWords(args)}${ended.database} --all --plan`,

@@ -141,6 +141,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
               undone.left.map(({ id, why }) => [id, why]),
               args,
             );
+          if (undone.broke !== null) throw undone.broke;
           if (undone.stopped) return say(args, stopped);
         }
         if (!(await back("flavors"))) return say(args, stopped);

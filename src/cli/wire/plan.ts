@@ -93,7 +93,7 @@ export async function makePlan(
       ? carry(mappings.rest, release.doc, site.site, origins.length)
       : null;
   const before = await target.counts();
-  const conductors = preflight(await target.service());
+  const conductors = preflight(await target.service(), carried !== null);
   const header: PlanHeader = {
     format: "nova2ironic/plan@1",
     tool: VERSION,

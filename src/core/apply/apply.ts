@@ -2,7 +2,7 @@ import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
-import type { Lock, Performed, Target } from "../../model/target.ts";
+import type { Lock, Met, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
 import {
   isOpen,
@@ -52,6 +52,8 @@ export interface Applied {
   readonly failed: readonly { readonly machine: PlannedMachine; readonly why: string }[];
   /** Stopped on request before the end. */
   readonly stopped: boolean;
+  /** Why it ended amid a batch whose machines go one by one: to be thrown once the rest is told. */
+  readonly broke: MigrationError | null;
 }
 
 const NOBODY: ReadonlyMap<number, string> = new Map();
@@ -97,7 +99,8 @@ export function once(work: () => Promise<void>): () => Promise<void> {
  *
  * @param plan machine lines in the order of the plan
  * @param sha256 the plan's digest, by which the journal knows it
- * @throws MigrationError N2I-E300 before the first write; N2I-E301 when it stops midway
+ * @throws MigrationError N2I-E300 before the first write; N2I-E301 when it stops midway, but where
+ *   `broke` has it
  */
 export async function apply(
   plan: AsyncIterable<readonly PlannedMachine[]>,
@@ -112,8 +115,12 @@ export async function apply(
   const left: { readonly machine: PlannedMachine; readonly why: string }[] = [];
   const failed: { readonly machine: PlannedMachine; readonly why: string }[] = [];
   const size = batchOf(target.identity);
+  const applied = (how: { readonly stopped?: true; readonly broke?: MigrationError }): Applied => ({
+    ...{ created, found, drifted, left, failed },
+    ...{ stopped: false, broke: null, ...how },
+  });
   for await (const { from, to, machines: batch } of stretches(ahead(plan), size)) {
-    if (acting.stopping()) return { created, found, drifted, left, failed, stopped: true };
+    if (acting.stopping()) return applied({ stopped: true });
     const loading = batch.filter((machine) => stepsOf(machine).length > 0);
     const otherwise = (await acting.recheck?.(loading)) ?? NOBODY;
     for (const machine of loading) {
@@ -131,10 +138,14 @@ export async function apply(
       });
     const others = (ids: readonly string[]): readonly string[] =>
       ids.filter((id) => !ours.has(id) && !ledger.foreign.has(id));
-    const met = async ({ found, done }: Performed): Promise<void> => {
-      const rows = { found: others(found), taken: done.filter((id) => ledger.foreign.has(id)) };
+    const met = async ({ found, done, refused = [] }: Met): Promise<void> => {
+      const about = { plan: sha256, from, to, at: acting.now() };
+      const strange = (id: string): boolean => ledger.foreign.has(id) || ledger.refused.has(id);
+      const rows = { found: others(found), taken: done.filter(strange) };
       if (rows.found.length + rows.taken.length > 0)
-        await journal.append({ do: "met", plan: sha256, from, to, at: acting.now(), ...rows });
+        await journal.append({ do: "met", ...about, ...rows });
+      if (refused.length > 0)
+        await journal.append({ do: "void", ...about, why: "refused", rows: refused });
     };
     if (steps.length > 0) {
       try {
@@ -166,6 +177,11 @@ export async function apply(
         for (const { uuid, why } of performed.failed ?? [])
           for (const machine of loading)
             if (machine.uuid?.toLowerCase() === uuid) failed.push({ machine, why });
+        // Its end is not recorded: the next run asks the target how far each machine came.
+        if (performed.broke !== undefined)
+          return applied({
+            broke: halted("apply", machines + performed.broke.behind, performed.broke.cause),
+          });
         await journal.append({
           do: "done",
           plan: sha256,
@@ -182,7 +198,7 @@ export async function apply(
     machines += batch.length;
     acting.progress(machines);
   }
-  return { created, found, drifted, left, failed, stopped: false };
+  return applied({});
 }
 
 /** Rows a run before created and did not live to record: those it finds there now. */
@@ -205,6 +221,7 @@ const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
   "N2I-E210",
   "N2I-E211",
   "N2I-E212",
+  "N2I-E213",
 ]);
 
 /** A failure that was met before anything could be kept. */
@@ -215,6 +232,10 @@ export function keptNothing(cause: unknown): cause is MigrationError {
 /** A failure after something was, or may have been, kept says so first. */
 export function midway(what: string, machines: number, some: boolean, cause: unknown): unknown {
   if (!(cause instanceof MigrationError) || (!some && keptNothing(cause))) return cause;
+  return halted(what, machines, cause);
+}
+
+export function halted(what: string, machines: number, cause: MigrationError): MigrationError {
   return new MigrationError(
     "N2I-E301",
     `${what} stopped after ${machines} machines: ${cause.code} ${cause.message}`,

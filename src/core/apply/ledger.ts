@@ -17,6 +17,8 @@ export interface Ledger {
   readonly open: readonly Stretch[];
   /** Steps that were there before us: never ours to undo. */
   readonly foreign: ReadonlySet<string>;
+  /** Rows that were refused when we wanted to make them, and not taken up again since: not ours. */
+  readonly refused: ReadonlySet<string>;
   /** Stretches rolled back and not begun again since, by key: which machines of them. */
   readonly undone: ReadonlyMap<string, Machines>;
   /** Rows a rollback took away and that were not begun again since. */
@@ -43,6 +45,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
   let begun: Stretch[] = [];
   let open: Stretch[] = [];
   const foreign = new Set<string>();
+  const refused = new Set<string>();
   const undone = new Map<string, Machines>();
   /** Begun and without an end: which machines are being taken back. */
   const undoing = new Map<string, readonly string[] | "all">();
@@ -70,6 +73,10 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         break;
       }
       case "void": {
+        if (entry.rows !== undefined) {
+          for (const id of entry.rows) refused.add(id);
+          break;
+        }
         const before = earlier.get(key);
         open = open.filter((other) => !sameStretch(other, stretch));
         if (before?.begun === false) begun = begun.filter((other) => !sameStretch(other, stretch));
@@ -80,7 +87,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
       }
       case "met":
         for (const id of entry.found) foreign.add(id);
-        for (const id of entry.taken) foreign.delete(id);
+        for (const set of [foreign, refused]) for (const id of entry.taken) set.delete(id);
         break;
       case "done":
         open = open.filter((other) => !sameStretch(other, stretch));
@@ -106,7 +113,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
     }
   }
   const sum = [...back.values()].reduce((all, more) => all + more, 0);
-  return { begun, open, foreign, undone, back: sum, left, created, rows };
+  return { begun, open, foreign, refused, undone, back: sum, left, created, rows };
 }
 
 function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
@@ -128,12 +135,13 @@ export function wasUndone(
 
 /**
  * Whether a row that is there now is our own work: its stretch was begun, it was not found there
- * before us, and no rollback of ours took it away since. What is there after one is another run's.
+ * before us or refused to us, and no rollback of ours took it away since. What is there after one is another run's.
  */
 export function isOurs(ledger: Ledger, stretch: Stretch, machine: string, row: string): boolean {
   return (
     wasBegun(ledger, stretch) &&
     !ledger.foreign.has(row) &&
+    !ledger.refused.has(row) &&
     !wasUndone(ledger, stretch, machine, row)
   );
 }

@@ -1,5 +1,6 @@
+import type { MigrationError } from "../../model/error.ts";
 import { invert, type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
-import { type Acting, batchOf, midway, once, stretches } from "./apply.ts";
+import { type Acting, batchOf, halted, midway, once, stretches } from "./apply.ts";
 import { isOurs, type Ledger, ledgerOf, type Stretch } from "./ledger.ts";
 
 export interface Undone {
@@ -8,6 +9,8 @@ export interface Undone {
   readonly gone: number;
   readonly left: readonly { readonly id: string; readonly why: string }[];
   readonly stopped: boolean;
+  /** As for `Applied`. */
+  readonly broke: MigrationError | null;
 }
 
 /**
@@ -36,7 +39,7 @@ export interface Scope {
  * Takes back what was applied of a plan, within a scope. A row that is no longer as loaded is left
  * and listed. Safe to run again: what is gone is gone.
  *
- * @throws MigrationError N2I-E301 when it stops midway
+ * @throws MigrationError N2I-E301 when it stops midway, but where `broke` has it
  */
 export async function undo(
   plan: AsyncIterable<readonly PlannedMachine[]>,
@@ -51,7 +54,7 @@ export async function undo(
   const ledger = ledgerOf(journal.entries(), sha256);
   let [removed, gone, machines] = [0, 0, 0];
   for await (const { from, to, machines: batch } of stretches(plan, batchOf(target.identity))) {
-    if (acting.stopping()) return { removed, gone, left, stopped: true };
+    if (acting.stopping()) return { removed, gone, left, stopped: true, broke: null };
     const chosen = batch.filter(wants);
     const steps = chosen.flatMap((machine) => undoSteps(machine, ledger, { from, to }));
     if (steps.length > 0) {
@@ -72,6 +75,11 @@ export async function undo(
         removed += performed.done.length;
         gone += performed.found.length;
         left.push(...performed.left);
+        if (performed.broke !== undefined) {
+          const { cause, behind } = performed.broke;
+          const broke = halted("rollback", machines + behind, cause);
+          return { removed, gone, left, stopped: false, broke };
+        }
         await journal.append({
           do: "undone",
           plan: sha256,
@@ -90,5 +98,5 @@ export async function undo(
     machines += batch.length;
     acting.progress(machines);
   }
-  return { removed, gone, left, stopped: false };
+  return { removed, gone, left, stopped: false, broke: null };
 }

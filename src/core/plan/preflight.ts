@@ -21,11 +21,12 @@ export interface Preflight {
  * Holds the plan against the conductors that ever registered: a node whose driver none of its group
  * has is taken in, belongs to nobody, and nothing ever happens to it.
  *
+ * @param adopts the road needs a living conductor; on the other they are stopped until the hand-over
  * @source facts/ironic.md 1.5
  */
-export function preflight(service: Service): Preflight {
+export function preflight(service: Service, adopts: boolean): Preflight {
   const { conductors, reserved } = service;
-  const faults = conductors.length === 0 ? () => [] : faultsOf(service);
+  const faults = conductors.length === 0 ? () => [] : faultsOf(service, adopts);
   return {
     findings: reserved.length === 0 ? [] : [finding("N2I-D422", "nodes", told(reserved))],
     words: wordsOf(service),
@@ -42,21 +43,21 @@ export function preflight(service: Service): Preflight {
   };
 }
 
-function faultsOf({
-  conductors,
-  interfaces,
-}: Service): (id: string, row: Row) => readonly Finding[] {
+function faultsOf(
+  { conductors, interfaces }: Service,
+  adopts: boolean,
+): (id: string, row: Row) => readonly Finding[] {
   const enabled = new Map<string, Set<string>>();
   for (const { driver, type, name } of interfaces ?? []) {
     const key = `${driver} ${type}`;
     enabled.set(key, (enabled.get(key) ?? new Set()).add(name));
   }
   return (id, row) => {
-    const driver = String(row.driver);
-    const group = String(row.conductor_group ?? "").toLowerCase();
+    const { driver, group } = placeOf(row);
     const members = conductors.filter((conductor) => conductor.group === group);
-    if (!members.some(({ drivers }) => drivers.includes(driver))) {
-      const where = group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
+    const able = members.filter(({ drivers }) => drivers.includes(driver));
+    const where = groupWords(group);
+    if (able.length === 0) {
       const have = [...new Set(members.flatMap(({ drivers }) => drivers))].toSorted().join(", ");
       const message =
         members.length === 0
@@ -64,14 +65,36 @@ function faultsOf({
           : `no conductor${where} has ${driver}; they have ${have || "none"}`;
       return [finding("N2I-D420", `${id} driver`, message)];
     }
-    return Object.entries(row).flatMap(([column, value]) => {
+    const stopped = able.some(({ alive }) => alive)
+      ? []
+      : [
+          finding(
+            adopts ? "N2I-D756" : "N2I-D423",
+            `${id} driver`,
+            `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`,
+          ),
+        ];
+    const strange = Object.entries(row).flatMap(([column, value]) => {
       if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
       const names = enabled.get(`${driver} ${column.slice(0, -INTERFACE.length)}`);
       if (names === undefined || names.has(value)) return [];
       const have = [...names].toSorted().join(", ");
       return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];
     });
+    return [...stopped, ...strange];
   };
+}
+
+/** Where a node finds its conductor. */
+export function placeOf(row: Row): { readonly driver: string; readonly group: string } {
+  return {
+    driver: String(row.driver),
+    group: String(row.conductor_group ?? "").toLowerCase(),
+  };
+}
+
+export function groupWords(group: string): string {
+  return group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
 }
 
 function told(reserved: Service["reserved"]): string {

@@ -38,7 +38,10 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
       return { do: doing, ...plan(), at: text("at"), ...counts };
     }
     case "void":
-      return { do: doing, ...plan(), at: text("at"), why: text("why") };
+      return {
+        ...{ do: doing, ...plan(), at: text("at"), why: text("why") },
+        ...(line.rows !== undefined && { rows: texts("rows") }),
+      };
     case "undo":
       return {
         ...{ do: doing, ...plan(), at: text("at"), by: text("by") },

@@ -1,25 +1,20 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Met } from "../../model/target.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
 import { withoutSecrets } from "./fault.ts";
 import { lookAtNode, lookAtPorts, type Road } from "./look.ts";
-import { standingOf } from "./standing.ts";
-
-/** One machine's rows to make; its node is null where only ports are missing. */
-export interface Machine {
-  readonly uuid: string;
-  readonly node: Row | null;
-  readonly ports: readonly Row[];
-}
-
-/** What became of one machine; ids as steps have them. */
-export interface Outcome {
-  readonly done: string[];
-  readonly found: string[];
-  readonly left: { readonly id: string; readonly why: string }[];
-  failed: string | null;
-}
+import {
+  type Machine,
+  NOTHING_THERE,
+  nodeIs,
+  noOutcome,
+  type Outcome,
+  toItsEnd,
+  withStand,
+} from "./outcome.ts";
+import { onRoad, standingOf } from "./standing.ts";
 
 /** What the journal knows, and is told. */
 export interface Known {
@@ -27,88 +22,139 @@ export interface Known {
   readonly ours: (id: string) => boolean;
   /** Whether the machine's batch came to its end. */
   readonly ended: boolean;
-  /** A row was there that this run did not make: written down before anything is done with it. */
-  readonly met: (id: string) => Promise<void>;
+  /** Whose a row is, written down before anything is done with it. */
+  readonly met: (rows: Partial<Met>) => Promise<void>;
 }
 
-export function noOutcome(): Outcome {
-  return { done: [], found: [], left: [], failed: null };
-}
+type Fail = (why: string) => void;
 
 /**
  * Enrols a machine, its ports after it, and brings it to its planned state. Whatever of that was
  * done before is met and gone on from; what somebody else made or changed is left alone and told.
- *
- * @throws MigrationError N2I-E210, N2I-E211: then nobody knows how far the machine came
  */
-export async function adopt(
-  road: Road,
-  { uuid, node, ports }: Machine,
-  journal: Known,
-): Promise<Outcome> {
-  const ours = journal.ours(`node:${uuid}`);
+export function adopt(road: Road, machine: Machine, journal: Known): Promise<Outcome> {
   const outcome = noOutcome();
-  const fail = (why: string): Outcome => {
-    outcome.failed = withoutSecrets(why, node === null ? [] : road.rows.secrets(node));
-    return outcome;
+  const secrets = machine.node === null ? [] : road.rows.secrets(machine.node);
+  const fail: Fail = (why) => {
+    outcome.failed = withStand(withoutSecrets(why, secrets), outcome);
   };
-  let before = ours ? await lookAtNode(road, uuid) : null;
-  if (node !== null && before === null) {
-    const made = await createNode(road, node);
-    if ("why" in made) return fail(`POST of the node: ${made.why}`);
-    if (made.now) outcome.done.push(`node:${uuid}`);
-    else {
-      outcome.found.push(`node:${uuid}`);
-      await journal.met(`node:${uuid}`);
-    }
-    before = made.seen;
-  } else if (node !== null) outcome.found.push(`node:${uuid}`);
-  if (node !== null && before !== null) {
-    const made = outcome.done.length > 0;
-    const standing = standingOf(node, before.row, road.rows.same, journal.ended);
-    if (standing.is === "foreign")
-      return fail("a node with this uuid is there that this tool did not make");
-    if (standing.is === "changed" && !made) {
-      const why = standing.fields.join(", ");
-      if (!ours) return fail(`it is there already and differs: ${why}`);
-      outcome.found.length = 0;
-      outcome.left.push({ id: `node:${uuid}`, why });
-      return outcome;
-    }
-    if (!ours && !made && standing.is === "half-made")
-      return fail("it is there already, and another run has not ended with it");
-  }
-  const why = await makePorts(road, ports, outcome, journal);
-  if (why !== null) return fail(why);
-  if (node === null || before === null) return outcome;
-  const stopped = await drive(road, node, before.row);
-  return stopped === null ? outcome : fail(stopped);
+  return toItsEnd(outcome, () => takeOn(road, machine, journal, outcome, fail), fail);
 }
 
-/** Some may be there already, unless their node was made just now. */
+async function takeOn(
+  road: Road,
+  machine: Machine,
+  journal: Known,
+  outcome: Outcome,
+  fail: Fail,
+): Promise<void> {
+  const { node, ports } = machine;
+  if (node === null) {
+    outcome.stands = "its node was there before";
+    await makePorts(road, ports, journal, outcome, fail);
+    return;
+  }
+  const from = await makeNode(road, machine, node, journal, outcome, fail);
+  if (from === null || !(await makePorts(road, ports, journal, outcome, fail))) return;
+  const stopped = await drive(road, node, from, (row) => {
+    outcome.stands = nodeIs(row);
+  });
+  if (stopped !== null) fail(stopped);
+}
+
+/** @returns the node to go on from; null when it is told why not */
+async function makeNode(
+  road: Road,
+  { uuid, ports }: Machine,
+  node: Row,
+  { ours, ended, met }: Known,
+  outcome: Outcome,
+  fail: Fail,
+): Promise<Row | null> {
+  const id = `node:${uuid}`;
+  const all = [id, ...ports.map(idOf)];
+  const known = ours(id) ? await lookAtNode(road, uuid) : null;
+  if (known === null) await met({ done: [id] });
+  const made = known === null ? await createNode(road, node) : { seen: known, now: false };
+  if ("why" in made) {
+    if (made.none) {
+      outcome.stands = NOTHING_THERE;
+      await met({ refused: all });
+    }
+    fail(`POST of the node: ${made.why}`);
+    return null;
+  }
+  const { row } = made.seen;
+  const standing = standingOf(node, row, road.rows.same, ended);
+  if (standing.is === "foreign") {
+    outcome.stands = "";
+    await met({ refused: all });
+    fail("a node with this uuid is there that this tool did not make");
+    return null;
+  }
+  outcome.stands = nodeIs(row);
+  if (made.now) {
+    outcome.done.push(id);
+    return row;
+  }
+  if (!ours(id)) await met({ found: [id] });
+  if (standing.is === "planned" || (standing.is === "half-made" && ours(id))) {
+    outcome.found.push(id);
+    return row;
+  }
+  const fields = "fields" in standing ? standing.fields.join(", ") : "";
+  if (!ours(id)) {
+    outcome.stands = "";
+    outcome.found.push(id);
+    await met({ refused: all.filter((other) => !ours(other)) });
+    fail(
+      fields === ""
+        ? "it is there already, and another run has not ended with it"
+        : `it is there already and differs: ${fields}`,
+    );
+  } else if (ended && !onRoad(node, row)) outcome.left.push({ id, why: fields });
+  else fail(`somebody changed it meanwhile: ${fields}`);
+  return null;
+}
+
+function idOf({ uuid }: Row): string {
+  return `port:${String(uuid)}`;
+}
+
+/**
+ * Some may be there already, unless their node was made just now.
+ *
+ * @returns whether all are there
+ */
 async function makePorts(
   road: Road,
   ports: readonly Row[],
+  { ours, met }: Known,
   outcome: Outcome,
-  journal: Known,
-): Promise<string | null> {
+  fail: Fail,
+): Promise<boolean> {
   const [first] = ports;
-  if (first === undefined) return null;
+  if (first === undefined) return true;
   const look = outcome.done.length === 0;
   const there = new Map(
     (look ? await lookAtPorts(road, String(first.node_uuid)) : []).map((row) => [row.uuid, row]),
   );
-  for (const port of ports) {
-    const id = `port:${String(port.uuid)}`;
+  for (const [at, port] of ports.entries()) {
+    const id = idOf(port);
     const known = there.get(port.uuid ?? null);
-    const made =
-      known === undefined ? await createPort(road, port) : { seen: known, now: false as const };
-    if ("why" in made) return `POST of ${id}: ${made.why}`;
-    if (!made.now && !journal.ours(id)) await journal.met(id);
+    if (known === undefined) await met({ done: [id] });
+    const made = known === undefined ? await createPort(road, port) : { seen: known, now: false };
+    if ("why" in made) {
+      const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
+      if (made.none) await met({ refused: missing.map(idOf) });
+      fail(`POST of ${id}: ${made.why}`);
+      return false;
+    }
+    if (!made.now && !ours(id)) await met({ found: [id] });
     const { differs } = compareRow(port, made.seen, road.rows.same);
     if (made.now) outcome.done.push(id);
     else if (differs.length === 0) outcome.found.push(id);
     else outcome.left.push({ id, why: differs.map(({ field }) => field).join(", ") });
   }
-  return null;
+  return true;
 }

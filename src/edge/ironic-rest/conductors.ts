@@ -19,7 +19,9 @@ export async function readBehind(service: Service): Promise<Behind> {
   );
   const told =
     service.minor < CONDUCTORS
-      ? hostsOf(drivers).map((hostname) => ({ hostname, conductor_group: "", alive: true }))
+      ? hostsOf(drivers).map(
+          (hostname): JsonObject => ({ hostname, conductor_group: "", alive: true }),
+        )
       : objects(field(await service.ask("/v1/conductors?detail=True"), "conductors"));
   const reserved: { uuid: string; by: string }[] = [];
   for await (const page of pages(service, "nodes", "&fields=uuid,reservation"))
@@ -27,13 +29,16 @@ export async function readBehind(service: Service): Promise<Behind> {
       if (typeof reservation === "string" && reserved.length < RESERVED)
         reserved.push({ uuid: String(uuid), by: reservation });
   const conductors = told.map(
-    ({ hostname, conductor_group, alive }): Conductor => ({
+    ({ hostname, conductor_group, alive, drivers: own }): Conductor => ({
       hostname: String(hostname),
       group: String(conductor_group ?? "").toLowerCase(),
       alive: alive === true,
-      drivers: drivers.flatMap(({ name, hosts }) =>
-        Array.isArray(hosts) && hosts.includes(String(hostname)) ? [String(name)] : [],
-      ),
+      // Of one that is not alive the list of drivers says nothing.
+      drivers: Array.isArray(own)
+        ? own.map((name: Json) => String(name))
+        : drivers.flatMap(({ name, hosts }) =>
+            Array.isArray(hosts) && hosts.includes(String(hostname)) ? [String(name)] : [],
+          ),
     }),
   );
   return { conductors, interfaces: types ? drivers.flatMap(enabledOf) : null, reserved };

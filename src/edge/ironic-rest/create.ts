@@ -13,7 +13,10 @@ import { mayPass, pause, TRIES } from "./pause.ts";
 import { type Answer, refusedCall } from "./session.ts";
 
 /** What is there now, whether this call made it, or why it cannot be made. */
-type Made<T> = { readonly seen: T; readonly now: boolean } | { readonly why: string };
+type Made<T> =
+  | { readonly seen: T; readonly now: boolean }
+  /** `none`: every answer was a refusal, so that nothing of it can be there by our hand. */
+  | { readonly why: string; readonly none: boolean };
 
 /**
  * Makes a node under the uuid that was chosen for it. What is unclear is settled by a look: a node
@@ -24,34 +27,46 @@ type Made<T> = { readonly seen: T; readonly now: boolean } | { readonly why: str
 export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> {
   const { service, rows } = road;
   const body = rows.body("node", row);
+  let none = true;
   for (let tries = 0; ; tries += 1) {
     const answer = await service.tell("POST", "/v1/nodes", body);
     if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
     const why = withoutSecrets(answer.fault, rows.secrets(row));
     stopIfForbidden(road, "POST /v1/nodes", { ...answer, fault: why });
-    if (!mayPass(answer)) return { why };
+    none &&= isRefusal(answer);
+    if (!mayPass(answer)) return { why, none };
     const seen = await lookAtNode(road, String(row.uuid));
-    if (seen !== null) return { seen, now: tries > 0 || answer.status !== 409 };
-    if (answer.status === 409 || tries === TRIES) return { why };
+    if (seen !== null) return { seen, now: !none && seen.row.provision_state === NEW };
+    if (answer.status === 409 || tries === TRIES) return { why, none };
     await pause(tries);
   }
+}
+
+/** State of a node that was made a moment ago, and that nobody told to go on. */
+const NEW = "enroll";
+
+/** Answered, and not done: a server that failed, or did not answer, may have done it. */
+function isRefusal({ status }: Answer): boolean {
+  return status >= 400 && status < 500;
 }
 
 /** The same for a port, whose node may be locked for a moment. */
 export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
   const { service, rows } = road;
   const body = rows.body("port", row);
+  let none = true;
   for (let tries = 0; ; tries += 1) {
     const answer = await service.tell("POST", "/v1/ports", body);
     if (answer.status === 201) return { seen: rows.told("port", answer.body), now: true };
     stopIfForbidden(road, "POST /v1/ports", answer);
-    if (!mayPass(answer)) return { why: answer.fault };
+    none &&= isRefusal(answer);
+    if (!mayPass(answer)) return { why: answer.fault, none };
     const seen = await lookAtPort(road, String(row.uuid));
-    if (seen !== null) return { seen, now: tries > 0 || answer.status !== 409 };
+    if (seen !== null) return { seen, now: !none };
     const [holder] = await portsByAddress(road, String(row.address));
     if (isObject(holder))
-      return { why: `${String(row.address)} is on port ${String(holder.uuid)} already` };
-    if (tries === TRIES) return { why: answer.fault };
+      return { why: `${String(row.address)} is on port ${String(holder.uuid)} already`, none };
+    if (tries === TRIES) return { why: answer.fault, none };
     await pause(tries);
   }
 }

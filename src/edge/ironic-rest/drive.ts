@@ -23,10 +23,16 @@ const DECIDING = [
  * Brings a node that is there to its planned state, step by step, each decided by what the service
  * says then. Done by somebody else, done unseen or done twice makes no difference.
  *
+ * @param seen told of the node whenever it was looked at
  * @returns null, or why it did not get there
  * @throws MigrationError N2I-E210, N2I-E211
  */
-export async function drive(road: Road, planned: Row, from: Row): Promise<string | null> {
+export async function drive(
+  road: Road,
+  planned: Row,
+  from: Row,
+  seen: (found: Row) => void,
+): Promise<string | null> {
   const uuid = String(planned.uuid);
   const history: History = { managed: false, failed: null };
   let found = from;
@@ -46,8 +52,10 @@ export async function drive(road: Road, planned: Row, from: Row): Promise<string
       if (answer.status >= 200 && answer.status < 300) {
         tries = 0;
         note(history, move, found);
-        if (move.do === "hold") {
-          found = { ...found, maintenance: true, maintenance_reason: move.reason };
+        if (move.do === "hold" || move.do === "release") {
+          const held = move.do === "hold";
+          const reason = held ? move.reason : null;
+          found = { ...found, maintenance: held, maintenance_reason: reason };
           continue;
         }
         if (move.do === "protect" && isObject(answer.body)) {
@@ -68,6 +76,7 @@ export async function drive(road: Road, planned: Row, from: Row): Promise<string
     if (next.provision_state !== waited.state)
       waited = { state: next.provision_state, since: Date.now(), looks: 0 };
     found = next;
+    seen(found);
   }
 }
 
@@ -92,6 +101,8 @@ function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
       return service.tell("PUT", `${node}/states/provision`, { target: move.target });
     case "hold":
       return service.tell("PUT", `${node}/maintenance`, { reason: move.reason });
+    case "release":
+      return service.tell("DELETE", `${node}/maintenance`);
     case "protect":
       return service.tell("PATCH", node, move.patch);
   }

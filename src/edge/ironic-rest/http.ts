@@ -1,7 +1,9 @@
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, Agent as PlainAgent, request as plain } from "node:http";
 import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
+import { createSecureContext } from "node:tls";
 import { MigrationError } from "../../model/error.ts";
+import { certificateFault } from "./certificate.ts";
 import type { Tls } from "./cloud.ts";
 
 export interface Asked {
@@ -26,6 +28,7 @@ export interface Unanswered {
 }
 
 export interface Http {
+  /** @throws MigrationError N2I-E213 when the other side's certificate is not to be trusted */
   readonly send: (asked: Asked) => Promise<Answered | Unanswered>;
   readonly close: () => void;
 }
@@ -35,7 +38,7 @@ export interface Http {
  * package of its own; its http and https can.
  *
  * @param limit milliseconds from a request to the last byte of its answer
- * @throws MigrationError N2I-E106 when a certificate file cannot be read
+ * @throws MigrationError N2I-E106 when a certificate file cannot be read, or holds none
  */
 export function openHttp(settings: Tls, limit: number): Http {
   const agents = {
@@ -51,11 +54,22 @@ export function openHttp(settings: Tls, limit: number): Http {
 }
 
 function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
-  return {
-    ...(cacert !== null && { ca: pem(cacert) }),
-    ...(cert !== null && { cert: pem(cert), key: pem(key ?? cert) }),
-    rejectUnauthorized: !insecure,
-  };
+  const authorities = cacert === null ? {} : { ca: pem(cacert) };
+  const own = cert === null ? {} : { cert: pem(cert), key: pem(key ?? cert) };
+  usable(`${cacert} holds no certificate (PEM)`, authorities);
+  usable(`${cert} and ${key ?? cert} are no certificate and its key (PEM)`, own);
+  return { ...authorities, ...own, rejectUnauthorized: !insecure };
+}
+
+/** Read here already: what TLS makes of a wrong file would be told amid the first call. */
+function usable(otherwise: string, part: AgentOptions): void {
+  const { ca } = part;
+  try {
+    if (Buffer.isBuffer(ca) && !ca.includes("-----BEGIN")) throw new Error("no PEM");
+    createSecureContext(part);
+  } catch {
+    throw new MigrationError("N2I-E106", otherwise, { fix: "Name the right files." });
+  }
 }
 
 function pem(path: string): Buffer {
@@ -84,7 +98,7 @@ function send(
       }),
     },
   };
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     const request =
       at.protocol === "https:"
         ? tls(at, { ...options, agent: agents["https:"] })
@@ -99,7 +113,12 @@ function send(
       if (outcome.status === 0) request.destroy();
     };
     // Codes only: a message may quote what was sent.
-    request.on("error", (error) => give({ status: 0, why: codeOf(error) }));
+    request.on("error", (error) => {
+      const fault = at.protocol === "https:" ? certificateFault(error, at.origin) : null;
+      if (fault === null) return give({ status: 0, why: codeOf(error) });
+      clearTimeout(timer);
+      reject(fault);
+    });
     request.on("response", (response) => {
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => chunks.push(chunk));

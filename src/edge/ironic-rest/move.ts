@@ -1,10 +1,13 @@
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
+import { isBeingUndone, isPassedThrough } from "./standing.ts";
 
 /** What to do next with a node that is there. */
 export type Move =
   | { readonly do: "provision"; readonly target: "manage" | "adopt" | "provide" }
   | { readonly do: "hold"; readonly reason: string }
+  /** Out of the maintenance that a rollback of ours began and did not live to end. */
+  | { readonly do: "release" }
   | { readonly do: "protect"; readonly patch: readonly Json[] }
   /** The conductor works on it. */
   | { readonly do: "wait" }
@@ -30,6 +33,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   const goal = planned.provision_state;
   if (planned.maintenance === true && !isHeld(planned, found))
     return { do: "hold", reason: String(planned.maintenance_reason ?? "") };
+  if (planned.maintenance !== true && isBeingUndone(found)) return { do: "release" };
   switch (state) {
     case "enroll":
       return history.managed
@@ -40,7 +44,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
       return { do: "wait" };
     case "cleaning":
       // Cleaning that is switched off passes through this state, and touches nothing.
-      return goal === "available" && found.automated_clean === false
+      return isPassedThrough(planned, found)
         ? { do: "wait" }
         : stop("it is being cleaned, which this tool never asks for");
     case "adopt failed":

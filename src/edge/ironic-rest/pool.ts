@@ -1,23 +1,29 @@
 /**
- * Works on items, so many at a time. After a failure no other is begun; those under way end first,
- * and the first failure is told.
+ * Works on items, so many at a time. After a failure, or a result that says it is enough, no other
+ * is begun; those under way end first, and the first failure is told.
+ *
+ * @returns results in the order of the items; none of those that were not begun
  */
 export async function inFlight<T, R>(
   items: readonly T[],
   most: number,
   work: (item: T) => Promise<R>,
+  enough: (result: R) => boolean = () => false,
 ): Promise<readonly R[]> {
-  const results: R[] = [];
+  const results = new Map<number, R>();
   const failures: unknown[] = [];
   let next = 0;
+  let full = false;
   const worker = async (): Promise<void> => {
-    while (failures.length === 0) {
+    while (failures.length === 0 && !full) {
       const at = next;
       const item = items[at];
       if (item === undefined) return;
       next += 1;
       try {
-        results[at] = await work(item);
+        const result = await work(item);
+        results.set(at, result);
+        full ||= enough(result);
       } catch (error) {
         failures.push(error);
       }
@@ -25,5 +31,5 @@ export async function inFlight<T, R>(
   };
   await Promise.all(Array.from({ length: Math.min(most, items.length) }, worker));
   if (failures.length > 0) throw failures[0];
-  return results;
+  return [...results].toSorted(([left], [right]) => left - right).map(([, result]) => result);
 }

@@ -1,13 +1,14 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
-import { type Machine, noOutcome, type Outcome } from "./adopt.ts";
 import { stopIfForbidden } from "./create.ts";
 import { lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
+import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
 import { pause, TRIES } from "./pause.ts";
-import { standingOf, UNDOING } from "./standing.ts";
+import { isBeingUndone, isPassing, standingOf, UNDOING } from "./standing.ts";
 
-/** States a conductor leaves by itself. */
-const PASSING: ReadonlySet<string> = new Set(["verifying", "adopting"]);
+/** What an operator must know of a node that was to be deleted, and is not. */
+const HELD =
+  "it may be in maintenance and unprotected: rollback once more deletes it, apply puts it right";
 
 /**
  * Takes a machine back without touching it: maintenance, then DELETE; never `deleted` and never
@@ -15,32 +16,46 @@ const PASSING: ReadonlySet<string> = new Set(["verifying", "adopting"]);
  * changes; otherwise it is left whole.
  *
  * @param strangers what hangs on nodes that this tool did not write, by node uuid
- * @throws MigrationError N2I-E210, N2I-E211
  * @source facts/ironic.md 4.6
  */
-export async function remove(
+export function remove(
   road: Road,
-  { uuid, node, ports }: Machine,
+  machine: Machine,
   strangers: ReadonlyMap<string, string>,
 ): Promise<Outcome> {
-  const outcome = noOutcome();
+  const { uuid, node, ports } = machine;
+  const outcome = { ...noOutcome(), stands: "" };
   const ids = [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
-  const leave = (why: string): Outcome => {
-    outcome.left.push(...ids.map((id) => ({ id, why })));
-    return outcome;
+  const leave = (why: string): void => {
+    outcome.left.push(...ids.map((id) => ({ id, why: withStand(why, outcome) })));
   };
+  return toItsEnd(
+    outcome,
+    () => takeBack(road, machine, strangers.get(uuid) ?? null, ids, outcome, leave),
+    leave,
+  );
+}
+
+async function takeBack(
+  road: Road,
+  { uuid, node, ports }: Machine,
+  strange: string | null,
+  ids: readonly string[],
+  outcome: Outcome,
+  leave: (why: string) => void,
+): Promise<void> {
   for (let tries = 0; ; tries += 1) {
     const seen = await lookAtNode(road, uuid);
     if (seen === null) {
-      // What went with the node a moment ago counts as taken away.
-      const gone = ids.filter((id) => !outcome.done.includes(id));
-      outcome.found.push(...gone);
-      return outcome;
+      outcome.found.push(...ids);
+      return;
     }
+    if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
     const there = await lookAtPorts(road, uuid);
-    const busy = isBusy(seen);
-    const why = busy ?? strangers.get(uuid) ?? reasonToLeave(road, node, ports, seen, there);
+    const busy = isBusy(node, seen);
+    const why = busy ?? strange ?? reasonToLeave(road, node, ports, seen, there);
     if (why === null) {
+      if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(idOf(port)));
       const answer = await takeAway(road, uuid, node === null ? own : null, seen);
       if (answer === null) {
@@ -48,7 +63,7 @@ export async function remove(
         const now = ids.filter((id) => id.startsWith("node:") || was.has(id));
         outcome.done.push(...now);
         outcome.found.push(...ids.filter((id) => !now.includes(id)));
-        return outcome;
+        return;
       }
       if (tries === TRIES) return leave(`it cannot be deleted: ${answer}`);
     } else if (busy === null || tries === TRIES) return leave(why);
@@ -61,10 +76,9 @@ function idOf({ uuid }: Row): string {
 }
 
 /** A conductor at work on it ends soon. */
-function isBusy({ row }: SeenNode): string | null {
+function isBusy(planned: Row | null, { row }: SeenNode): string | null {
   if (typeof row.reservation === "string") return `reserved by conductor ${row.reservation}`;
-  const state = String(row.provision_state);
-  return PASSING.has(state) ? `it is ${state}` : null;
+  return isPassing(planned ?? {}, row) ? `it is ${String(row.provision_state)}` : null;
 }
 
 function reasonToLeave(
@@ -106,7 +120,7 @@ async function takeAway(
   { row }: SeenNode,
 ): Promise<string | null> {
   const node = `/v1/nodes/${uuid}`;
-  const held = row.maintenance === true && row.maintenance_reason === UNDOING;
+  const held = isBeingUndone(row);
   const calls =
     loose !== null
       ? loose.map((port) => ["DELETE", `/v1/ports/${String(port.uuid)}`] as const)

@@ -5,14 +5,22 @@ import type { Row } from "../../model/machine.ts";
 /** Why a machine is in maintenance while a rollback takes it back. Never change it: it marks ours. */
 export const UNDOING = "nova2ironic: rollback deletes it";
 
-/** States a node passes on the road to its goal. @source facts/ironic.md 2.1 */
-const ON_ROAD: ReadonlySet<string> = new Set([
-  "enroll",
-  "verifying",
-  "manageable",
-  "adopting",
-  "adopt failed",
-]);
+/**
+ * States a node passes on the road to its goal, and whether a conductor leaves one by itself: then
+ * there is nothing to do but wait. Every other state (`clean wait`, `inspecting`, `deleting`...) is
+ * somebody else's doing, and told.
+ *
+ * @source facts/ironic.md 2.1
+ */
+const ON_ROAD: { readonly [state: string]: "stays" | "passes" } = {
+  enroll: "stays",
+  verifying: "passes",
+  manageable: "stays",
+  adopting: "passes",
+  "adopt failed": "stays",
+};
+/** What `provide` passes through without touching a disk, where the node itself refuses cleaning. */
+const PROVIDING = "cleaning";
 /** What the road itself writes after a node was made. */
 const STATE = ["provision_state", "target_provision_state", "last_error"];
 const HOLD = ["maintenance", "maintenance_reason"];
@@ -38,14 +46,42 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
   if (fields.length === 0) return { is: "planned" };
   const state = String(found.provision_state);
   const arrived = state === planned.provision_state;
-  const undoing = found.maintenance === true && found.maintenance_reason === UNDOING;
+  const undoing = isBeingUndone(found);
+  const under = onRoad(planned, found);
+  const held = undoing || planned.maintenance === true;
   const ours = new Set([
-    ...(ON_ROAD.has(state) && !arrived ? [...STATE, ...HOLD, ...GUARD] : []),
-    ...(arrived && !ended ? [...HOLD.filter(() => planned.maintenance === true), ...GUARD] : []),
-    ...(undoing ? [...STATE.filter(() => ON_ROAD.has(state)), ...HOLD, ...GUARD] : []),
+    ...(under ? STATE : []),
+    ...(under || (arrived && !ended) || undoing ? GUARD : []),
+    ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);
   const changed = fields.filter((field) => !ours.has(field));
   return changed.length === 0 ? { is: "half-made" } : { is: "changed", fields: changed };
+}
+
+/** Whether a node is in a state of the road, short of its end. */
+export function onRoad(planned: Row, found: Row): boolean {
+  const state = String(found.provision_state);
+  if (state === planned.provision_state) return false;
+  return Object.hasOwn(ON_ROAD, state) || isPassedThrough(planned, found);
+}
+
+/** Whether a free machine is on its way from manageable to available, and nothing is wiped. */
+export function isPassedThrough(planned: Row, found: Row): boolean {
+  return (
+    found.provision_state === PROVIDING &&
+    planned.provision_state === "available" &&
+    found.automated_clean === false
+  );
+}
+
+/** Whether a conductor leaves the state by itself, and soon. */
+export function isPassing(planned: Row, found: Row): boolean {
+  return ON_ROAD[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
+}
+
+/** Whether a rollback of this tool was taking the node back. */
+export function isBeingUndone({ maintenance, maintenance_reason }: Row): boolean {
+  return maintenance === true && maintenance_reason === UNDOING;
 }
 
 /** The bm_nodes id a row says it comes from. */

@@ -2,10 +2,11 @@ import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RestDoc } from "../../model/rest.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Current, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
-import { adopt, type Machine, type Outcome } from "./adopt.ts";
+import type { Current, Met, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
+import { adopt } from "./adopt.ts";
 import { readBehind } from "./conductors.ts";
 import { pages, type Road } from "./look.ts";
+import type { Machine, Outcome } from "./outcome.ts";
 import { inFlight } from "./pool.ts";
 import { remove } from "./remove.ts";
 import { rowsOf } from "./row.ts";
@@ -62,18 +63,24 @@ export function createRestTarget(
       const journal = {
         ours,
         ended,
-        met: async (found: string) => met?.({ done: [], found: [found], left: [] }),
+        met: async (rows: Partial<Met>) => met?.({ done: [], found: [], ...rows }),
       };
       const making = machinesOf(steps, ({ after }) => after);
       const taking = machinesOf(steps, ({ before }) => before);
       const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
+      const go = (
+        machines: readonly Machine[],
+        work: (machine: Machine) => Promise<Outcome>,
+      ): Promise<readonly Worked[]> =>
+        inFlight(
+          machines,
+          most,
+          async (machine) => [machine, await work(machine)] as const,
+          ([, { broke }]) => broke !== null,
+        );
       return performed([
-        ...(await inFlight(making, most, (machine) =>
-          adopt(road, machine, journal).then((outcome) => [machine, outcome] as const),
-        )),
-        ...(await inFlight(taking, most, (machine) =>
-          remove(road, machine, hanging).then((outcome) => [machine, outcome] as const),
-        )),
+        ...(await go(making, (machine) => adopt(road, machine, journal))),
+        ...(await go(taking, (machine) => remove(road, machine, hanging))),
       ]);
     },
   };
@@ -93,7 +100,10 @@ function machinesOf(steps: readonly Step[], rowOf: (step: Step) => Row | null): 
   return [...machines.values()];
 }
 
-function performed(outcomes: readonly (readonly [Machine, Outcome])[]): Performed {
+type Worked = readonly [Machine, Outcome];
+
+function performed(outcomes: readonly Worked[]): Performed {
+  const [cause] = outcomes.flatMap(([, { broke }]) => broke ?? []);
   return {
     done: outcomes.flatMap(([, { done }]) => done),
     found: outcomes.flatMap(([, { found }]) => found),
@@ -101,6 +111,9 @@ function performed(outcomes: readonly (readonly [Machine, Outcome])[]): Performe
     failed: outcomes.flatMap(([{ uuid }, { failed }]) =>
       failed === null ? [] : [{ uuid, why: failed }],
     ),
+    ...(cause !== undefined && {
+      broke: { cause, behind: outcomes.filter(([, { broke }]) => broke === null).length },
+    }),
   };
 }
 

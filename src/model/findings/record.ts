@@ -72,6 +72,12 @@ export const RECORD = {
     advice:
       "One such node ends the conductor's turn of take-overs for every machine, and only its log says why. Enable it in ironic.conf (enabled_<type>_interfaces) and restart the conductors, or set another in the site document; then plan again.",
   },
+  "N2I-D423": {
+    severity: "note",
+    title: "the conductors that have the driver are stopped",
+    advice:
+      "A load into the database waits for them: nothing happens to the machine before one of its conductor group is started.",
+  },
   "N2I-D422": {
     severity: "warning",
     title: "Ironic's nodes are reserved",

@@ -39,4 +39,10 @@ export const REST = {
       "It boots from the network, and REST cannot say its root filesystem's uuid. Keep the old TFTP service, with a tftp_root Ironic does not share, then accept it; or load into the database (--ironic-db).",
     acceptable: true,
   },
+  "N2I-D756": {
+    severity: "warning",
+    title: "no conductor is alive that could adopt the machine",
+    advice:
+      "Ironic takes no node in whose driver no living conductor of its group has. Start one; until then apply refuses to begin.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -3,7 +3,7 @@ import type { Refusal } from "./kind.ts";
 
 const { failed, refused, denied } = EXIT_STATUS;
 
-/** N2I-E209 to E212: a service that is spoken to over HTTP. */
+/** N2I-E209 to E214: a service that is spoken to over HTTP. */
 export const SERVICE = {
   "N2I-E209": {
     exit: refused.status,
@@ -28,5 +28,17 @@ export const SERVICE = {
     title: "a service refuses a call",
     why: "It answered with an error that no second try would change.",
     fix: "Look at what it says; with --debug the call is named.",
+  },
+  "N2I-E213": {
+    exit: failed.status,
+    title: "a service cannot be spoken to encrypted",
+    why: "Its certificate cannot be trusted as it stands, or both sides do not agree on TLS; nothing was sent.",
+    fix: "Mend the certificate or name its authority; --insecure looks at no certificate at all.",
+  },
+  "N2I-E214": {
+    exit: refused.status,
+    title: "nobody is there to adopt machines",
+    why: "Adoption is a living conductor's work: one of the machine's conductor group that has its driver.",
+    fix: "Start a conductor of each group named, with the driver enabled, then run the same command again.",
   },
 } as const satisfies Record<string, Refusal>;

@@ -1,5 +1,7 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { createServer as createTls } from "node:https";
 import type { TestContext } from "node:test";
+import type { Pair } from "../../support/certificates.ts";
 
 /** What becomes of one call. `lost`: the service does it, and its answer is cut in the middle. */
 export type Fault =
@@ -22,12 +24,19 @@ export interface Faulty {
   readonly use: (fault: (call: Call) => Fault | null) => void;
   /** Calls that came, faults and all, since the start. */
   readonly calls: () => readonly Call[];
+  /** From the next connection on it shows another certificate. */
+  readonly shows: (pair: Pair) => void;
 }
 
-export async function faultyProxy(to: string, t: Pick<TestContext, "after">): Promise<Faulty> {
+/** @param pair its certificate; without one it speaks plain HTTP */
+export async function faultyProxy(
+  to: string,
+  t: Pick<TestContext, "after">,
+  pair: Pair | null = null,
+): Promise<Faulty> {
   let choose: (call: Call) => Fault | null = () => null;
   const calls: Call[] = [];
-  const server = createServer((asked, answer) => {
+  const answers = (asked: IncomingMessage, answer: ServerResponse) => {
     const token = asked.headers["x-auth-token"];
     const call = {
       method: asked.method ?? "",
@@ -43,7 +52,9 @@ export async function faultyProxy(to: string, t: Pick<TestContext, "after">): Pr
       return void setTimeout(() => forward(to, asked, answer, false), fault.ms);
     asked.resume();
     answer.writeHead(fault.status, { "content-type": "application/json" }).end(fault.text);
-  });
+  };
+  const secure = pair === null ? null : createTls(pair, answers);
+  const server = secure ?? createServer(answers);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.closeAllConnections();
@@ -52,11 +63,14 @@ export async function faultyProxy(to: string, t: Pick<TestContext, "after">): Pr
   const at = server.address();
   if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
   return {
-    url: `http://127.0.0.1:${at.port}`,
+    url: `${pair === null ? "http" : "https"}://127.0.0.1:${at.port}`,
     use: (fault) => {
       choose = fault;
     },
     calls: () => calls,
+    shows: (other) => {
+      secure?.setSecureContext(other);
+    },
   };
 }
 

@@ -1,5 +1,7 @@
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
+import { createServer as createTls } from "node:https";
 import type { TestContext } from "node:test";
+import type { Pair } from "../../support/certificates.ts";
 
 /** Stands in for Keystone's token exchange, and for nothing else of it. */
 export interface FakeKeystone {
@@ -19,10 +21,11 @@ export async function fakeKeystone(
   t: Pick<TestContext, "after">,
   secret: string,
   baremetal: string,
+  pair: Pair | null = null,
 ): Promise<FakeKeystone> {
   const asked: string[] = [];
   const tokens: string[] = [];
-  const server = createServer((request, response) => {
+  const answers = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
@@ -52,7 +55,8 @@ export async function fakeKeystone(
         { "x-subject-token": tokens.at(-1) },
       );
     });
-  });
+  };
+  const server = pair === null ? createServer(answers) : createTls(pair, answers);
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   t.after(() => {
     server.closeAllConnections();
@@ -60,5 +64,6 @@ export async function fakeKeystone(
   });
   const at = server.address();
   if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  return { url: `http://127.0.0.1:${at.port}`, asked: () => asked, tokens: () => tokens };
+  const scheme = pair === null ? "http" : "https";
+  return { url: `${scheme}://127.0.0.1:${at.port}`, asked: () => asked, tokens: () => tokens };
 }

@@ -1,0 +1,49 @@
+import { MigrationError } from "../../model/error.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import type { Target } from "../../model/target.ts";
+import { groupWords, placeOf } from "../plan/preflight.ts";
+import { stretches } from "./apply.ts";
+
+/** Machines asked about at a time. */
+const ASKED = 500;
+
+/**
+ * A look, before anything is written, whether a conductor is alive for every machine that has still
+ * to be adopted: without one the service refuses each of them, one after the other.
+ *
+ * @throws MigrationError N2I-E214 naming drivers and groups, from the function that it gives
+ */
+export function lookForConductors(
+  plan: () => AsyncIterable<readonly PlannedMachine[]>,
+  target: Target,
+): () => Promise<void> {
+  return async () => {
+    if (target.identity.engine !== "rest") return;
+    const { conductors } = await target.service();
+    const without = new Map<string, number>();
+    for await (const { machines } of stretches(plan(), ASKED)) {
+      const nodes = machines
+        .filter(({ verdict }) => verdict === "create")
+        .flatMap(({ records }) => records)
+        .filter(({ resource, change }) => resource === "node" && change === "create")
+        .map(({ row }) => row);
+      const uuids = nodes.map(({ uuid }) => String(uuid));
+      const { nodes: found } = await target.current({ ...NOTHING, uuids });
+      const arrived = new Map(found.map((row) => [row.uuid, row.provision_state]));
+      for (const row of nodes) {
+        const { driver, group } = placeOf(row);
+        const able = conductors.some(
+          (each) => each.alive && each.group === group && each.drivers.includes(driver),
+        );
+        if (able || arrived.get(row.uuid ?? null) === row.provision_state) continue;
+        const what = `${driver}${groupWords(group)}`;
+        without.set(what, (without.get(what) ?? 0) + 1);
+      }
+    }
+    if (without.size === 0) return;
+    const some = [...without].map(([what, machines]) => `${what} (${machines} machines)`);
+    throw new MigrationError("N2I-E214", `no conductor is alive for ${some.join(", ")}`);
+  };
+}
+
+const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

@@ -1,0 +1,105 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import type { Case } from "../../../src/demo/case.ts";
+import { writeCase } from "../../../src/demo/write-case.ts";
+import { assertRefusal, run, runs, start } from "../../hostile/cli.ts";
+
+/** One more than are finished after Ctrl-C. */
+const MACHINES = 65;
+
+const FLEET: Case = {
+  shows: "free machines nobody can switch",
+  nova_bm: { nodes: Array.from({ length: MACHINES }, (_, at) => ({ id: at + 1 })) },
+  nova_conf: {
+    "*": {
+      flavor_extra_specs: "cpu_arch:x86_64",
+      power_manager: "nova.virt.baremetal.fake.FakePowerManager",
+    },
+  },
+  site: {
+    format: "nova2ironic/site@1",
+    machines: [
+      {
+        match: {},
+        accept: ["N2I-D604", "N2I-D605"].map((finding) => ({ finding, reason: "looked at it" })),
+      },
+    ],
+  },
+  allow_pairing: true,
+};
+
+/** Stands in for an Ironic 2023.1 without a node, which takes none. */
+async function refusing(t: TestContext, alive: () => boolean): Promise<string> {
+  const lists: { readonly [path: string]: () => object } = {
+    "/v1/drivers": () => ({
+      drivers: alive() ? [{ name: "manual-management", hosts: ["lab"] }] : [],
+    }),
+    "/v1/conductors": () => ({
+      conductors: [
+        { hostname: "lab", conductor_group: "", alive: alive(), drivers: ["manual-management"] },
+      ],
+    }),
+  };
+  const server = createServer((asked, answer) => {
+    const version = asked.headers["x-openstack-ironic-api-version"];
+    asked.resume();
+    answer.writeHead(asked.method === "GET" ? 200 : 400, {
+      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
+      "X-OpenStack-Ironic-API-Maximum-Version": "1.82",
+      ...(version !== undefined && { "X-OpenStack-Ironic-API-Version": version }),
+    });
+    const [path = ""] = (asked.url ?? "").split("?");
+    answer.end(
+      asked.method === "GET"
+        ? JSON.stringify(lists[path]?.() ?? {})
+        : '{"error_message": "not today"}',
+    );
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  t.after(() => {
+    server.closeAllConnections();
+    return new Promise<void>((resolve) => server.close(() => resolve()));
+  });
+  const at = server.address();
+  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  return `http://127.0.0.1:${at.port}`;
+}
+
+test("without a living conductor apply refuses to begin; stopped after failures it tells both", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-stopped-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  let alive = false;
+  const target = ["--ironic-url", await refusing(t, () => alive)];
+  const written = await writeCase(FLEET, folder);
+  const at = ["--run", join(folder, "run")];
+  await runs(0, ["extract", ...at, ...written.extract]);
+  const planned = await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
+  assert.match(planned.out, /N2I-D756/);
+  const dead = await run(["apply", ...at, ...target, "--yes", "-q"]);
+  assertRefusal(dead, 4, "N2I-E214", /is alive for manual-management \(65 machines\)/);
+
+  alive = true;
+  const NOVA2IRONIC_FAILPOINT = "rest.before:1:pause";
+  const started = start(["apply", ...at, ...target, "--yes"], { env: { NOVA2IRONIC_FAILPOINT } });
+  await started.said("failpoint rest.before");
+  started.signal("SIGINT");
+  await started.said("once more stops at once");
+  started.signal("SIGUSR2");
+  const { status, out, err } = await started.ended;
+  assert.equal(status, 130, out + err);
+  const failed = out.match(
+    /^Failed: .*POST of the node: 400 not today; nothing of it is in Ironic$/gm,
+  );
+  assert.equal(failed?.length, 64);
+  assert.match(
+    err,
+    /^Stopped on request, and 64 machines failed before that\. Next: nova2ironic apply /m,
+  );
+
+  const undone = await runs(0, ["rollback", ...at, ...target, "--all", "--yes", "-q"]);
+  assert.match(undone.out, /^Rollback: 0 rows removed, 0 gone already, 0 left\.$/m);
+});

@@ -40,6 +40,7 @@ const MAP: readonly Room[] = [
   edge("config"),
   edge("disk"),
   edge("log"),
+  edge("helper"),
   edge("ipmi"),
   edge("virsh"),
   { room: "edge/tftp", rooms: ["model", "edge/disk"], packages: ["node:"] },

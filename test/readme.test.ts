@@ -65,7 +65,9 @@ test("README's exit codes of check are those of the code", () => {
 test("README's check finds nothing but a watch that is too short", async (t) => {
   const at = await place(t, CASE, blocks("yaml")[0] ?? "");
   if (at === null) return;
-  for (const words of commands("").filter(([verb]) => verb === "extract")) await at.runs(words);
+  const before = ["extract", "power", "plan"];
+  for (const words of commands("").filter(([verb = ""]) => before.includes(verb)))
+    await at.runs(words);
   const [words = [], ...more] = commands("console");
   assert.deepEqual([words[0], words.at(-2), more], ["check", "--watch", []]);
   const { text } = await at.runs([...words.slice(0, -1), "1"], 1);
@@ -167,8 +169,7 @@ test("README's commands for Nova's settings find what an old nova.conf lacks", a
   const at = await place(t, CASE, blocks("yaml")[0] ?? "");
   if (at === null) return;
   for (const words of commands("").filter(([verb]) => verb === "extract")) await at.runs(words);
-  const [all = [], patch = [], check = [], ...more] = commands("zsh");
-  assert.deepEqual([[all[0], patch[0], check[0]], more], [["config", "config", "config"], []]);
+  const [all = [], patch = [], check = []] = commands("zsh");
   await at.runs(all);
   assert.match((await at.runs(patch, 2)).text, /^\+compute_driver = .*strand 1 of 1 flavors/ms);
   assert.match((await at.runs(check, 2)).text, /compute_driver +\| missing/);
@@ -216,6 +217,7 @@ async function place(t: TestContext, given: Case, site: string) {
       .replace("/root/confs/", `${etc}/`)
       .replace(/\/root\/tftp\/compute-(\d)/, (_, host) => join(folder, `tftp-${Number(host) - 1}`))
       .replace("/root/", `${etc}/`)
+      .replace(/^compute-\d$/, "127.0.0.1:1")
       .replace(/^\/tftpboot$/, join(folder, "tftpboot"));
   const nowhere = { host: "", port: 0, user: "", password: "" };
   const ironic = connect({

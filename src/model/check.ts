@@ -33,6 +33,10 @@ export interface ServerFacts {
 
 export interface BmFacts {
   readonly version: number;
+  /** The narrowest charset of its text columns, or the server's encoding. */
+  readonly charset: string;
+  /** Live rows whose pm_user or pm_password is not plain ASCII. */
+  readonly odd: number;
   /** Live rows. */
   readonly nodes: readonly {
     readonly id: number;
@@ -59,7 +63,23 @@ export interface NovaFacts {
     readonly node: string | null;
     readonly task_state: string | null;
     readonly deleted: boolean;
+    /** Whether it names an image. */
+    readonly imaged: boolean;
   }[];
+  /** Live extra specs of live flavors that name deploy images. */
+  readonly flavors: readonly {
+    readonly spec: number;
+    readonly flavor: string;
+    readonly value: string | null;
+  }[];
+  /** Live aggregates, a line a host. */
+  readonly aggregates: readonly {
+    readonly host: string;
+    readonly id: number;
+    readonly name: string;
+  }[];
+  /** Statements on its rows this user may not make, of those the run's plan wants. */
+  readonly forbidden: readonly string[];
   /** Instances with volumes attached. */
   readonly volumes: readonly string[];
   /** Evacuations of our instances; null where this nova keeps no such records. */
@@ -73,6 +93,14 @@ export interface NovaFacts {
 
 export interface IronicFacts {
   readonly release: string;
+  /** Whether machines can only boot from their disk. */
+  readonly local: boolean;
+  /** Whether Nova of this release takes deploy images from flavors. @source facts/nova-bm.md 4.2 */
+  readonly flavored: boolean;
+  /** Whether all its nova-computes have one host name: to Mitaka. @source facts/nova-bm.md 5.3 */
+  readonly clustered: boolean;
+  /** Whether Nova of this release has cells and Placement: Ocata and later. */
+  readonly cells: boolean;
   readonly charset: string;
   /** Whether its rows can say why they are in maintenance. */
   readonly stages: boolean;
@@ -90,6 +118,55 @@ export interface IronicFacts {
   }[];
 }
 
+/** What the run's plan says; a line a machine that it does not skip. */
+export interface PlanFacts {
+  readonly machines: readonly {
+    readonly uuid: string;
+    /** Null: it keeps none. */
+    readonly instance_uuid: string | null;
+    readonly blocked: boolean;
+    /** Findings by their code, with whether the operator accepted them. */
+    readonly findings: ReadonlyMap<string, boolean>;
+  }[];
+  /** Machines it skips. */
+  readonly skipped: ReadonlySet<string>;
+  /** Whether it is to be loaded beside nodes of others. */
+  readonly besideOthers: boolean;
+  /** Deploy images that nodes or changed flavors name. */
+  readonly images: ReadonlySet<string>;
+  /** What it changes in Nova; null: Nova was not planned. */
+  readonly nova: {
+    /** Ids of extra specs. */
+    readonly specs: ReadonlySet<number>;
+    /** Host of instances -> the one they get. */
+    readonly moves: ReadonlyMap<string, string>;
+    /** Aggregates that hosts join. */
+    readonly joins: readonly { readonly host: string; readonly id: number }[];
+    /** `UPDATE instances`: what its user must be allowed to do. */
+    readonly statements: readonly string[];
+  } | null;
+}
+
+/** What a connection to a deploy helper's port ended in. */
+export interface HelperAnswer {
+  /** `host:port`. */
+  readonly at: string;
+  readonly answer: "open" | "refused" | "unreachable";
+  /** Why, where it was not reached. */
+  readonly why: string;
+}
+
+/** Instances of later Novas by the databases of cells and Placement; uuids in lower case. */
+export interface ApiFacts {
+  readonly mapped: ReadonlySet<string>;
+}
+
+export interface PlacementFacts {
+  readonly allocated: ReadonlySet<string>;
+  /** Providers named for our machines. */
+  readonly providers: readonly { readonly uuid: string; readonly name: string }[];
+}
+
 /** Everything the checks look at. */
 export interface CheckView {
   /** Seconds between the two looks at heartbeats. */
@@ -105,5 +182,15 @@ export interface CheckView {
   /** Null: not given. */
   readonly nova: NovaFacts | Refused | null;
   readonly ironic: IronicFacts | Refused;
+  /** Null: there is none. */
+  readonly plan: PlanFacts | null;
+  /** Nodes this run loaded, by its journal. */
+  readonly ours: ReadonlySet<string>;
+  readonly helpers: readonly HelperAnswer[];
+  /** Null: not given. */
+  readonly api: ApiFacts | Refused | null;
+  readonly placement: PlacementFacts | Refused | null;
+  /** Machine -> compute_nodes.uuid, where Nova has it. */
+  readonly computes: ReadonlyMap<string, string>;
   readonly run: { readonly path: string /** Bytes. */; readonly free: number };
 }

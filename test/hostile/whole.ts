@@ -57,6 +57,9 @@ export async function whole(
   return made && withTrees(made, given);
 }
 
+/** A pairing that is wanted, and a port nobody listens on for a deploy helper's. */
+const PERMITTED = ["--allow-pairing", "--helper-host", "127.0.0.1:1"];
+
 /** Adds the trees to what was built of a case. */
 export function withTrees(made: Deployment, given: Case): Whole {
   const [old, tree] = [join(made.folder, "old"), join(made.folder, "tree")];
@@ -73,7 +76,7 @@ export function withTrees(made: Deployment, given: Case): Whole {
       ...["plan", ...at, ...reader, ...novaReader, ...plan],
       ...["--compute-host", "ironic-compute", ...IMAGES],
     ],
-    check: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--allow-pairing"],
+    check: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", ...PERMITTED],
     boot: ["boot", ...at, "--tftp-root", tree, "--served-as", "/tftpboot", "--from", old],
     trees: () => `${treeDigest(old)}\n${treeDigest(tree)}`,
   };

@@ -24,6 +24,11 @@ const MIGRATION = {
   ...{ instance_uuid: INSTANCE, deleted: 0 },
 };
 
+/** A port of this machine nobody listens on: connections are refused. */
+const HELPER = ["--helper-host", "127.0.0.1:1"];
+/** Rows that no run folder without a plan, and no watch of a second, can satisfy. */
+const NO_PLAN = "Instances planned and loaded";
+
 interface Place {
   readonly words: readonly string[];
   readonly bm: Knex;
@@ -68,7 +73,7 @@ async function place(
   assert.ok(bm && cloud && ironic);
   const words = made.flatMap(({ option }) => [option, `file:${join(folder, option)}`]);
   return {
-    words: ["check", "--run", join(folder, "run"), ...words],
+    words: ["check", "--run", join(folder, "run"), ...words, ...HELPER],
     bm,
     nova: cloud,
     ironic,
@@ -92,8 +97,10 @@ for (const engine of ENGINES) {
     const at = await place(engine, t);
     if (at === null) return;
     const found = await rowsOf(at.words);
-    assert.deepEqual(found.bad, ["nova-compute stopped"]);
+    assert.deepEqual(found.bad, ["nova-compute stopped", NO_PLAN]);
     assert.equal(found.status, 1);
+    assert.match(found.of.get("Deploy helper stopped") ?? "", /^1 hosts refuse/);
+    assert.match(found.of.get("Charsets") ?? "", /nova_bm's tables are /);
     assert.match(found.err, /"name":"Warning"/);
   });
 
@@ -110,6 +117,10 @@ for (const engine of ENGINES) {
     await at.nova("block_device_mapping").insert({
       ...{ device_name: "vda", delete_on_termination: false, deleted: 0, boot_index: 0 },
       ...{ instance_uuid: INSTANCE, volume_id: "v-1" },
+    });
+    await at.nova("instance_type_extra_specs").insert({
+      ...{ instance_type_id: 1, key: "baremetal:deploy_kernel_id", value: "old", deleted: 0 },
+      ...(engine !== "postgresql" && { id: 9 }),
     });
     await at.ironic("nodes").insert([
       {
@@ -135,13 +146,14 @@ for (const engine of ENGINES) {
     const { status, bad, of } = await rowsOf(at.words);
     assert.deepEqual(bad, [
       ...["nova-compute stopped", "Deployments in flight", "Duplicate instances"],
-      ...["Unmatched instances", "Deleted instances", "Evacuation records", "Attached volumes"],
+      ...["Unmatched instances", NO_PLAN, "Deleted instances", "Evacuation records"],
+      ...["Attached volumes", "Flavors"],
       ...["Target empty or ours", "Conductors stopped or staged", "Power state in maintenance"],
     ]);
     assert.equal(status, 2);
     assert.match(of.get("Evacuation records") ?? "", /^1 .*from compute-9/);
     assert.match(of.get("Unmatched instances") ?? "", /bm_nodes\.id=3 lost is unknown to nova/);
-    assert.match(of.get("Target empty or ours") ?? "", /^1 .*a0000000-0000-4000-8000-000000000009/);
+    assert.match(of.get("Target empty or ours") ?? "", /^2 .*001 with our mark, .*000000000009\./);
   });
 
   test(`${engine}: a nova-compute that still reports is seen`, async (t) => {

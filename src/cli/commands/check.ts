@@ -14,6 +14,9 @@ interface Args extends Voice {
   readonly ironicDb: string;
   readonly ironicRelease?: string;
   readonly allowPairing: boolean;
+  readonly novaApiDb?: string;
+  readonly placementDb?: string;
+  readonly helperHost?: readonly string[];
   readonly watch: number;
 }
 
@@ -45,6 +48,23 @@ export const checkCommand: CommandModule<object, Args> = {
           default: false,
           describe: "The plan is made with --allow-pairing: another pairing is a warning",
         },
+        "helper-host": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe:
+            "HOST[:PORT] of a deploy helper; without it, my_ip of the snapshot's nova.conf files",
+        },
+        "nova-api-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "Later Novas: the API database, for instance mappings",
+        },
+        "placement-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "Later Novas: Placement's database, for allocations",
+        },
         watch: {
           type: "number",
           default: 60,
@@ -63,7 +83,14 @@ export const checkCommand: CommandModule<object, Args> = {
     if (watch > LONGEST)
       throw new MigrationError("N2I-E100", `--watch wants at most ${LONGEST} seconds`);
     if (novaDb !== undefined && watch > 0) say(args, `Watching heartbeats for ${watch} s.`);
-    const view = await gather({ novaBmDb, novaDb, ironicDb, release, allowPairing, watch }, run);
+    const { novaApiDb, placementDb, helperHost: helperHosts = [] } = args;
+    const view = await gather(
+      {
+        ...{ novaBmDb, novaDb, ironicDb, release, allowPairing, watch },
+        ...{ novaApiDb, placementDb, helperHosts },
+      },
+      run,
+    );
     const rows = checkAll(view);
     process.stdout.write(args.json ? checksJson(rows) : checksTable(rows));
     exitWith(statusOfChecks(rows));

@@ -1,14 +1,18 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { pair } from "../../core/plan/pairing.ts";
 import type { Database } from "../../edge/database/open.ts";
+import { lacking, type Verb } from "../../edge/database/rights.ts";
 import { readServer } from "../../edge/database/server.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { freeSpace } from "../../edge/disk/space.ts";
+import { knockAll } from "../../edge/helper/knock.ts";
 import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
+import { readComputeUuids, readMappings, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
-import type { CheckView, NovaFacts, Refused } from "../../model/check.ts";
+import type { BmFacts, CheckView, NovaFacts, PlanFacts, Refused } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
+import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import { openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 
@@ -17,6 +21,11 @@ export interface CheckAsked {
   readonly novaBmDb: string;
   readonly novaDb: string | undefined;
   readonly ironicDb: string;
+  /** Of later Novas. */
+  readonly novaApiDb: string | undefined;
+  readonly placementDb: string | undefined;
+  /** `HOST[:PORT]` of deploy helpers; empty: what the snapshot's nova.conf files say. */
+  readonly helperHosts: readonly string[];
   readonly release: string | undefined;
   readonly allowPairing: boolean;
   /** Seconds. */
@@ -60,10 +69,15 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
       await readServer(target, ROLES["ironic-db"].option, Date.now),
     ];
     const bm = await orWhy(() => checkNovaBm(source));
+    const plan = await planFacts(run);
+    const nodes = "refused" in bm ? [] : bm.nodes;
     const nova =
       cloud === null
         ? null
-        : await orWhy(() => watched(cloud, "refused" in bm ? [] : bm.nodes, asked.watch));
+        : await orWhy(async () => ({
+            ...(await watched(cloud, nodes, asked.watch)),
+            forbidden: await withinNova(asked.novaDb, plan, open),
+          }));
     const ironic = await orWhy(() => checkIronic(target, writing, loadMappings(), asked.release));
     const version = nova === null || "refused" in nova ? null : nova.version;
     const pairing =
@@ -77,6 +91,10 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
       bm,
       nova,
       ironic: "refused" in ironic ? ironic : ironic.facts,
+      plan,
+      ours: await oursByJournal(run),
+      helpers: await knockAll(await helperHosts(asked, run)),
+      ...(await laterNova(asked, nodes, cloud, open)),
       run: { path: run.path, free: await freeSpace(run.path) },
     };
   } finally {
@@ -84,11 +102,62 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
   }
 }
 
+type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
+
+/** What the plan for Nova needs, asked with the user who is given. */
+async function withinNova(
+  spec: string | undefined,
+  plan: PlanFacts | null,
+  open: Open,
+): Promise<readonly string[]> {
+  const wanted = new Map<string, Verb[]>();
+  for (const statement of plan?.nova?.statements ?? []) {
+    // As `verbOf` made them.
+    const [verb, table = ""] = statement.split(" ") as [Verb, string?];
+    wanted.set(table, [...(wanted.get(table) ?? []), verb]);
+  }
+  return spec === undefined || wanted.size === 0
+    ? []
+    : lacking(await open("nova-db", spec, false), [...wanted]);
+}
+
+/** Those named; or else the addresses of the nova.conf files that extract was given. */
+async function helperHosts(asked: CheckAsked, run: RunFolder): Promise<readonly string[]> {
+  if (asked.helperHosts.length > 0) return asked.helperHosts;
+  return (await hostsOf(run)).flatMap(({ my_ip }) => (my_ip === null ? [] : [my_ip]));
+}
+
+async function laterNova(
+  { novaApiDb, placementDb }: CheckAsked,
+  nodes: BmFacts["nodes"],
+  cloud: Database | null,
+  open: Open,
+): Promise<Pick<CheckView, "api" | "placement" | "computes">> {
+  const tenants = nodes.flatMap(({ instance_uuid }) => (instance_uuid ? [instance_uuid] : []));
+  const machines = nodes.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+  return {
+    api:
+      novaApiDb === undefined
+        ? null
+        : await orWhy(async () => readMappings(await open("nova-api-db", novaApiDb), tenants)),
+    placement:
+      placementDb === undefined
+        ? null
+        : await orWhy(async () =>
+            readPlacement(await open("placement-db", placementDb), tenants, machines),
+          ),
+    computes:
+      cloud === null || placementDb === undefined
+        ? new Map()
+        : await readComputeUuids(cloud, machines),
+  };
+}
+
 async function watched(
   nova: Database,
-  nodes: Parameters<typeof checkNova>[1],
+  nodes: BmFacts["nodes"],
   seconds: number,
-): Promise<NovaFacts> {
+): Promise<Omit<NovaFacts, "forbidden">> {
   const facts = await checkNova(nova, nodes);
   if (seconds > 0) await sleep(seconds * 1000);
   return { ...facts, later: await readBeats(nova) };

@@ -1,11 +1,13 @@
 import { readDatabaseAddress } from "../../edge/config/database-address.ts";
 import { type Database, openDatabase } from "../../edge/database/open.ts";
 
-/** The three databases by their option; each has a credential of its own. */
+/** The databases by their option; each has a credential of its own. */
 export const ROLES = {
   "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
   "nova-db": { option: "--nova-db", section: "database", key: "connection" },
   "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
+  "nova-api-db": { option: "--nova-api-db", section: "api_database", key: "connection" },
+  "placement-db": { option: "--placement-db", section: "placement_database", key: "connection" },
 } as const;
 
 /**

@@ -1,4 +1,5 @@
 import { CHECK_STATUS, type CheckView, type Looked } from "../../model/check.ts";
+import { aggregates, allocations, flavors, helpers, images, mappings } from "./cloud.ts";
 import {
   computes,
   deploys,
@@ -8,7 +9,7 @@ import {
   unmatched,
   volumes,
 } from "./source.ts";
-import { conductors, owned, power } from "./target.ts";
+import { conductors, loaded, netboot, owned, power } from "./target.ts";
 import { charsets, clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
 export interface Check {
@@ -31,12 +32,20 @@ export const CHECKS: readonly Check[] = [
   { title: "Charsets", look: charsets },
   { title: "Disk space of the run", look: space },
   { title: "nova-compute stopped", look: computes },
+  { title: "Deploy helper stopped", look: helpers },
   { title: "Deployments in flight", look: deploys },
   { title: "Duplicate instances", look: duplicates },
   { title: "Unmatched instances", look: unmatched },
+  { title: "Instances planned and loaded", look: loaded },
   { title: "Deleted instances", look: reaped },
   { title: "Evacuation records", look: evacuations },
   { title: "Attached volumes", look: volumes },
+  { title: "Flavors", look: flavors },
+  { title: "Images", look: images },
+  { title: "Aggregates", look: aggregates },
+  { title: "Instance mappings", look: mappings },
+  { title: "Allocations", look: allocations },
+  { title: "Boot from the network", look: netboot },
   { title: "Target empty or ours", look: owned },
   { title: "Conductors stopped or staged", look: conductors },
   { title: "Power state in maintenance", look: power },

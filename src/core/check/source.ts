@@ -84,7 +84,7 @@ export function duplicates({ bm }: CheckView): Looked {
   );
 }
 
-/** The sets of instance_uuid of nova_bm, nova and, once loaded, Ironic are one. */
+/** The sets of instance_uuid of nova_bm and nova are one, on the same machines. */
 export function unmatched(view: CheckView): Looked {
   return withBoth(view, (bm, nova) => {
     const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
@@ -102,17 +102,8 @@ export function unmatched(view: CheckView): Looked {
     const alone = nova.instances
       .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
       .map(({ uuid, node }) => `${uuid} is on ${node ?? "none"} in nova alone`);
-    const machines = new Map(bm.nodes.map((node) => [lower(node.uuid), node]));
-    const loaded = isRefused(view.ironic) ? [] : view.ironic.nodes;
-    const there = loaded.flatMap(({ uuid, instance_uuid }) => {
-      const node = machines.get(lower(uuid));
-      if (node === undefined || lower(node.instance_uuid) === lower(instance_uuid)) return [];
-      return [
-        `node ${uuid} has ${instance_uuid ?? "none"} in Ironic, ${node.instance_uuid ?? "none"} in nova_bm`,
-      ];
-    });
     return told(
-      [...claims, ...alone, ...there],
+      [...claims, ...alone],
       "instances without their like",
       "nova2ironic explain N2I-D201; nova show INSTANCE, then mend the side that is wrong",
     );

@@ -1,22 +1,95 @@
 import type { CheckView, IronicFacts, Looked } from "../../model/check.ts";
 import { fine, isRefused, lower, told, unseen } from "./look.ts";
 
-/** @source facts/systems.md D R25, D-19 */
-export function owned({ bm, ironic }: CheckView): Looked {
+/**
+ * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
+ * another run perhaps, and anybody can write one.
+ *
+ * @source facts/systems.md D R25, D-19
+ */
+export function owned({ ironic, ours, plan }: CheckView): Looked {
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
+  const foreign = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
+  return foreign.length === 0
+    ? fine(`${ironic.nodes.length} nodes, all loaded by this run.`)
+    : told(
+        foreign.map(({ uuid, marked }) => `${uuid}${marked ? " with our mark" : ""}`),
+        "nodes this run did not load, by its journal",
+        "openstack baremetal node delete NODE; for one with our mark, rollback of the run that loaded it; or plan --beside-others",
+        plan?.besideOthers === true ? "Warning" : "Failure",
+      );
+}
+
+/**
+ * What nova_bm says of each machine's instance, the plan and Ironic say too: the third side beside
+ * nova_bm and nova.
+ *
+ * @source facts/rehearsal.md 3: a node without its instance is a machine nobody stops
+ */
+export function loaded({ bm, ironic, plan }: CheckView): Looked {
   if (isRefused(bm)) return unseen("--nova-bm-db");
-  const machines = new Set(bm.nodes.map(({ uuid }) => lower(uuid)));
-  const foreign = ironic.nodes.filter(({ uuid, marked }) => !marked || !machines.has(lower(uuid)));
-  const found = told(
-    foreign.map(({ uuid }) => uuid),
-    "nodes this tool did not load from here",
-    "openstack baremetal node delete NODE, or let them be: plan refuses what collides with them",
-    "Warning",
+  const planned = new Map(plan?.machines.map((line) => [lower(line.uuid), line]));
+  const nodes = new Map(
+    isRefused(ironic) ? [] : ironic.nodes.map((node) => [lower(node.uuid), node] as const),
   );
-  return found.result === "Success"
-    ? fine(`${ironic.nodes.length} nodes, all loaded from here.`)
-    : found;
+  const apart = bm.nodes.flatMap(({ id, uuid, instance_uuid }) => {
+    const wanted = lower(instance_uuid);
+    const line = planned.get(lower(uuid));
+    const node = nodes.get(lower(uuid));
+    const said = (place: string, found: string | null): readonly string[] =>
+      lower(found) === wanted
+        ? []
+        : [`bm_nodes.id=${id} has ${instance_uuid ?? "none"}, ${found ?? "none"} in ${place}`];
+    const missing =
+      plan !== null && line === undefined && wanted !== "" && !plan.skipped.has(lower(uuid))
+        ? [`bm_nodes.id=${id} has ${instance_uuid}, and is not in the plan`]
+        : [];
+    return [
+      ...missing,
+      ...(line === undefined || line.blocked ? [] : said("the plan", line.instance_uuid)),
+      ...(node === undefined ? [] : said("Ironic", node.instance_uuid)),
+    ];
+  });
+  const found = told(
+    apart,
+    "machines whose instance is another one elsewhere",
+    "nova2ironic extract and plan again; for a node that is loaded, rollback it first",
+  );
+  if (found.result !== "Success") return found;
+  if (plan === null)
+    return {
+      result: "Warning",
+      details: "The run has no plan to compare with.\nMend: nova2ironic extract, then plan",
+    };
+  const tenants = bm.nodes.filter(({ instance_uuid }) => instance_uuid).length;
+  const there = [...nodes.values()].filter(({ instance_uuid }) => instance_uuid).length;
+  const kept = plan.machines.filter((line) => !line.blocked && line.instance_uuid).length;
+  return fine(`${tenants} in nova_bm, ${kept} in the plan, ${there} in Ironic.`);
+}
+
+/** The finding of a machine that this Ironic cannot boot; explain has what to do. */
+const NETBOOT = "N2I-D403";
+
+/** Ironic 21 and later boot from disk only, nova-baremetal's tenants from the network. @source facts/systems.md D-20 */
+export function netboot({ bm, ironic, plan }: CheckView): Looked {
+  if (isRefused(ironic)) return unseen("--ironic-db");
+  if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  const lines = new Map(plan?.machines.map((line) => [lower(line.uuid), line.findings]));
+  const tenants = bm.nodes.filter(({ uuid, instance_uuid }) => {
+    if (!instance_uuid || plan?.skipped.has(lower(uuid))) return false;
+    return plan === null || lines.get(lower(uuid))?.has(NETBOOT) === true;
+  });
+  const open = tenants.filter(({ uuid }) => lines.get(lower(uuid))?.get(NETBOOT) !== true);
+  return told(
+    (open.length > 0 ? open : tenants).map(({ id, uuid }) => `bm_nodes.id=${id} ${uuid}`),
+    open.length > 0
+      ? "machines that boot from the network, which this Ironic cannot"
+      : "machines that this Ironic cannot boot, as you accepted",
+    `nova2ironic explain ${NETBOOT}; deploy_interface: ramdisk in the site document, or a bootloader`,
+    open.length > 0 ? "Failure" : "Warning",
+  );
 }
 
 /** Rows are in reach of a conductor from the moment they are there. @source facts/ironic.md 1.5 */

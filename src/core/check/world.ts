@@ -9,8 +9,9 @@ const MIB = 1024 * 1024;
 /** Bytes of the run folder: artefacts and journal of a machine are well under this much. */
 const ROOM = { base: 64 * MIB, machine: 64 * 1024 };
 
-function sides({ bm, nova, ironic }: CheckView): readonly Refused["refused"][] {
-  return [bm, nova, ironic].flatMap((side) =>
+function sides(view: CheckView): readonly Refused["refused"][] {
+  const { bm, nova, ironic, api, placement } = view;
+  return [bm, nova, ironic, api, placement].flatMap((side) =>
     side !== null && isRefused<object>(side) ? [side.refused] : [],
   );
 }
@@ -49,10 +50,17 @@ export function privileges(view: CheckView): Looked {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   if (read.result !== "Success") return read;
   if (isRefused(view.ironic)) return unseen("--ironic-db");
-  return told(
+  const found = told(
     view.ironic.forbidden,
     "statements Ironic's database refuses this user",
     "GRANT SELECT, INSERT, UPDATE, DELETE on Ironic's database, or check with the user that applies",
+  );
+  if (found.result !== "Success" || view.nova === null || isRefused(view.nova)) return found;
+  return told(
+    view.nova.forbidden,
+    "statements nova's database refuses this user, which the plan for Nova wants",
+    "GRANT SELECT, INSERT, UPDATE, DELETE on nova's database to the user that applies, and check with it",
+    "Warning",
   );
 }
 
@@ -90,13 +98,26 @@ export function galera({ servers }: CheckView): Looked {
 }
 
 /** @source facts/ironic.md 1.2 */
-export function charsets({ ironic }: CheckView): Looked {
+export function charsets({ bm, ironic }: CheckView): Looked {
   if (isRefused(ironic)) return unseen("--ironic-db");
-  if (ironic.charset.startsWith("utf8")) return fine(`Ironic's tables are ${ironic.charset}.`);
+  if (!isRefused(bm) && bm.odd > 0 && !isUtf8(bm.charset))
+    return {
+      result: "Warning",
+      details: `nova_bm's tables are ${bm.charset}, and credentials of ${bm.odd} machines are not plain ASCII: they may be stored garbled (N2I-D306).\nMend: nova2ironic power --run RUN tells which of them the BMC takes; correct pm_user or pm_password of the others`,
+    };
+  const source = isRefused(bm) ? "" : `nova_bm's tables are ${bm.charset}, `;
+  if (ironic.charset.startsWith("utf8"))
+    return fine(
+      `${source}${source === "" ? "Ironic's tables are" : "Ironic's"} ${ironic.charset}.`,
+    );
   return {
     result: "Warning",
     details: `Ironic's tables are ${ironic.charset}: names with other characters block their machine (N2I-D405).\nMend: ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports`,
   };
+}
+
+function isUtf8(charset: string): boolean {
+  return /^utf-?8/i.test(charset);
 }
 
 export function space({ bm, run }: CheckView): Looked {

@@ -1,9 +1,9 @@
-import { access, constants } from "node:fs/promises";
 import type { IronicFacts } from "../../model/check.ts";
-import { MigrationError } from "../../model/error.ts";
 import { isOurs } from "../../model/staged.ts";
 import type { Release } from "../../model/target.ts";
+import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
+import { lacking, type Verb } from "../database/rights.ts";
 import { boolean, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { identifyTarget } from "./open.ts";
@@ -34,13 +34,18 @@ export async function checkIronic(
     select(database, database.knex, `SELECT maintenance, ${wanted} FROM nodes ORDER BY id`),
   );
   const { conductors } = await readService(database, release);
+  const names = known.releases.map(({ doc }) => doc.release);
+  const until = (name: string): boolean =>
+    names.indexOf(release.doc.release) <= names.indexOf(name);
   return {
     release,
     facts: {
       release: identity.release,
+      local: release.doc.boot === "local",
+      ...{ flavored: until("kilo"), clustered: until("mitaka"), cells: !until("newton") },
       charset: identity.charset,
       stages,
-      forbidden: await forbidden(writing),
+      forbidden: await forbidden(writing, release),
       conductors,
       nodes: rows.map((row) => {
         const maintenance = boolean(row.maintenance) === true;
@@ -57,66 +62,19 @@ export async function checkIronic(
   };
 }
 
-const VERBS = ["INSERT", "UPDATE", "DELETE"] as const;
-const TABLES = ["nodes", "ports"] as const;
-
-/** Statements that change no row and want the privilege all the same. */
-const NOTHING: { readonly [verb in (typeof VERBS)[number]]: (table: string) => string } = {
-  INSERT: (table) => `INSERT INTO ${table} (uuid) SELECT uuid FROM ${table} WHERE 1 = 0`,
-  UPDATE: (table) => `UPDATE ${table} SET uuid = uuid WHERE 1 = 0`,
-  DELETE: (table) => `DELETE FROM ${table} WHERE 1 = 0`,
-};
-
-/**
- * What this user may not do. PostgreSQL's grant tables know, roles included; MySQL's do not know of
- * roles, so it is asked by statements without a row, rolled back; SQLite's privileges are its file's.
- */
-async function forbidden(database: Database): Promise<readonly string[]> {
-  const lacking: string[] = [];
-  for (const table of TABLES)
-    for (const verb of VERBS)
-      if (!(await may(database, verb, table))) lacking.push(`${verb} ${table}`);
-  if (database.engine === "postgresql")
-    for (const table of TABLES)
-      if (!(await mayCount(database, table))) lacking.push(`USAGE ${table}_id_seq`);
-  return lacking;
-}
-
-/** PostgreSQL gives ids from a sequence, which has privileges of its own. */
-async function mayCount(database: Database, table: string): Promise<boolean> {
-  const sql =
-    "SELECT coalesce(has_sequence_privilege(pg_get_serial_sequence(?, 'id'), 'USAGE'), true) AS may";
-  const [row] = await database.run("asking for privileges", () =>
-    select(database, database.knex, sql, [table]),
-  );
-  return boolean(row?.may) === true;
-}
-
-async function may(
+/** Statements of a load and a rollback: verbs by table. A rollback takes a conductor's rows along, and looks for an operator's. */
+async function forbidden(
   database: Database,
-  verb: (typeof VERBS)[number],
-  table: string,
-): Promise<boolean> {
-  const { engine, knex, address } = database;
-  if (engine === "sqlite")
-    return access(address.filename ?? "", constants.W_OK).then(
-      () => true,
-      () => false,
-    );
-  if (engine === "postgresql") {
-    const [row] = await database.run("asking for privileges", () =>
-      select(database, knex, "SELECT has_table_privilege(?, ?) AS may", [table, verb]),
-    );
-    return boolean(row?.may) === true;
-  }
-  const trx = await database.run("opening a transaction", () => knex.transaction());
-  try {
-    await database.run(`asking for ${verb}`, () => trx.raw(NOTHING[verb](table)));
-    return true;
-  } catch (error) {
-    if (error instanceof MigrationError && error.code === "N2I-E206") return false;
-    throw error;
-  } finally {
-    await trx.rollback();
-  }
+  { doc: { children } }: Release,
+): Promise<readonly string[]> {
+  const there = await tableNames(database);
+  const wanted: readonly (readonly [string, readonly Verb[]])[] = [
+    ...["nodes", "ports"].map((table) => [table, ["INSERT", "UPDATE", "DELETE"]] as const),
+    ...children.conductor.map((table) => [table, ["SELECT", "DELETE"]] as const),
+    ...children.operator.map((table) => [table, ["SELECT"]] as const),
+  ];
+  return lacking(
+    database,
+    wanted.filter(([table]) => there.has(table)),
+  );
 }

@@ -25,6 +25,8 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
   );
   return {
     version,
+    charset: await charsetOf(database),
+    odd: await oddOnes(database, columns.bm_nodes ?? []),
     nodes: rows.map((row) => ({
       id: integer(row.id) ?? 0,
       uuid: text(row.uuid),
@@ -33,4 +35,39 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
       task_state: text(row.task_state),
     })),
   };
+}
+
+/** The narrowest charset of the columns; on PostgreSQL the server's encoding. */
+async function charsetOf(database: Database): Promise<string> {
+  const sql = {
+    mysql:
+      "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('bm_nodes','bm_interfaces') AND character_set_name IS NOT NULL ORDER BY name",
+    postgresql: "SELECT current_setting('server_encoding') AS name",
+    sqlite: null,
+  }[database.engine];
+  if (sql === null) return "utf8";
+  const rows = await database.run("reading charsets", () => select(database, database.knex, sql));
+  const names = rows.map(({ name }) => text(name) ?? "");
+  return names.find((name) => !name.toLowerCase().startsWith("utf")) ?? names[0] ?? "utf8";
+}
+
+/** How each engine says that a text is not plain ASCII. */
+const ODD: { readonly [engine in Database["engine"]]: (column: string) => string } = {
+  mysql: (column) => `${column} REGEXP '[^ -~]'`,
+  postgresql: (column) => `${column} ~ '[^\\x20-\\x7e]'`,
+  sqlite: (column) => `${column} GLOB '*[^ -~]*'`,
+};
+
+async function oddOnes(database: Database, columns: readonly string[]): Promise<number> {
+  const odd = ["pm_user", "pm_password"].filter((name) => columns.includes(name));
+  if (odd.length === 0) return 0;
+  const where = odd.map(ODD[database.engine]).join(" OR ");
+  const [row] = await database.run("reading bm_nodes", () =>
+    select(
+      database,
+      database.knex,
+      `SELECT count(*) AS n FROM bm_nodes WHERE deleted IS NOT TRUE AND (${where})`,
+    ),
+  );
+  return integer(row?.n) ?? 0;
 }

@@ -3,6 +3,7 @@ import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text, time } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
+import { readAggregates, readDeployImages } from "./check-cloud.ts";
 import { novaVersion } from "./open.ts";
 
 type Nodes = BmFacts["nodes"];
@@ -16,7 +17,7 @@ type Nodes = BmFacts["nodes"];
 export async function checkNova(
   database: Database,
   nodes: Nodes,
-): Promise<Omit<NovaFacts, "later">> {
+): Promise<Omit<NovaFacts, "later" | "forbidden">> {
   const version = await novaVersion(database);
   const columns = (names: readonly string[]): string =>
     names.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");
@@ -37,7 +38,7 @@ export async function checkNova(
     return found;
   };
   const claimed = spellings(nodes.map(({ instance_uuid }) => instance_uuid));
-  const wanted = `deleted, ${columns(["uuid", "node", "task_state"])} FROM instances WHERE`;
+  const wanted = `deleted, ${columns(["uuid", "node", "task_state", "image_ref"])} FROM instances WHERE`;
   const named = await listed("instances", `${wanted} $`, "uuid", claimed);
   const placed = await listed(
     "instances",
@@ -53,6 +54,7 @@ export async function checkNova(
         node: text(row.node),
         task_state: text(row.task_state),
         deleted: integer(row.deleted) !== 0,
+        imaged: (text(row.image_ref) ?? "") !== "",
       },
     ]),
   );
@@ -87,6 +89,8 @@ export async function checkNova(
         instance_uuid: text(row.instance_uuid) ?? "",
         source: text(row.source_compute) ?? "an unknown host",
       })) ?? null,
+    flavors: await readDeployImages(database),
+    aggregates: await readAggregates(database),
     beats: await readBeats(database),
   };
 }

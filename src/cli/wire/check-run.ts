@@ -1,0 +1,127 @@
+import { isOurs, ledgerOf, plansOf } from "../../core/apply/ledger.ts";
+import { isLoaded } from "../../core/verify/verify.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { PlanFacts } from "../../model/check.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { HostConfig, Row } from "../../model/machine.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
+import { openPlan, openSnapshot, SNAPSHOT } from "./run.ts";
+import { planOrNull } from "./sizes.ts";
+
+/** What the run's plan says of each machine and of Nova; null without a plan. */
+export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
+  const plan = await planOrNull(run.path);
+  if (plan === null) return null;
+  const machines: PlanFacts["machines"][number][] = [];
+  const skipped = new Set<string>();
+  const images = new Set<string>();
+  for await (const batch of plan.lines())
+    for (const line of batch) {
+      const row = nodeOf(line);
+      if (line.verdict === "skipped") skipped.add(lower(line.uuid));
+      else
+        machines.push({
+          uuid: lower(line.uuid),
+          instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
+          blocked: !isLoaded(line),
+          findings: new Map(
+            line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
+          ),
+        });
+      for (const id of deployImages(row?.driver_info)) images.add(id);
+    }
+  const nova = await novaPlanOf(run, plan.footer.sha256);
+  const changes = nova === null ? null : await novaFacts(nova);
+  for (const id of changes?.images ?? []) images.add(id);
+  const besideOthers = plan.header.beside_others === true;
+  return { machines, skipped, besideOthers, images, nova: changes };
+}
+
+async function novaFacts(nova: NovaFile) {
+  const [specs, images, statements] = [new Set<number>(), new Set<string>(), new Set<string>()];
+  const moves = new Map<string, string>();
+  const joins: { host: string; id: number }[] = [];
+  for await (const batch of nova.lines())
+    for (const line of batch) {
+      if ("finding" in line) continue;
+      const { table, key, before, after } = line;
+      statements.add(`${verbOf(line)} ${table}`);
+      if (table === "instance_type_extra_specs") {
+        if (typeof key.id === "number") specs.add(key.id);
+        if (/deploy_(kernel|ramdisk)_id$/.test(String(after?.key)))
+          images.add(String(after?.value));
+      }
+      if (table === "aggregate_hosts" && after !== null)
+        joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
+      const [from, to] = [before?.host, after?.host];
+      if (
+        table === "instances" &&
+        typeof from === "string" &&
+        typeof to === "string" &&
+        from !== to
+      )
+        moves.set(from, to);
+    }
+  return { specs, images, moves, joins, statements: [...statements].toSorted() };
+}
+
+function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
+  if (before === null) return "INSERT";
+  return after === null ? "DELETE" : "UPDATE";
+}
+
+function nodeOf({ records }: PlannedMachine): Row | undefined {
+  return records.find(({ resource }) => resource === "node")?.row;
+}
+
+/** Their names differ by release; each ends so. */
+function deployImages(driverInfo: Row[string] | undefined): readonly string[] {
+  if (typeof driverInfo !== "object" || driverInfo === null) return [];
+  return Object.entries(driverInfo).flatMap(([key, value]) =>
+    /deploy_(kernel|ramdisk)$/.test(key) && typeof value === "string" ? [value] : [],
+  );
+}
+
+/**
+ * Uuids of nodes that are this run's own work, by its journal: created, not found there, and not
+ * taken back since. A plan that is gone speaks for no row.
+ */
+export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>> {
+  const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+  const ours = new Set<string>();
+  for (const sha256 of plansOf(entries)) {
+    const path = await findPlan(run, sha256).catch(orNone);
+    if (path === null) continue;
+    const ledger = ledgerOf(entries, sha256);
+    let at = -1;
+    for await (const batch of (await openPlan(path)).lines())
+      for (const line of batch) {
+        at += 1;
+        const stretch = ledger.begun.find(({ from, to }) => from <= at && at < to);
+        const node = line.records.find(({ resource }) => resource === "node");
+        if (stretch !== undefined && node !== undefined)
+          if (isLoaded(line) && isOurs(ledger, stretch, line.uuid ?? "", node.id))
+            ours.add(lower(line.uuid));
+      }
+  }
+  return ours;
+}
+
+/** Settings of the compute hosts whose nova.conf was given to extract; none without a snapshot. */
+export async function hostsOf(run: RunFolder): Promise<readonly HostConfig[]> {
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`).catch(orNone);
+  return snapshot?.header.hosts ?? [];
+}
+
+function orNone(error: unknown): null {
+  if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+  throw error;
+}
+
+function lower(value: string | null): string {
+  return (value ?? "").toLowerCase();
+}

@@ -1,0 +1,182 @@
+import type { CheckView, IronicFacts, Looked, NovaFacts, Refused } from "../../model/check.ts";
+import { fine, isRefused, lower, told, unseen } from "./look.ts";
+
+/**
+ * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
+ *
+ * @source facts/nova-bm.md 3.5, 7
+ */
+export function helpers({ helpers: asked }: CheckView): Looked {
+  if (asked.length === 0)
+    return {
+      result: "Warning",
+      details:
+        "Not looked at: no host is known.\nMend: --helper-host HOST, for each compute host; or extract with --nova-conf that sets my_ip",
+    };
+  const open = asked.filter(({ answer }) => answer === "open");
+  const far = asked.filter(({ answer }) => answer === "unreachable");
+  const running = told(
+    open.map(({ at }) => at),
+    "deploy helpers listen",
+    "systemctl stop nova-baremetal-deploy-helper, on each of these hosts",
+  );
+  if (running.result !== "Success") return running;
+  return far.length === 0
+    ? fine(`${asked.length} hosts refuse the connection.`)
+    : told(
+        far.map(({ at, why }) => `${at} ${why}`),
+        "hosts could not be reached, so nothing is known of their deploy helper",
+        "look there: ss -ltn 'sport = :10000' lists nothing",
+        "Warning",
+      );
+}
+
+/** What nova and Ironic say, or why they are not looked at. */
+function withCloud(
+  { nova, ironic }: CheckView,
+  look: (nova: NovaFacts, ironic: IronicFacts) => Looked,
+): Looked {
+  if (nova === null || isRefused(nova)) return unseen("--nova-db");
+  if (isRefused(ironic)) return unseen("--ironic-db");
+  return look(nova, ironic);
+}
+
+/** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
+export function flavors(view: CheckView): Looked {
+  return withCloud(view, (nova, ironic) => {
+    if (!ironic.flavored)
+      return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
+    const { plan } = view;
+    const old = nova.flavors.filter(
+      ({ spec, value }) =>
+        plan === null || (!plan.images.has(value ?? "") && plan.nova?.specs.has(spec) !== true),
+    );
+    if (old.length > 0)
+      return told(
+        [...new Set(old.map(({ flavor }) => flavor))],
+        plan === null
+          ? "flavors name deploy images, and no plan says which are Ironic's"
+          : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
+        "nova2ironic plan --nova-db DB --deploy-kernel ID --deploy-ramdisk ID (N2I-D231)",
+        "Warning",
+      );
+    const names = new Set(nova.flavors.map(({ flavor }) => flavor));
+    return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
+  });
+}
+
+/** What a take-over or deployment wants and the plan does not have. */
+const NO_IMAGE = "N2I-D402";
+
+/** @source facts/systems.md D R25 */
+export function images(view: CheckView): Looked {
+  return withCloud(view, (nova) => {
+    const { plan } = view;
+    const bare = nova.instances.filter(({ deleted, imaged }) => !deleted && !imaged);
+    const lacking = (plan?.machines ?? []).filter(({ findings }) => findings.has(NO_IMAGE));
+    const found = told(
+      [
+        ...bare.map(({ uuid }) => `instance ${uuid} names no image`),
+        ...lacking.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
+      ],
+      "images are not known",
+      `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
+      lacking.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
+    );
+    return found.result === "Success"
+      ? fine("Each is named; Glance is not asked here whether it is active.")
+      : found;
+  });
+}
+
+/** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
+export function aggregates(view: CheckView): Looked {
+  return withCloud(view, (nova, ironic) => {
+    const of = (host: string) => nova.aggregates.filter((row) => row.host === host);
+    const planned = view.plan?.nova ?? null;
+    if (planned === null) {
+      const hosts = new Set(
+        isRefused(view.bm) ? [] : view.bm.nodes.map(({ service_host }) => service_host ?? ""),
+      );
+      if (hosts.size < 2 || !ironic.clustered)
+        return fine("No host has to be renamed, and none is planned to be.");
+      return told(
+        [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
+        "memberships of hosts that become one",
+        "nova2ironic plan --nova-db DB --compute-host NAME: it joins what all of them have in common",
+        "Warning",
+      );
+    }
+    const left = [...planned.moves].flatMap(([from, to]) => {
+      const kept = new Set([
+        ...of(to).map(({ id }) => id),
+        ...planned.joins.filter(({ host }) => host === to).map(({ id }) => id),
+      ]);
+      return of(from)
+        .filter(({ id }) => !kept.has(id))
+        .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
+    });
+    return told(
+      left,
+      "aggregates are left by instances whose host is renamed",
+      "nova aggregate-add-host AGGREGATE HOST, then plan again",
+      "Warning",
+    );
+  });
+}
+
+/** Facts of a database only later Novas have. */
+function ofLater<T extends object>(
+  { ironic, bm }: CheckView,
+  side: T | Refused | null,
+  option: string,
+  look: (side: T, tenants: readonly string[], machines: readonly string[]) => Looked,
+): Looked {
+  if (isRefused(ironic)) return unseen("--ironic-db");
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
+  if (side === null) return { result: "Warning", details: `Not looked at.\nMend: give ${option}` };
+  if (isRefused(side)) return unseen(option);
+  const tenants = bm.nodes.flatMap(({ instance_uuid }) =>
+    instance_uuid ? [lower(instance_uuid)] : [],
+  );
+  return look(
+    side,
+    tenants,
+    bm.nodes.map(({ uuid }) => lower(uuid)),
+  );
+}
+
+/** Without one Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */
+export function mappings(view: CheckView): Looked {
+  return ofLater(view, view.api, "--nova-api-db", ({ mapped }, tenants) =>
+    told(
+      tenants.filter((uuid) => !mapped.has(uuid)),
+      "instances have no instance mapping, and can be neither stopped nor deleted",
+      "nova-manage cell_v2 map_instances --cell_uuid CELL",
+    ),
+  );
+}
+
+/** @source facts/rehearsal.md 4 */
+export function allocations(view: CheckView): Looked {
+  return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
+    const wrong = providers.flatMap(({ uuid, name }) => {
+      const compute = view.computes.get(lower(name));
+      return compute === undefined || compute === lower(uuid)
+        ? []
+        : [`provider ${uuid} of node ${name}, whose compute node is ${compute}`];
+    });
+    if (wrong.length > 0)
+      return told(
+        wrong,
+        "providers have another uuid than their compute node, and are never updated",
+        "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
+      );
+    return told(
+      tenants.filter((uuid) => !allocated.has(uuid)),
+      "instances have no allocation",
+      "nova-compute stopped: PUT their inventories with reserved 0, nova-manage placement heal_allocations, start it",
+    );
+  });
+}

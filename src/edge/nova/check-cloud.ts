@@ -1,0 +1,41 @@
+import type { NovaFacts } from "../../model/check.ts";
+import { tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { integer, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
+
+/** Live flavors' deploy images. @source facts/nova-bm.md 4.1, 4.3 */
+export async function readDeployImages(database: Database): Promise<NovaFacts["flavors"]> {
+  const { engine, knex } = database;
+  const rows = await database.run("reading instance_type_extra_specs", () =>
+    select(
+      database,
+      knex,
+      `SELECT s.id AS id, ${whole(engine, "t.name")} AS name, ${whole(engine, "s.value")} AS value FROM instance_type_extra_specs s JOIN instance_types t ON t.id = s.instance_type_id WHERE s.deleted = 0 AND t.deleted = 0 AND ${knex.ref("s.key")} IN ('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id') ORDER BY s.id`,
+    ),
+  );
+  return rows.map((row) => ({
+    spec: integer(row.id) ?? 0,
+    flavor: text(row.name) ?? "without name",
+    value: text(row.value),
+  }));
+}
+
+/** Hosts in live aggregates. @source facts/nova-bm.md 5.1 */
+export async function readAggregates(database: Database): Promise<NovaFacts["aggregates"]> {
+  const tables = await tableNames(database);
+  if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return [];
+  const { engine, knex } = database;
+  const rows = await database.run("reading aggregate_hosts", () =>
+    select(
+      database,
+      knex,
+      `SELECT ${whole(engine, "h.host")} AS host, a.id AS id, ${whole(engine, "a.name")} AS name FROM aggregate_hosts h JOIN aggregates a ON a.id = h.aggregate_id WHERE h.deleted = 0 AND a.deleted = 0 ORDER BY a.id, h.host`,
+    ),
+  );
+  return rows.map((row) => ({
+    host: text(row.host) ?? "",
+    id: integer(row.id) ?? 0,
+    name: text(row.name) ?? `aggregate ${integer(row.id)}`,
+  }));
+}

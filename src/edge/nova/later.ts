@@ -1,0 +1,102 @@
+import type { ApiFacts, PlacementFacts } from "../../model/check.ts";
+import { MigrationError } from "../../model/error.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { marks, portions, type RawRow, select, text } from "../database/rows.ts";
+
+/** Rows of a table whose column is one of these, in any spelling of theirs. */
+async function rowsOf(
+  database: Database,
+  table: string,
+  columns: string,
+  column: string,
+  values: readonly string[],
+): Promise<readonly RawRow[]> {
+  const spelt = [...new Set(values.flatMap((value) => [value, value.toLowerCase()]))];
+  const found: RawRow[] = [];
+  for (const some of spelt.length === 0 ? [] : portions(spelt))
+    found.push(
+      ...(await database.run(`reading ${table}`, () =>
+        select(
+          database,
+          database.knex,
+          `SELECT ${columns} FROM ${table} WHERE ${column} IN (${marks(some)})`,
+          some,
+        ),
+      )),
+    );
+  return found;
+}
+
+async function needing(
+  database: Database,
+  option: string,
+  what: string,
+  tables: readonly string[],
+) {
+  const there = await tableNames(database);
+  const missing = tables.filter((table) => !there.has(table));
+  if (missing.length > 0)
+    throw new MigrationError(
+      "N2I-E202",
+      `${option} ${database.shown} is not ${what}: there is no ${missing.join(", ")}`,
+      { fix: `Compare ${option} with the other databases.` },
+    );
+}
+
+/** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
+export async function readMappings(
+  database: Database,
+  instances: readonly string[],
+): Promise<ApiFacts> {
+  await needing(database, "--nova-api-db", "nova's API database", ["instance_mappings"]);
+  const rows = await rowsOf(
+    database,
+    "instance_mappings",
+    "instance_uuid",
+    "instance_uuid",
+    instances,
+  );
+  return { mapped: new Set(rows.map((row) => lower(row.instance_uuid))) };
+}
+
+/** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
+export async function readPlacement(
+  database: Database,
+  instances: readonly string[],
+  machines: readonly string[],
+): Promise<PlacementFacts> {
+  const tables = ["allocations", "resource_providers"];
+  await needing(database, "--placement-db", "Placement's database", tables);
+  const rows = await rowsOf(database, "allocations", "consumer_id", "consumer_id", instances);
+  const named = await rowsOf(database, "resource_providers", "uuid, name", "name", machines);
+  return {
+    allocated: new Set(rows.map((row) => lower(row.consumer_id))),
+    providers: named.map((row) => ({ uuid: lower(row.uuid), name: lower(row.name) })),
+  };
+}
+
+/** Machine -> uuid of its live compute node; empty where Nova is older than the column (Mitaka). */
+export async function readComputeUuids(
+  database: Database,
+  machines: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (!(await tableNames(database)).has("compute_nodes")) return new Map();
+  if (!(await columnNames(database, "compute_nodes")).includes("uuid")) return new Map();
+  const rows = await rowsOf(
+    database,
+    "compute_nodes",
+    "hypervisor_hostname, uuid, deleted",
+    "hypervisor_hostname",
+    machines,
+  );
+  return new Map(
+    rows
+      .filter((row) => Number(row.deleted) === 0 && row.uuid !== null)
+      .map((row) => [lower(row.hypervisor_hostname), lower(row.uuid)]),
+  );
+}
+
+function lower(value: unknown): string {
+  return (text(value) ?? "").toLowerCase();
+}

@@ -1,0 +1,186 @@
+import type {
+  BmFacts,
+  CheckView,
+  IronicFacts,
+  NovaFacts,
+  Outcome,
+  PlanFacts,
+} from "../../../src/model/check.ts";
+
+/** Title, what is otherwise than ready, what the row says then. */
+export type CheckCase = readonly [string, Partial<CheckView>, Outcome, RegExp];
+
+export const [NODE, INSTANCE] = ["a-1", "b-1"];
+export const BM: BmFacts = {
+  ...{ version: 10, charset: "utf8", odd: 0 },
+  nodes: [
+    { id: 1, uuid: NODE, service_host: "c-1", instance_uuid: INSTANCE, task_state: "active" },
+    { id: 2, uuid: "a-2", service_host: "c-1", instance_uuid: null, task_state: null },
+  ],
+};
+export const BEAT = { id: 1, host: "c-1", report_count: 10, updated_at: "2014-06-01 12:00:00" };
+export const TENANT = {
+  uuid: INSTANCE,
+  node: NODE,
+  task_state: null,
+  deleted: false,
+  imaged: true,
+};
+export const NOVA: NovaFacts = {
+  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [] },
+  ...{ beats: [BEAT], later: [BEAT], flavors: [], aggregates: [], forbidden: [] },
+};
+export const LOADED = {
+  ...{ uuid: NODE, instance_uuid: INSTANCE, maintenance: false, staged: false },
+  ...{ power_state: "power on", marked: true },
+};
+export const IRONIC: IronicFacts = {
+  ...{ release: "juno", charset: "utf8mb3", stages: false, forbidden: [] },
+  ...{ conductors: [], nodes: [] },
+  ...{ local: false, flavored: true, clustered: true, cells: false },
+};
+export const LINE = { uuid: NODE, instance_uuid: INSTANCE, blocked: false, findings: new Map() };
+export const PLAN: PlanFacts = {
+  machines: [LINE, { ...LINE, uuid: "a-2", instance_uuid: null }],
+  ...{ skipped: new Set(), besideOthers: false, images: new Set(["new"]), nova: null },
+};
+export const READY: CheckView = {
+  watched: 60,
+  pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", wanted: false },
+  servers: [{ option: "--nova-db", ahead: 40, wsrep: {} }],
+  ...{ bm: BM, nova: NOVA, ironic: IRONIC },
+  ...{ plan: PLAN, ours: new Set<string>(), api: null, placement: null, computes: new Map() },
+  helpers: [{ at: "10.0.0.1:10000", answer: "refused", why: "" }],
+  run: { path: "/srv/m1", free: 1e12 },
+};
+export const ALIVE = { hostname: "cond-1", group: "", alive: true, drivers: [] };
+export const [HEAD, GRANT] = ["N2I-E204", "N2I-E206"].map((code) => ({
+  refused: { code, message: "the reason", fix: "the way out" },
+}));
+
+export const nova = (more: Partial<NovaFacts>) => ({ nova: { ...NOVA, ...more } });
+export const ironic = (more: Partial<IronicFacts>) => ({ ironic: { ...IRONIC, ...more } });
+export const node = (more: Partial<BmFacts["nodes"][number]>) => ({
+  bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
+});
+export const server = (ahead: number, wsrep = {}) => ({
+  servers: [{ option: "--nova-db", ahead, wsrep }],
+});
+
+const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });
+const line = (more: Partial<PlanFacts["machines"][number]>) =>
+  plan({ machines: PLAN.machines.map((one) => (one.uuid === NODE ? { ...one, ...more } : one)) });
+const helper = (answer: "open" | "unreachable") => ({
+  helpers: [...READY.helpers, { at: "10.0.0.2:10000", answer, why: "did not answer" }],
+});
+const SPEC = { spec: 4, flavor: "baremetal", value: "old" };
+const MOVED = {
+  ...{ specs: new Set([4]), moves: new Map([["c-1", "c-9"]]) },
+  ...{ joins: [], statements: [] },
+};
+const RACK = { aggregates: [{ host: "c-1", id: 3, name: "rack7" }] };
+const LATER = { ...IRONIC, release: "zed", cells: true, flavored: false, clustered: false };
+const gate = (accepted: boolean) => new Map([["N2I-D403", accepted]]);
+const TWO_HOSTS = node({ service_host: "c-2" });
+
+/** Of the rows about the cloud around the machines. */
+export const CASES_MORE: readonly CheckCase[] = [
+  ["Deploy helper stopped", helper("open"), "Failure", /^1 .*10\.0\.0\.2.*systemctl stop/s],
+  ["Deploy helper stopped", helper("unreachable"), "Warning", /10\.0\.0\.2:10000 did not answer/],
+  ["Deploy helper stopped", { helpers: [] }, "Warning", /Not looked at.*--helper-host/s],
+  ["Instances planned and loaded", line({ instance_uuid: "b-7" }), "Failure", /b-7 in the plan/],
+  ["Instances planned and loaded", line({ instance_uuid: null }), "Failure", /none in the plan/],
+  [
+    "Instances planned and loaded",
+    line({ blocked: true }),
+    "Success",
+    /1 in nova_bm, 0 in the plan/,
+  ],
+  [
+    "Instances planned and loaded",
+    plan({ machines: [] }),
+    "Failure",
+    /b-1, and is not in the plan/,
+  ],
+  [
+    "Instances planned and loaded",
+    plan({ machines: [], skipped: new Set([NODE]) }),
+    "Success",
+    /0 in the plan/,
+  ],
+  ["Instances planned and loaded", { plan: null }, "Warning", /no plan/],
+  [
+    "Instances planned and loaded",
+    ironic({ nodes: [{ ...LOADED, instance_uuid: null }] }),
+    "Failure",
+    /has b-1, none in Ironic/,
+  ],
+  [
+    "Target empty or ours",
+    { ...ironic({ nodes: [LOADED] }), ...plan({ besideOthers: true }) },
+    "Warning",
+    /plan --beside-others/,
+  ],
+  ["Flavors", nova({ flavors: [SPEC] }), "Warning", /baremetal.*D231/s],
+  ["Flavors", nova({ flavors: [{ ...SPEC, value: "new" }] }), "Success", /1 flavors/],
+  [
+    "Flavors",
+    { ...nova({ flavors: [SPEC] }), ...plan({ nova: MOVED }) },
+    "Success",
+    /apply changes/,
+  ],
+  ["Flavors", { ...nova({ flavors: [SPEC] }), plan: null }, "Warning", /no plan says/],
+  ["Flavors", { ...nova({ flavors: [SPEC] }), ironic: LATER }, "Success", /zed ignores/],
+  ["Images", nova({ instances: [{ ...TENANT, imaged: false }] }), "Warning", /b-1 names no image/],
+  ["Images", line({ findings: new Map([["N2I-D402", false]]) }), "Failure", /a-1 lacks one/],
+  ["Aggregates", { ...nova(RACK), ...TWO_HOSTS }, "Warning", /c-1 in rack7.*--compute-host/s],
+  ["Aggregates", { ...nova(RACK), ...plan({ nova: MOVED }) }, "Warning", /c-9 will not be/],
+  [
+    "Aggregates",
+    { ...nova(RACK), ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }) },
+    "Success",
+    /^null$/,
+  ],
+  ["Aggregates", nova(RACK), "Success", /No host/],
+  ["Instance mappings", { ironic: LATER }, "Warning", /--nova-api-db/],
+  [
+    "Instance mappings",
+    { ironic: LATER, api: { mapped: new Set([INSTANCE]) } },
+    "Success",
+    /^null$/,
+  ],
+  ["Instance mappings", { api: { mapped: new Set() } }, "Failure", /b-1.*map_instances/s],
+  ["Allocations", { ironic: LATER }, "Warning", /--placement-db/],
+  [
+    "Allocations",
+    { placement: { allocated: new Set(), providers: [] } },
+    "Failure",
+    /b-1.*heal_allocations/s,
+  ],
+  [
+    "Allocations",
+    {
+      placement: { allocated: new Set([INSTANCE]), providers: [{ uuid: "p-1", name: NODE }] },
+      computes: new Map([[NODE, "p-2"]]),
+    },
+    "Failure",
+    /p-1 of node a-1, whose compute node is p-2/,
+  ],
+  ["Boot from the network", { ironic: { ...LATER, local: true }, plan: null }, "Failure", /a-1/],
+  [
+    "Boot from the network",
+    { ironic: { ...LATER, local: true }, ...line({ findings: gate(false) }) },
+    "Failure",
+    /bm_nodes\.id=1 a-1.*N2I-D403/s,
+  ],
+  [
+    "Boot from the network",
+    { ironic: { ...LATER, local: true }, ...line({ findings: gate(true) }) },
+    "Warning",
+    /as you accepted/,
+  ],
+  ["Boot from the network", { ironic: { ...LATER, local: true } }, "Success", /^null$/],
+  ["Charsets", { bm: { ...BM, charset: "latin1", odd: 2 } }, "Warning", /latin1.*D306/s],
+  ["Charsets", { bm: { ...BM, charset: "latin1" } }, "Success", /nova_bm's tables are latin1/],
+  ["Privileges", nova({ forbidden: ["UPDATE instances"] }), "Warning", /UPDATE instances.*GRANT/s],
+];

@@ -1,24 +1,17 @@
 import type { CommandModule } from "yargs";
-import { isHandedOver, noStandings, observe } from "../../core/release/observe.ts";
-import { plannedNodes } from "../../core/release/release.ts";
 import { type Fingerprint, masked } from "../../core/render/value.ts";
 import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
-import { createHandover } from "../../edge/ironic-db/handover.ts";
-import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { Handover } from "../../model/handover.ts";
 import type { Json } from "../../model/json.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";
 import { checkEngine, checkIdentity } from "../wire/acting.ts";
-import { openRole } from "../wire/databases.ts";
-import { loadMappings, type Mappings } from "../wire/documents.ts";
+import { loadMappings } from "../wire/documents.ts";
 import { novaPlanOf } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
@@ -33,12 +26,14 @@ import {
   targetOptions,
   type Voice,
 } from "./shared.ts";
+import { verifyTakeover } from "./verify-takeover.ts";
 
 interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
   readonly novaDb?: string;
   readonly allRows: boolean;
   readonly takeover: boolean;
+  readonly conductorLog?: readonly string[];
   readonly keyFile?: string;
 }
 
@@ -96,23 +91,6 @@ export async function verifyPlan(
   return isEqual(tally);
 }
 
-/** Looks once where each machine stands; prints those that are not handed over. */
-async function verifyTakeover(
-  plan: Awaited<ReturnType<typeof openPlan>>,
-  handover: Handover,
-  format: FormatOptions & { readonly allRows: boolean },
-): Promise<boolean> {
-  const tally = noStandings();
-  const nodes = plannedNodes(plan.lines(), () => true);
-  await printStandings(observe(nodes, handover, tally, format.allRows), format);
-  const { done, waiting, staged, held, failed, missing } = tally;
-  process.stderr.write(
-    `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ` +
-      `${held} held by the plan, ${failed} failed, ${missing} missing.\n`,
-  );
-  return isHandedOver(tally);
-}
-
 export const verifyCommand: CommandModule<object, Args> = {
   command: "verify",
   describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
@@ -127,6 +105,13 @@ export const verifyCommand: CommandModule<object, Args> = {
           type: "boolean",
           default: false,
           describe: "Instead: where each machine stands on its way to a conductor",
+        },
+        "conductor-log": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe:
+            "With --takeover: log of a conductor, FILE or FILE:LINE to begin there. Repeatable",
         },
         ...keyOption,
         ...formatOptions,
@@ -145,7 +130,12 @@ export const verifyCommand: CommandModule<object, Args> = {
     const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
     if (lost !== 0)
       throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
-    if (args.takeover) return takeover(plan, mappings, args);
+    if (args.takeover) {
+      if (!(await verifyTakeover(plan, mappings, args))) exitWith(EXIT_STATUS.differs.status);
+      return;
+    }
+    if (args.conductorLog !== undefined)
+      throw new MigrationError("N2I-E100", "--conductor-log wants --takeover");
     const nova = await besideOf(run, plan.footer.sha256, args.novaDb);
     const road = await openRoad(args, mappings, { readOnly: true }, (text) =>
       say(args, text),
@@ -179,24 +169,4 @@ async function besideOf(
   if (beside === null)
     throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
   return openNovaVerifier(beside, novaDb);
-}
-
-/** Only the database tells who took a machine over: REST tells who should have it. */
-async function takeover(
-  plan: Awaited<ReturnType<typeof openPlan>>,
-  mappings: Mappings,
-  args: Args,
-): Promise<void> {
-  if (args.ironicDb === undefined)
-    throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
-  const database = await openRole("ironic-db", args.ironicDb, { readOnly: true });
-  try {
-    const { target } = plan.header;
-    const { identity, release } = await identifyTarget(database, mappings, target.release);
-    checkIdentity(target, identity);
-    if (!(await verifyTakeover(plan, createHandover(database, release), args)))
-      exitWith(EXIT_STATUS.differs.status);
-  } finally {
-    await database.close();
-  }
 }

@@ -1,5 +1,5 @@
 import type { Handover } from "../../model/handover.ts";
-import { judge, type Standing } from "./judge.ts";
+import { type Judged, judge, type Standing } from "./judge.ts";
 import type { Planned, Trouble } from "./release.ts";
 
 export type Standings = { readonly [standing in Standing]: number };
@@ -7,8 +7,12 @@ export type Standings = { readonly [standing in Standing]: number };
 /** Standings an operator has nothing to do about. */
 const FINE: ReadonlySet<Standing> = new Set(["done", "held"]);
 
+/** The fields each of some machines lacks for its take-over, by uuid. */
+export type Lacks = (batch: readonly Planned[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+
 /**
- * Where each machine of a plan stands on its way to a conductor, looked at once.
+ * Where each machine of a plan stands on its way to a conductor, looked at once. One that was taken
+ * over and lacks what the next take-over needs has failed; one that waits is told why it will wait.
  *
  * @param all give those that are handed over, or held by the plan, too
  * @param tally counts every machine
@@ -18,15 +22,29 @@ export async function* observe(
   handover: Pick<Handover, "observe">,
   tally: { [standing in Standing]: number },
   all: boolean,
+  lacks: Lacks = () => Promise.resolve(new Map()),
 ): AsyncGenerator<Trouble> {
   for await (const batch of plan) {
     const seen = await handover.observe(batch.map(({ uuid }) => uuid));
+    const lacking = await lacks(batch);
     for (const { uuid, bm_node_id, row } of batch) {
-      const judged = judge(row, seen.get(uuid));
+      const judged = judgeFields(judge(row, seen.get(uuid)), lacking.get(uuid) ?? []);
       tally[judged.standing] += 1;
       if (all || !FINE.has(judged.standing)) yield { ...judged, uuid, bm_node_id };
     }
   }
+}
+
+/** Adds what a machine lacks to where it stands. */
+function judgeFields(judged: Judged, fields: readonly string[]): Judged {
+  if (fields.length === 0 || judged.standing === "missing" || judged.standing === "held")
+    return judged;
+  const why = `lacks ${fields.join(", ")}${judged.why === null ? "" : `; ${judged.why}`}`;
+  return {
+    standing: judged.standing === "done" ? "failed" : judged.standing,
+    why,
+    fix: "Find it out (site document, extract --tftp-root), roll the machine back, plan and apply again.",
+  };
 }
 
 export function noStandings(): { [standing in Standing]: number } {

@@ -70,7 +70,8 @@ function essence(line: string): string {
   return line.replace(/^[\d\s:.,-]+/, "").replace(/\[[^\]]*\]/, "");
 }
 
-function quote(line: string): string {
+/** A line as it may be shown: not too long, secrets masked. */
+export function quote(line: string): string {
   // A mask looks back and forth: not over a line of megabytes.
   const masked = withoutSecrets(line.slice(0, 2 * LONGEST).trimEnd());
   return masked.length > LONGEST ? `${masked.slice(0, LONGEST)}...` : masked;

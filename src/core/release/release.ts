@@ -64,6 +64,8 @@ export interface Planned {
   readonly uuid: string;
   readonly bm_node_id: number;
   readonly row: Row;
+  /** Uuid of its tenant's root filesystem; absent where the plan knows none. */
+  readonly root?: string;
 }
 
 const BATCH = 128;
@@ -77,10 +79,13 @@ export async function* plannedNodes(
   for await (const batch of regroup(plan, BATCH))
     yield batch
       .filter((machine) => isLoaded(machine) && wanted(machine))
-      .flatMap(({ records, bm_node_id }) =>
+      .flatMap(({ records, bm_node_id, boot }) =>
         records
           .filter(({ resource }) => resource === "node")
-          .map(({ row }) => ({ uuid: String(row.uuid), bm_node_id, row })),
+          .map(({ row }) => ({
+            ...{ uuid: String(row.uuid), bm_node_id, row },
+            ...(boot !== undefined && { root: boot.root_uuid }),
+          })),
       );
 }
 

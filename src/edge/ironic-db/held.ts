@@ -1,0 +1,51 @@
+import { isObject } from "../../model/json.ts";
+import type { Release } from "../../model/target.ts";
+import type { Database } from "../database/open.ts";
+import { marks, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
+
+const COLUMNS = ["instance_info", "driver_info", "driver_internal_info"];
+
+/** Node uuid -> which fields of its JSON columns hold something; no value leaves this room. */
+export async function heldFields(
+  database: Database,
+  { node }: Release,
+  uuids: readonly string[],
+): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
+  if (uuids.length === 0) return new Map();
+  const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column));
+  const wanted = ["uuid", ...columns].map((name) => `${whole(database.engine, name)} AS ${name}`);
+  const rows = await database.run("reading nodes", () =>
+    select(
+      database,
+      database.knex,
+      `SELECT ${wanted.join(", ")} FROM nodes WHERE uuid IN (${marks(uuids)})`,
+      uuids,
+    ),
+  );
+  return new Map(
+    rows.map((row) => [
+      text(row.uuid) ?? "",
+      new Set(columns.flatMap((column) => fieldsOf(column, text(row[column])))),
+    ]),
+  );
+}
+
+function fieldsOf(column: string, json: string | null): readonly string[] {
+  const value = parsed(json);
+  if (!isObject(value)) return [];
+  const names = Object.keys(value).filter((key) => value[key] !== null && value[key] !== "");
+  // A string of JSON, or of Juno's `name:value,name:value`.
+  const local = /boot_option"?\s*:\s*"?local/.test(JSON.stringify(value.capabilities ?? ""));
+  return [...names.map((key) => `${column}.${key}`), ...(local ? [LOCAL] : [])];
+}
+
+const LOCAL = "capabilities.boot_option=local";
+
+function parsed(json: string | null): unknown {
+  try {
+    return JSON.parse(json ?? "null");
+  } catch {
+    return null;
+  }
+}

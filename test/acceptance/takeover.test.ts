@@ -1,0 +1,82 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
+import { type Ran, refused, runs } from "../hostile/cli.ts";
+import { deploy } from "../hostile/deployment.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+
+const ROOT = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
+const GIVEN = {
+  shows: "two tenants and a free machine",
+  nova_bm: { nodes: [tenant(1), tenant(2), { id: 3 }] },
+  ironic: {
+    release: "kilo",
+    more: { conductors: [{ hostname: "cond-1", drivers: "[]", online: true }] },
+  },
+  allow_pairing: true,
+  site: { ...SITE, machines: [...SITE.machines, ROOT] },
+} as const;
+
+const AT = "2014-12-01 10:00:0";
+const MANAGER = "ironic.conductor.manager";
+const LOG = [
+  `${AT}0.1 77 INFO ${MANAGER} [-] Successfuly started conductor with hostname cond-1.`,
+  `${AT}1.1 77 DEBUG ${MANAGER} [-] Conductor cond-1 taking over node ${caseUuid("node", 1)}`,
+  `${AT}2.1 77 ERROR ${MANAGER} [req-1 None] Error in deploying node`,
+  `${AT}2.1 77 TRACE ${MANAGER} Traceback (most recent call last):`,
+  `${AT}2.1 77 TRACE ${MANAGER}   File "pxe.py", line 3, in f`,
+  `${AT}2.1 77 TRACE ${MANAGER} MissingParameterValue: root_gb, password=hunter2`,
+  `${AT}3.1 77 INFO ${MANAGER} [-] all is well`,
+];
+
+// D-11
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, verify --takeover names the machine and the field it lacks, and the line of a log that complains`, async (t) => {
+    const made = await deploy(engine, t, GIVEN);
+    if (made === null) return;
+    const { at, source, reader, writer, plan, ironic, folder } = made;
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    const log = join(folder, "conductor.log");
+    const verify = (status: number, ...more: readonly string[]): Promise<Ran> =>
+      runs(status, ["verify", ...at, ...reader, "--takeover", "-f", "value", ...more]);
+    const nodes = (id: number) => ironic.db("nodes").where({ uuid: caseUuid("node", id) });
+    await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
+    writeFileSync(log, `${LOG.slice(0, 2).join("\n")}\n`);
+    const healthy = await verify(0, "--conductor-log", log);
+    assert.equal(healthy.out, "");
+    assert.match(healthy.err, /^Take-over: 3 handed over, .*\nLogs: 0 faults in 1 log\.$/m);
+
+    const rows: readonly { instance_info: string }[] = await nodes(1);
+    const { image_source: _, ...rest } = JSON.parse(rows[0]?.instance_info ?? "{}");
+    await nodes(1).update({ instance_info: JSON.stringify(rest) });
+    await nodes(2).update({ driver_internal_info: "{}" });
+    const { out } = await verify(2, "-c", "UUID", "-c", "Standing", "-c", "Why");
+    assert.deepEqual(out.trim().split("\n"), [
+      `${caseUuid("node", 1)} failed lacks instance_info.image_source`,
+      `${caseUuid("node", 2)} failed lacks driver_internal_info.root_uuid_or_disk_id`,
+    ]);
+    await nodes(1).update({ instance_info: rows[0]?.instance_info ?? "" });
+    await nodes(2).update({
+      driver_internal_info: JSON.stringify({ root_uuid_or_disk_id: ROOT.set.root_uuid }),
+    });
+
+    writeFileSync(log, `${LOG.join("\n")}\n`);
+    const told = await verify(2, "--conductor-log", log);
+    assert.match(told.err, /^Logs: 1 faults in 1 log/m);
+    assert.equal(
+      told.out,
+      `${log}:3 ${LOG[2]} ... ${LOG[5]?.replace("hunter2", "***")}\n`,
+      "one trace is one fault, and no secret is told",
+    );
+    await verify(0, "--conductor-log", `${log}:7`);
+    await refused(
+      ["verify", ...at, ...reader, "--takeover", "--conductor-log", `${log}.1`, "-q"],
+      64,
+      "N2I-E105",
+      [/cannot read .*ENOENT/],
+    );
+  });

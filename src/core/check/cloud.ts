@@ -22,7 +22,7 @@ export function helpers({ helpers: asked }: CheckView): Looked {
   );
   if (running.result !== "Success") return running;
   return far.length === 0
-    ? fine(`${asked.length} hosts refuse the connection.`)
+    ? fine(`${asked.length} hosts refuse the connection, unless a firewall does it for them.`)
     : told(
         far.map(({ at, why }) => `${at} ${why}`),
         "hosts could not be reached, so nothing is known of their deploy helper",

@@ -1,0 +1,167 @@
+import assert from "node:assert/strict";
+import { copyFileSync, writeFileSync } from "node:fs";
+import { createServer } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { sqliteFile } from "../../src/demo/write-case.ts";
+import { refused, run, runs } from "../hostile/cli.ts";
+import { type Deployment, deploy, deployFiles } from "../hostile/deployment.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+import { connect } from "../lab/connect.ts";
+import { cloud, IMAGES } from "./cloud.ts";
+import { plannedCloud } from "./planned.ts";
+
+const [NODE, INSTANCE] = [caseUuid("node", 1), caseUuid("instance", 1)];
+
+/** What each row says: `Success: ...`. */
+async function rowsOf(
+  { at, source, reader, novaWriter }: Deployment,
+  more: readonly string[] = [],
+  { writes = false } = {},
+): Promise<(title: string) => string> {
+  const nova = writes ? novaWriter.slice(0, 2) : source.slice(2, 4);
+  const words = ["check", ...at, ...source.slice(0, 2), ...nova, ...reader, "--watch", "0"];
+  const { out, err, status } = await run([...words, "--json", ...more]);
+  assert.notEqual(status, 255, err);
+  const { checks } = JSON.parse(out) as {
+    checks: { check: string; result: number; details: string | null }[];
+  };
+  const of = new Map(checks.map((row) => [row.check, row]));
+  return (title) => {
+    const row = of.get(title);
+    return `${["Success", "Warning", "Failure"][row?.result ?? -1]}: ${row?.details}`;
+  };
+}
+
+/** A port somebody listens on until the test ends, or until it is closed. */
+async function listening(t: TestContext) {
+  const server = createServer((socket) => socket.destroy());
+  await new Promise<void>((ready) => server.listen(0, "127.0.0.1", ready));
+  const close = () => new Promise<void>((done) => server.close(() => done()));
+  t.after(() => server.listening && close());
+  const address = server.address();
+  assert.ok(address !== null && typeof address === "object");
+  return { at: `127.0.0.1:${address.port}`, close };
+}
+
+test("the rows follow a run from its plan to its load, and a copy of it is another run", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  assert.ok(made);
+  const helper = await listening(t);
+  const asked = ["--helper-host", helper.at];
+  const planned = await rowsOf(made, asked);
+  assert.match(planned("Deploy helper stopped"), /^Failure: 1 .*127\.0\.0\.1:\d+.*systemctl stop/s);
+  assert.match(planned("Instances planned and loaded"), /^Success: 4 in nova_bm, 4 in the plan, 0/);
+  // The flavor with one image of two is left alone by the plan; the others it changes.
+  assert.match(planned("Flavors"), /^Warning: 1 .*: half metal\./);
+  assert.match(planned("Aggregates"), /^Success/);
+  assert.match(planned("Images"), /^Success: Each is named/);
+  for (const later of ["Instance mappings", "Allocations"])
+    assert.match(planned(later), /^Success: Nova of juno needs none/);
+  await helper.close();
+  assert.equal((await made.act(["apply"])).status, 0);
+  const loaded = await rowsOf(made, asked);
+  assert.match(loaded("Deploy helper stopped"), /^Success: 1 hosts refuse/);
+  assert.match(loaded("Target empty or ours"), /^Success: 4 nodes, all loaded by this run/);
+  assert.match(loaded("Instances planned and loaded"), /^Success: 4 .*, 4 in Ironic/);
+  await made.ironic.db("nodes").where({ uuid: NODE }).update({ instance_uuid: null });
+  assert.match(
+    (await rowsOf(made, asked))("Instances planned and loaded"),
+    /^Failure: 1 .*bm_nodes\.id=1 has .*, none in Ironic/,
+  );
+  const copy = join(made.folder, "runs", "copy");
+  await runs(0, ["extract", "--run", copy, ...made.source, "-q"]);
+  copyFileSync(join(made.run, "plan.jsonl"), join(copy, "plan.jsonl"));
+  const other = await rowsOf({ ...made, at: ["--run", copy] });
+  assert.match(other("Target empty or ours"), /^Failure: 4 .* with our mark/);
+  assert.match(other("Deploy helper stopped"), /^Warning: Not looked at/);
+});
+
+test("without --helper-host the addresses of the snapshot's nova.conf files are asked", async (t) => {
+  const made = await deployFiles(t, { shows: "a machine", nova_bm: { nodes: [tenant(1)] } });
+  const conf = join(made.folder, "address.conf");
+  // A name that is reserved for having no address.
+  writeFileSync(conf, "[DEFAULT]\nmy_ip = compute.invalid\n[baremetal]\n");
+  await runs(0, ["extract", ...made.at, ...made.source.slice(0, 4), "--nova-conf", conf, "-q"]);
+  const rows = await rowsOf(made);
+  assert.match(rows("Deploy helper stopped"), /^Warning: 1 .*compute\.invalid:10000 /);
+  const check = ["check", ...made.at, ...made.source.slice(0, 2), ...made.reader];
+  assert.equal((await run([...check, "--helper-host", "a:b:c"])).status, 255);
+  await refused(["config", "--nova-conf", conf, "--helper-host", "h"], 64, "N2I-E100");
+});
+
+test("databases of later Novas are asked for mappings, allocations and providers", async (t) => {
+  const given: Case = {
+    shows: "two tenants on a Nova with cells",
+    nova_bm: { nodes: [tenant(1), tenant(2)] },
+    ironic: { release: "2023.1" },
+    ...{ allow_pairing: true, site: SITE },
+  };
+  const made = await deployFiles(t, given);
+  const files = ["api", "placement"].map((name) => join(made.folder, `${name}.sqlite`));
+  const [api, placement] = files.map((file) => sqliteFile(file));
+  assert.ok(api && placement);
+  await api.schema.createTable("instance_mappings", (table) => table.string("instance_uuid"));
+  await placement.schema.createTable("allocations", (table) => table.string("consumer_id"));
+  await placement.schema.createTable("resource_providers", (table) => {
+    table.string("uuid");
+    table.string("name");
+  });
+  await made.nova.db.schema.alterTable("compute_nodes", (table) => {
+    table.string("uuid");
+  });
+  await api("instance_mappings").insert({ instance_uuid: INSTANCE.toUpperCase() });
+  await placement("allocations").insert({ consumer_id: caseUuid("instance", 2) });
+  for (const db of [api, placement]) await db.destroy();
+  const words = ["--nova-api-db", `sqlite:///${files[0]}`];
+  const both = [...words, "--placement-db", `sqlite:///${files[1]}`];
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  const open = await rowsOf(made);
+  assert.match(open("Instance mappings"), /^Warning: Not looked at.*--nova-api-db/s);
+  assert.match(open("Boot from the network"), /^Failure: 2 .*N2I-D403/s);
+  const asked = await rowsOf(made, both);
+  // SQLite compares exactly, and Nova writes lower case.
+  assert.match(asked("Instance mappings"), /^Failure: 2 .*map_instances/s);
+  assert.match(asked("Allocations"), new RegExp(`^Failure: 1 .*: ${INSTANCE}\\..*heal`, "s"));
+  const nowhere = { host: "", port: 0, user: "", password: "" };
+  const again = connect({ ...nowhere, engine: "sqlite", database: files[1] ?? "" });
+  await again("resource_providers").insert({ uuid: "p-1", name: NODE });
+  await again.destroy();
+  await made.nova.db("compute_nodes").where({ hypervisor_hostname: NODE }).update({ uuid: "c-1" });
+  assert.match(
+    (await rowsOf(made, both))("Allocations"),
+    /^Failure: 1 .*provider p-1 of node .*, whose compute node is c-1/,
+  );
+  const swapped = await rowsOf(made, ["--nova-api-db", `sqlite:///${files[1]}`]);
+  assert.match(swapped("Databases and schema heads"), /^Failure: N2I-E202 --nova-api-db/);
+  assert.match(swapped("Instance mappings"), /^Warning: Not looked at/);
+});
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`${engine}: rights on Nova's rows and on children of nodes are asked for, and charsets of the source`, async (t) => {
+    const given = cloud({ machines: 1, others: 0, release: "2023.1" });
+    const made = await deploy(engine, t, given, { bm: "latin1" });
+    if (made === null) return;
+    const { at, source, reader, writer, ironic, users } = made;
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    const nova = [...source.slice(2, 4), ...IMAGES];
+    await runs(0, ["plan", ...at, ...reader, ...nova, ...made.plan, "-q"]);
+    const both = { ...made, reader: writer };
+    assert.match((await rowsOf(both, [], { writes: true }))("Privileges"), /^Success/);
+    assert.match(
+      (await rowsOf(both))("Privileges"),
+      /^Warning: \d .*UPDATE instance_type_extra_specs.*GRANT/s,
+    );
+    const children = engine === "mysql" ? 3 : 5;
+    const lacking = new RegExp(
+      `^Failure: ${6 + children} .*INSERT nodes, .*, and ${1 + children} more`,
+    );
+    await made.bm.db("bm_nodes").update({ pm_user: "gérant" });
+    const read = await rowsOf(made);
+    assert.match(read("Privileges"), lacking);
+    assert.match(read("Charsets"), /^Warning: nova_bm's tables are latin1, .* of 1 machines/i);
+    if (engine === "mysql") return;
+    await ironic.db.raw(`REVOKE DELETE ON node_history FROM "${users.writer}"`);
+    assert.match((await rowsOf(both))("Privileges"), /^Failure: 1 .*: DELETE node_history\./);
+  });

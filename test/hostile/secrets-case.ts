@@ -63,7 +63,12 @@ function caseWith(made: (name: string) => string): Case {
   };
 }
 
-export async function deploySecrets(engine: Engine, t: TestContext): Promise<Secrets | null> {
+/** @param caseOf makes the case of canaries it asks for by name */
+export async function deploySecrets(
+  engine: Engine,
+  t: TestContext,
+  caseOf: (made: (name: string) => string) => Case = caseWith,
+): Promise<Secrets | null> {
   const canaries: Canary[] = [];
   const watch = (one: Canary): Canary => {
     canaries.push(one);
@@ -72,11 +77,12 @@ export async function deploySecrets(engine: Engine, t: TestContext): Promise<Sec
   const made = await deploy(
     engine,
     t,
-    caseWith((name) => watch(canary(name)).text),
+    caseOf((name) => watch(canary(name)).text),
   );
   if (made === null) return null;
   const secret = (name: string, between?: string): string => watch(canary(name, between)).text;
-  await made.bm.db("bm_interfaces").update({ switch_secret: secret("fork interface column") });
+  if (await made.bm.db.schema.hasColumn("bm_interfaces", "switch_secret"))
+    await made.bm.db("bm_interfaces").update({ switch_secret: secret("fork interface column") });
   const instance_uuid = "b0000000-0000-4000-8000-000000000001";
   await made.nova
     .db("instances")
@@ -94,6 +100,7 @@ export async function deploySecrets(engine: Engine, t: TestContext): Promise<Sec
     nova: made.nova,
     reader: made.ironic,
     writer: made.ironic,
+    writes: made.nova,
   }))
     urls[role] = await withPassword(on, made.users[role] ?? "", url(role), secret(`${role}'s URL`));
   const conf = join(made.folder, "nova-0.conf");
@@ -101,7 +108,7 @@ export async function deploySecrets(engine: Engine, t: TestContext): Promise<Sec
     conf,
     `sql_connection = ${urls.bm?.replaceAll("$", "$$")}\n[DEFAULT]\nrabbit_password = ${secret("rabbit_password", "#")}\n`,
   );
-  for (const role of ["reader", "writer"])
+  for (const role of ["reader", "writer", "writes"])
     writeFileSync(join(made.folder, `${role}.url`), `${urls[role]}\n`);
   const rest = made.source.slice(made.source.indexOf("--nova-conf"));
   const home = join(made.folder, "home");

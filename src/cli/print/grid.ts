@@ -34,7 +34,7 @@ export async function* asGrid(
   let draw: Draw | undefined;
   for await (const row of rows) {
     if (measured.length === 0) right = row.map((value) => alignsRight(value, shape));
-    const cells = columns.map((_, at) => visibleLines(cellText(row[at] ?? null)));
+    const cells = columns.map((_, at) => visibleLines(short(cellText(row[at] ?? null))));
     if (draw !== undefined) yield draw.row(cells);
     else if (measured.push(cells) === ROWS_MEASURED) {
       draw = pen(widthsOf(head, measured, shape), right);
@@ -54,6 +54,15 @@ type Cell = readonly string[];
 interface Draw {
   readonly rule: string;
   readonly row: (cells: readonly Cell[]) => string;
+}
+
+/** Characters of a cell; a table pads every other row to the longest of them. */
+const LONGEST = 4000;
+
+/** A value of megabytes would be a screen's, and a file's, many times over. */
+function short(text: string): string {
+  if (text.length <= LONGEST) return text;
+  return `${text.slice(0, LONGEST)}... (${text.length} characters; -f json has all)`;
 }
 
 function alignsRight(value: Json, { alignNumbers }: GridShape): boolean {

@@ -45,6 +45,14 @@ test("lines inside a cell become lines of its row", async () => {
   );
 });
 
+test("a cell of megabytes is cut in a table, and whole for programs", async () => {
+  const rows = [["a", "x".repeat(3_000_000)]];
+  const table = await printed("table", ["UUID", "Note"], rows);
+  assert.ok(table.length < 25_000);
+  assert.match(table, /xxx\.\.\. \(3000000 characters; -f json has all\) \|/);
+  assert.ok((await printed("json", ["UUID", "Note"], rows)).length > 3_000_000);
+});
+
 test("--max-width breaks uuids and words where PrettyTable breaks them", async () => {
   const uuid = "7f0c8a1e-1111-2222-3333-444444444444";
   const rows = [[uuid, "a long sentence with several words in it"]];

@@ -24,15 +24,25 @@ interface Wanted {
   readonly version?: number;
   readonly release?: string;
   readonly more?: { readonly [table: string]: readonly CaseRow[] };
+  /** Makes a machine what it is, with its host and address; without it all but each tenth have tenants. */
+  readonly node?: (id: number, place: CaseRow) => CaseRow;
 }
 
 /** A cloud whose bare metal is on compute-1 and compute-2, beside instances on hosts of another driver. */
-export function cloud({ machines, others = 10, version = 254, release, more = {} }: Wanted): Case {
+export function cloud({
+  machines,
+  others = 10,
+  version = 254,
+  release,
+  more = {},
+  node,
+}: Wanted): Case {
   const nodes = Array.from({ length: machines }, (_, at) => {
     const host = {
       service_host: `compute-${1 + (at % 2)}`,
       pm_address: `10.${at >> 8}.${at & 255}.9`,
     };
+    if (node !== undefined) return node(at + 1, host);
     return at % 10 === 9 ? { id: at + 1, ...host } : tenant(at + 1, host);
   });
   const used = nodes.filter((node) => "instance_uuid" in node);

@@ -1,6 +1,6 @@
 import { type NovaDone, novaLedger, novaStretches } from "../../core/apply/nova.ts";
 import { undoNova, undoNovaSteps } from "../../core/apply/undo-nova.ts";
-import { computeFaults } from "../../core/hosts/computes.ts";
+import { auditComputes } from "../../core/hosts/computes.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -175,16 +175,9 @@ async function verifyNova(
   const all = async function* (): AsyncGenerator<readonly Json[]> {
     yield* rows();
     const computesOf = await openComputes(database);
-    for await (const batch of machines) {
-      const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
-      for (const machine of batch)
-        for (const fault of computeFaults(
-          machine,
-          found.get(machine.uuid?.toLowerCase() ?? "") ?? [],
-        )) {
-          count.other += 1;
-          yield [`node:${machine.uuid}`, "mismatched", "compute nodes", fault];
-        }
+    for await (const { machine, fault } of auditComputes(machines, computesOf)) {
+      count.other += 1;
+      yield [machine && `node:${machine}`, "mismatched", "compute nodes", fault];
     }
   };
   await printRows(process.stdout, ["Row", "Result", "Of", "Details"], all(), format);

@@ -9,6 +9,49 @@ const SIZES = [
   ["local_gb", "local_gb"],
 ] as const;
 
+/** Live compute nodes by the uuid of their node, lower case. */
+type ComputesOf = (
+  uuids: readonly string[],
+) => Promise<ReadonlyMap<string, readonly ComputeSize[]>>;
+
+export interface ComputeFault {
+  readonly machine: string | null;
+  readonly fault: string;
+}
+
+/** Machines without a compute node that are told one by one. */
+const HELD = 1000;
+
+/**
+ * What is wrong with the live compute nodes of a plan's machines. Before the new nova-compute ran
+ * there need not be any; once one machine has one of the ironic driver, each must.
+ *
+ * @source facts/systems.md D-14, D-15
+ */
+export async function* auditComputes(
+  machines: AsyncIterable<readonly PlannedMachine[]>,
+  computesOf: ComputesOf,
+): AsyncGenerator<ComputeFault> {
+  let started = false;
+  const without: (string | null)[] = [];
+  let more = 0;
+  for await (const batch of machines) {
+    const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+    for (const machine of batch) {
+      if (!machine.records.some(({ resource }) => resource === "node")) continue;
+      const rows = found.get(machine.uuid?.toLowerCase() ?? "") ?? [];
+      started ||= rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
+      if (rows.length === 0 && without.length < HELD) without.push(machine.uuid);
+      else if (rows.length === 0) more += 1;
+      for (const fault of computeFaults(machine, rows)) yield { machine: machine.uuid, fault };
+    }
+  }
+  if (!started) return;
+  for (const machine of without)
+    yield { machine, fault: "no live compute node, and other machines have theirs" };
+  if (more > 0) yield { machine: null, fault: `${more} more machines have no live compute node` };
+}
+
 /**
  * What is wrong with the live compute nodes of a machine: there must be one at most, and what the
  * ironic driver wrote must be what the machine has. A row of zeros offers nothing: its node is in
@@ -16,7 +59,7 @@ const SIZES = [
  *
  * @source facts/systems.md D4; facts/rehearsal.md 2
  */
-export function computeFaults(
+function computeFaults(
   { records }: PlannedMachine,
   rows: readonly ComputeSize[],
 ): readonly string[] {

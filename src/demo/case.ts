@@ -33,6 +33,12 @@ export interface Case {
     /** Rows of other tables: aggregates, aggregate_hosts, block_device_mapping. */
     readonly more?: { readonly [table: string]: readonly CaseRow[] };
   } | null;
+  /** Flavors of Newton and later; absent: there is no such database. */
+  readonly nova_api?: {
+    readonly version?: number;
+    readonly flavors: readonly CaseRow[];
+    readonly extra_specs: readonly CaseRow[];
+  };
   /** Host -> options of [baremetal]; "*" for the file of all hosts. Null: none is given. */
   readonly nova_conf?: { readonly [host: string]: { readonly [option: string]: string } } | null;
   /** Host -> path -> text of a file, or where a link leads; null: a folder. "*" for all hosts. */

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Column, ForeignKey, Key, Table, Tables } from "../model/tables.ts";
 import { packageRoot } from "./package-root.ts";
 
-export type TablesName = "nova_bm" | "nova" | "ironic";
+export type TablesName = "nova_bm" | "nova" | "nova_api" | "ironic";
 
 /** A number of migrate_version, or a release of Ironic. */
 export type TablesVersion = number | string;
@@ -45,8 +45,8 @@ function documentOf<T>(...path: readonly string[]): T {
 /**
  * The tables of `mappings/tables/NAME.json` as they are at one version.
  *
- * @param version of migrate_version: 1 to 10 of nova_bm, 216, 234 or 254 of nova; of Ironic a
- *   release; the newest when not given
+ * @param version of migrate_version: 1 to 10 of nova_bm, 216 to 402 of nova, 20 or 67 of nova_api; of
+ *   Ironic a release; the newest when not given
  * @throws RangeError for a version the document does not tell of
  * @source facts/nova-bm.md 1.1-1.3, 4.3, 5.1; facts/ironic.md 1.1-1.4
  */

@@ -5,6 +5,7 @@ import knexFactory, { type Knex } from "knex";
 import { isObject, type Json } from "../model/json.ts";
 import type { Case } from "./case.ts";
 import { loadIronic, loadNova, loadNovaBm, novaConfs } from "./load-case.ts";
+import { loadNovaApi } from "./load-nova-api.ts";
 
 /** Where a case was written to: options for the commands, word by word. */
 export interface WrittenCase {
@@ -68,6 +69,14 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
   const bm = await build("nova_bm.sqlite", (db) => loadNovaBm(db, "sqlite", given));
   const nova =
     given.nova === null ? null : await build("nova.sqlite", (db) => loadNova(db, "sqlite", given));
+  const { nova_api } = given;
+  const api =
+    nova_api === undefined
+      ? []
+      : [
+          "--nova-api-db",
+          await build("nova_api.sqlite", (db) => loadNovaApi(db, "sqlite", nova_api)),
+        ];
   const ironic = await build("ironic.sqlite", (db) => loadIronic(db, "sqlite", given));
   const confs = novaConfs(given).flatMap(({ host, text }, at) => {
     const path = join(folder, `nova-${at}.conf`);
@@ -99,7 +108,7 @@ export async function writeCase(given: Case, folder: string): Promise<WrittenCas
       ...((given.ironic?.nodes ?? []).length > 0 ? ["--beside-others"] : []),
       ...(given.plan_nova === undefined || nova === null
         ? []
-        : ["--nova-db", nova, ...given.plan_nova]),
+        : ["--nova-db", nova, ...api, ...given.plan_nova]),
     ],
   };
 }

@@ -104,7 +104,10 @@ export interface Instance {
   readonly vcpus: number | null;
   readonly display_name: string | null;
   readonly project_id: string | null;
+  /** Since Kilo the copy in instance_extra, which is what Nova goes by; before, the row. */
   readonly flavor: Flavor | null;
+  /** Deploy images that this copy names; absent when it names none. */
+  readonly copied_images?: readonly string[];
   /** instance_system_metadata: image_* and instance_type_* keys only. */
   readonly system_metadata: { readonly [key: string]: string | null };
   /** VIFs of instance_info_caches.network_info; null when it is absent or unreadable. */

@@ -3,16 +3,22 @@ import type { Finding } from "./finding.ts";
 import type { Row } from "./machine.ts";
 import type { Lock, Performed } from "./target.ts";
 
-/** What of Nova is changed: its flavors' extra specs, or the rows that name a compute host. */
-export type NovaPart = "flavors" | "hosts";
+/**
+ * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
+ * those that its API has: in the database nova_api since Newton, or over REST on any release.
+ */
+export const NOVA_PARTS = ["hosts", "flavors", "api"] as const;
+export type NovaPart = (typeof NOVA_PARTS)[number];
 
-/** Tables this tool may change in a nova database. */
+/** Tables this tool may change in nova and nova_api, and the resource of Nova's API. */
 export type NovaTable =
   | "instances"
   | "compute_nodes"
   | "services"
   | "aggregate_hosts"
-  | "instance_type_extra_specs";
+  | "instance_type_extra_specs"
+  | "flavor_extra_specs"
+  | "os-extra_specs";
 
 /**
  * A change of one row of nova, reversible: `before: null` creates it, `after: null` deletes it.
@@ -33,12 +39,23 @@ export interface NovaStep {
   readonly of: string;
 }
 
-/** A line of nova.jsonl: steps of hosts, then of flavors, then what was found on the way. */
+/** A line of nova.jsonl: steps of hosts, of flavors, of the API's, then what was found on the way. */
 export type NovaLine = NovaStep | { readonly finding: Finding };
 
 export interface NovaIdentity extends ServerIdentity {
   readonly schema_version: number;
 }
+
+/** Where flavors are that are not nova's: the database nova_api, or a service. */
+export type ApiIdentity =
+  | (NovaIdentity & { readonly kind: "database" })
+  | {
+      readonly kind: "rest";
+      /** URL. */
+      readonly address: string;
+      /** The newest microversion it speaks. */
+      readonly version: string;
+    };
 
 export interface NovaPlanHeader {
   readonly format: "nova2ironic/nova@1";
@@ -47,6 +64,8 @@ export interface NovaPlanHeader {
   /** ISO 8601, UTC: what `deleted_at` and `created_at` of changed rows say. */
   readonly made_at: string;
   readonly target: NovaIdentity;
+  /** Absent where flavors are nova's own rows. */
+  readonly api?: ApiIdentity;
   /** What the operator asked for, for people. */
   readonly asked: readonly string[];
 }
@@ -57,9 +76,24 @@ export interface NovaPlanCounts {
   readonly plan: string;
   readonly hosts: number;
   readonly flavors: number;
+  /** Extra specs that the API has; absent where flavors are nova's own rows. */
+  readonly api?: number;
   readonly findings: number;
   /** Compute hosts that must have stopped before rows are changed. */
   readonly stopped: readonly string[];
+}
+
+/** Steps of a plan for Nova that stand before those of a part. */
+export function stepsBefore(part: NovaPart, counts: NovaPlanCounts): number {
+  return NOVA_PARTS.slice(0, NOVA_PARTS.indexOf(part)).reduce(
+    (sum, earlier) => sum + (counts[earlier] ?? 0),
+    0,
+  );
+}
+
+/** Steps of a plan for Nova, of all parts. */
+export function stepsOf(counts: NovaPlanCounts): number {
+  return stepsBefore("api", counts) + (counts.api ?? 0);
 }
 
 /** A line of the journal of what was done in nova; positions are of nova.jsonl's lines. */

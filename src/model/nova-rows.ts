@@ -30,6 +30,8 @@ export interface InstanceRow {
 export interface ComputeRow {
   readonly id: number;
   readonly service_id: number | null;
+  /** Since Kilo; NULL until a nova-compute of Kilo wrote the row. Absent before. */
+  readonly host?: string | null;
   readonly hypervisor_hostname: string | null;
   readonly deleted: number | null;
   readonly deleted_at: string | null;
@@ -69,16 +71,25 @@ export interface FlavorRow {
 }
 
 export interface SpecRow {
+  /** 0 where a service has it, which tells no ids. */
   readonly id: number;
+  /** Id of its flavor. */
   readonly instance_type_id: number;
   readonly key: string;
   readonly value: string | null;
   readonly deleted: number | null;
   readonly deleted_at: string | null;
+  /** Of a row that is deleted for good, and so has to come back whole. */
+  readonly created_at?: string | null;
+  readonly updated_at?: string | null;
 }
+
+/** Where flavors are: each has its own way to add, change and delete an extra spec. */
+export type FlavorPlace = "nova" | "nova_api" | "rest";
 
 /** Flavors with their live extra specs, and where live instances of them are. */
 export interface FlavorRows {
+  readonly place: FlavorPlace;
   readonly flavors: readonly FlavorRow[];
   readonly specs: readonly SpecRow[];
   /** Flavor id -> hosts of its live instances. */

@@ -88,7 +88,11 @@ const MATRIX: readonly Pairing[] = [
   },
   {
     ...{ nova: 280, novaBm: 10, head: JUNO },
-    refusal: { code: "N2I-E203", saying: /nova schema version 280/, at: "extract" },
+    refusal: { code: "N2I-E205", saying: /source is Kilo \(nova 280.*from Juno, or give/s },
+  },
+  {
+    ...{ nova: 999, novaBm: 10, head: JUNO },
+    refusal: { code: "N2I-E203", saying: /nova schema version 999/, at: "extract" },
   },
   {
     ...{ nova: 254, novaBm: 11, head: JUNO },
@@ -97,7 +101,7 @@ const MATRIX: readonly Pairing[] = [
 ];
 
 function caseOf({ nova, novaBm, head }: Pairing): Case {
-  const known = { version: [216, 234].includes(nova ?? 0) ? (nova ?? 254) : 254 };
+  const known = { version: [216, 234, 280].includes(nova ?? 0) ? (nova ?? 254) : 254 };
   return {
     ...SMALL,
     nova_bm: { ...SMALL.nova_bm, version: Math.min(novaBm, 10) },

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { novaAsked } from "../../src/cli/commands/nova-options.ts";
 import { loadMappings, type Mappings } from "../../src/cli/wire/documents.ts";
 import { type Extracted, extract } from "../../src/cli/wire/extract.ts";
-import { byClass, planNova } from "../../src/cli/wire/nova-plan.ts";
+import { openFlavorApi } from "../../src/cli/wire/flavor-api.ts";
+import { habitsOf, planNova } from "../../src/cli/wire/nova-plan.ts";
 import { makePlan, type Planned } from "../../src/cli/wire/plan.ts";
 import { openPlan, openSnapshot } from "../../src/cli/wire/run.ts";
 import { NO_SITE } from "../../src/core/mapping/site.ts";
@@ -109,6 +110,8 @@ export async function planned(
   const site = file === undefined ? { site: NO_SITE, sha256: null } : mappings.site(file);
   const asked = askedOf(written.plan);
   const nova = asked === null ? null : await open(asked.novaDb, true);
+  const [novaApiDb] = after(written.plan, "--nova-api-db");
+  const api = novaApiDb === undefined ? null : await openFlavorApi({ novaApiDb }, true);
   const beside =
     asked === null || nova === null
       ? null
@@ -118,8 +121,9 @@ export async function planned(
           { header: snapshot.header, sha256: snapshot.footer.sha256 },
           site.site,
           asked.words,
-          byClass(release.doc.release),
+          habitsOf(release.doc.release),
           "2014-12-01T00:00:00.000Z",
+          api,
         );
   return makePlan(
     run,
@@ -134,7 +138,10 @@ export async function planned(
     () => {},
     () => {},
     beside,
-  ).finally(() => nova?.close());
+  ).finally(async () => {
+    await api?.close();
+    await nova?.close();
+  });
 }
 
 /** What the words of plan want of Nova's rows. */

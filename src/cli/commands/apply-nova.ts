@@ -8,18 +8,19 @@ import { print } from "./shared.ts";
  * images whatever becomes of the load.
  *
  * @param guard the checks of the load itself, so that nothing is changed when it would be refused
- * @returns rows changed now
+ * @returns rows changed now, and rows that somebody else changed meanwhile
  */
 export async function beforeLoad(
   nova: NovaSide | null,
   guard: () => Promise<void>,
-): Promise<number> {
-  if (nova === null) return 0;
+): Promise<{ readonly done: number; readonly left: number }> {
+  if (nova === null) return { done: 0, left: 0 };
   await guard();
   await nova.check();
   const { done, found, left } = await nova.flavors();
   print(`Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`);
-  return done;
+  for (const { id, why } of left) print(`Left: ${id} ${why}`);
+  return { done, left: left.length };
 }
 
 /**

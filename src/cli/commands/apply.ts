@@ -16,7 +16,13 @@ import { checkReadings, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
-import { novaOption, type WatchArgs, watchingOf, watchOptions } from "./nova-options.ts";
+import {
+  novaApiOption,
+  novaOption,
+  type WatchArgs,
+  watchingOf,
+  watchOptions,
+} from "./nova-options.ts";
 import {
   exitWith,
   inFlightOption,
@@ -40,6 +46,7 @@ interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly powerMaxAge: number;
   readonly recheckPower: boolean;
   readonly novaDb?: string;
+  readonly novaApiDb?: string;
   readonly leaveNova: boolean;
   readonly yes: boolean;
   readonly keyFile?: string;
@@ -66,6 +73,7 @@ export const applyCommand: CommandModule<object, Args> = {
         ...targetOptions,
         ...inFlightOption,
         ...novaOption,
+        ...novaApiOption,
         ...watchOptions,
         "leave-nova": {
           type: "boolean",
@@ -139,7 +147,7 @@ export const applyCommand: CommandModule<object, Args> = {
                 await conductors();
               };
               if (header.beside_others !== true) await checkOthers(run, road, acting);
-              const flavors = await beforeLoad(nova, guard);
+              const { done: flavors, left: flavorsLeft } = await beforeLoad(nova, guard);
               const beside = (cause: unknown): unknown =>
                 flavors > 0 ? afterNova(cause, `${flavors} rows of flavors are changed`) : cause;
               const stop = new AbortController();
@@ -190,7 +198,10 @@ export const applyCommand: CommandModule<object, Args> = {
                   });
                 },
               );
-              return { equal: equal && moved, database: nova === null ? "" : " --nova-db DB" };
+              return {
+                equal: equal && moved && flavorsLeft === 0,
+                database: nova === null ? "" : " --nova-db DB",
+              };
             },
           ),
         );

@@ -1,6 +1,7 @@
 import type { Options } from "yargs";
 import type { Images } from "../../core/flavors/flavors.ts";
 import { MigrationError } from "../../model/error.ts";
+import { BY_NAME } from "../wire/images.ts";
 import type { NovaAsked } from "../wire/nova-plan.ts";
 import type { Watching } from "../wire/nova-watch.ts";
 
@@ -10,6 +11,15 @@ export const novaOption = {
     type: "string",
     requiresArg: true,
     describe: "nova's database, likewise: its own rows too",
+  },
+} as const satisfies Record<string, Options>;
+
+/** Where flavors are since Newton. */
+export const novaApiOption = {
+  "nova-api-db": {
+    type: "string",
+    requiresArg: true,
+    describe: "nova_api's database, likewise: flavors of Newton and later",
   },
 } as const satisfies Record<string, Options>;
 
@@ -54,6 +64,13 @@ export function watchingOf(
 /** Options of plan that say what becomes of Nova's rows. */
 export const novaPlanOptions = {
   ...novaOption,
+  ...novaApiOption,
+  "flavors-via": {
+    type: "string",
+    requiresArg: true,
+    choices: ["db", "rest"],
+    describe: `${WANT_NOVA}: change flavors in the database, or through Nova's API (OS_*, clouds.yaml)`,
+  },
   "compute-host": {
     type: "string",
     array: true,
@@ -69,7 +86,7 @@ export const novaPlanOptions = {
   "deploy-kernel": {
     type: "string",
     requiresArg: true,
-    describe: "Glance id of the new deploy kernel",
+    describe: "Glance id of the new deploy kernel, or name:NAME to look it up",
   },
   "deploy-ramdisk": { type: "string", requiresArg: true, describe: "and of its ramdisk" },
   flavor: {
@@ -82,6 +99,8 @@ export const novaPlanOptions = {
 
 export interface NovaArgs {
   readonly novaDb?: string;
+  readonly novaApiDb?: string;
+  readonly flavorsVia?: "db" | "rest";
   readonly computeHost?: readonly string[];
   readonly flavorImages?: string;
   readonly deployKernel?: string;
@@ -96,12 +115,14 @@ export interface NovaArgs {
  */
 export function novaAsked(args: NovaArgs): NovaAsked | null {
   const { novaDb, computeHost, flavorImages, deployKernel, deployRamdisk, flavor } = args;
-  const wanted = { computeHost, flavorImages, deployKernel, deployRamdisk, flavor };
+  const { novaApiDb, flavorsVia } = args;
+  const places = { novaApiDb, flavorsVia };
+  const wanted = { ...places, computeHost, flavorImages, deployKernel, deployRamdisk, flavor };
   const alone = Object.entries(wanted).find(([, value]) => value !== undefined);
   if (novaDb === undefined) {
     if (alone === undefined) return null;
     throw usage(
-      `--${alone[0].replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} wants --nova-db`,
+      `--${alone[0].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} wants --nova-db`,
     );
   }
   return {
@@ -113,8 +134,8 @@ export function novaAsked(args: NovaArgs): NovaAsked | null {
 function imagesOf({ flavorImages, deployKernel, deployRamdisk }: NovaArgs): Images {
   const given = [deployKernel, deployRamdisk].filter((id) => id !== undefined);
   for (const id of given)
-    if (!/^[\w.-]{1,255}$/.test(id))
-      throw usage("--deploy-kernel and --deploy-ramdisk want image ids");
+    if (!(id.startsWith(BY_NAME) ? id.length > BY_NAME.length : /^[\w.-]{1,255}$/.test(id)))
+      throw usage("--deploy-kernel and --deploy-ramdisk want image ids, or name:NAME");
   const wanted = flavorImages ?? (given.length > 0 ? "point" : "keep");
   if (wanted !== "point") {
     if (given.length > 0) throw usage(`--flavor-images ${wanted} takes no images`);

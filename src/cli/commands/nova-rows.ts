@@ -1,4 +1,9 @@
-import { type NovaDone, novaLedger, novaStretches } from "../../core/apply/nova.ts";
+import {
+  type NovaActing,
+  type NovaDone,
+  novaLedger,
+  novaStretches,
+} from "../../core/apply/nova.ts";
 import { undoNova, undoNovaSteps } from "../../core/apply/undo-nova.ts";
 import { auditComputes } from "../../core/hosts/computes.ts";
 import type { Database } from "../../edge/database/open.ts";
@@ -8,22 +13,28 @@ import { openComputes } from "../../edge/nova-write/computes.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
-import type { NovaIdentity, NovaLine, NovaPart, NovaStep } from "../../model/nova-plan.ts";
+import {
+  NOVA_PARTS,
+  type NovaLine,
+  type NovaPart,
+  type NovaStep,
+  type NovaTarget,
+} from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { openRole } from "../wire/databases.ts";
+import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import {
   checkNova,
   type NovaFile,
   openNovaPlan,
   readNovaJournal,
+  withApi,
   withNova,
 } from "../wire/nova-acting.ts";
-import type { Watching } from "../wire/nova-watch.ts";
+import type { ComputeWatch, Watching } from "../wire/nova-watch.ts";
 import { print } from "./shared.ts";
-
-const PARTS: readonly NovaPart[] = ["hosts", "flavors"];
 
 /** Columns of a step that change: `host: "h1" -> "h2"`. */
 function changeOf({ before, after }: NovaStep): string {
@@ -50,7 +61,7 @@ export async function* novaRows(
         const { code, place, message, severity } = line.finding;
         yield [severity, place, code, message, null, null];
       } else {
-        const change = line.before === null ? "create" : "update";
+        const change = line.before === null ? "create" : line.after === null ? "delete" : "update";
         yield [line.part, line.id, change, line.of, line.machine, changeOf(line)];
       }
 }
@@ -64,7 +75,7 @@ export async function* novaPreview(
   for (const sha256 of plans) {
     const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
     const ledger = novaLedger(entries, sha256);
-    for (const part of PARTS)
+    for (const part of NOVA_PARTS)
       for await (const { stretch, steps } of novaStretches(plan, part)) {
         for (const { table, id } of undoNovaSteps(steps.filter(wants), ledger, stretch))
           yield ["restore", table, id.slice(id.indexOf(":") + 1), null];
@@ -76,6 +87,7 @@ export async function* novaPreview(
 export async function rollbackNova(
   run: RunFolder,
   novaDb: string,
+  reach: FlavorApiOptions,
   part: NovaPart,
   scope: { readonly all: boolean; readonly wants: (step: NovaStep) => boolean },
   watching: Watching,
@@ -87,15 +99,13 @@ export async function rollbackNova(
   try {
     for (const sha256 of plans) {
       const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-      const undone: NovaDone = await withNova(
-        run,
-        database,
-        plan,
-        watching,
-        async (acting, watch) => {
-          await watch.settle();
-          return undoNova(plan, part, scope, acting);
-        },
+      const api = await reopenFlavorApi(plan.header.api, reach, false);
+      const undo = async (acting: NovaActing, watch: ComputeWatch): Promise<NovaDone> => {
+        await watch.settle();
+        return undoNova(plan, part, scope, acting);
+      };
+      const undone = await withNova(run, database, plan, api, watching, undo).finally(() =>
+        api?.close(),
       );
       print(
         `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,
@@ -130,14 +140,24 @@ export interface NovaVerifier {
  *
  * @throws MigrationError N2I-E202 and N2I-E300 when it is another, before anything is compared
  */
-export async function openNovaVerifier(plan: NovaFile, novaDb: string): Promise<NovaVerifier> {
+export async function openNovaVerifier(
+  plan: NovaFile,
+  novaDb: string,
+  reach: FlavorApiOptions,
+): Promise<NovaVerifier> {
   const database = await openRole("nova-db", novaDb, { readOnly: true });
+  let api: FlavorApi | null = null;
   try {
     const identity = await identifyNova(database);
     checkNova(plan.header.target, identity);
+    api = await reopenFlavorApi(plan.header.api, reach, true);
+    const target = withApi(createNovaTarget(database, identity), api);
     return {
-      verify: (machines, format) => verifyNova(plan, machines, database, identity, format),
-      close: database.close,
+      verify: (machines, format) => verifyNova(plan, machines, database, target, format),
+      async close() {
+        await api?.close();
+        await database.close();
+      },
     };
   } catch (error) {
     await database.close();
@@ -155,13 +175,12 @@ async function verifyNova(
   plan: NovaFile,
   machines: AsyncIterable<readonly PlannedMachine[]>,
   database: Database,
-  identity: NovaIdentity,
+  target: NovaTarget,
   format: FormatOptions & { readonly allRows?: boolean },
 ): Promise<boolean> {
-  const target = createNovaTarget(database, identity);
   const count = { after: 0, before: 0, other: 0 };
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
-    for (const part of PARTS)
+    for (const part of NOVA_PARTS)
       for await (const { steps } of novaStretches(plan, part)) {
         const of = new Map(steps.map((step) => [step.id, step]));
         for (const { id, is, why } of await target.look(steps)) {

@@ -15,8 +15,10 @@ import { readJournal } from "../../edge/disk/journal.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
+import { type FlavorApi, openFlavorApi } from "../wire/flavor-api.ts";
+import { identified } from "../wire/images.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
-import { byClass, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
+import { habitsOf, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
 import { othersAt } from "../wire/others.ts";
 import { makePlan } from "../wire/plan.ts";
 import { POWER, readingsOf, viewOf } from "../wire/power.ts";
@@ -119,6 +121,7 @@ export const planCommand: CommandModule<object, Args> = {
         await road.close();
         throw error;
       });
+      let api: FlavorApi | null = null;
       try {
         const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
         // A plan that was applied stays readable under its digest: rollback needs its lines.
@@ -131,17 +134,20 @@ export const planCommand: CommandModule<object, Args> = {
           view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
           made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
         };
+        const images = wanted === null ? null : await identified(wanted.flavors.images, args);
+        api = beside === null ? null : await openFlavorApi(args, true);
         const nova =
-          beside === null || wanted === null
+          beside === null || images === null || wanted === null
             ? null
             : await planNova(
                 run,
                 beside,
                 { header: snapshot.header, sha256: snapshot.footer.sha256 },
                 site.site,
-                wanted,
-                byClass(release.doc.release),
+                { ...wanted, flavors: { ...wanted.flavors, images } },
+                habitsOf(release.doc.release),
                 new Date().toISOString(),
+                api,
               );
         const planned = await inStage(
           "plan",
@@ -189,8 +195,15 @@ export const planCommand: CommandModule<object, Args> = {
           `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : " --nova-db DB"}`,
         );
         const { nodes, ports } = planned.counts;
-        return nodes + ports + (planned.nova?.hosts ?? 0) + (planned.nova?.flavors ?? 0);
+        return (
+          nodes +
+          ports +
+          (planned.nova?.hosts ?? 0) +
+          (planned.nova?.flavors ?? 0) +
+          (planned.nova?.api ?? 0)
+        );
       } finally {
+        await api?.close();
         await beside?.close();
         await road.close();
       }

@@ -17,7 +17,13 @@ import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, sealOf } from "../wire/run.ts";
-import { novaOption, type WatchArgs, watchingOf, watchOptions } from "./nova-options.ts";
+import {
+  novaApiOption,
+  novaOption,
+  type WatchArgs,
+  watchingOf,
+  watchOptions,
+} from "./nova-options.ts";
 import { novaPreview, rollbackNova } from "./nova-rows.ts";
 import {
   exitWith,
@@ -35,6 +41,7 @@ import {
 interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly run: string;
   readonly novaDb?: string;
+  readonly novaApiDb?: string;
   readonly all: boolean;
   readonly node?: readonly string[];
   readonly plan: boolean;
@@ -65,6 +72,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
         ...targetOptions,
         ...inFlightOption,
         ...novaOption,
+        ...novaApiOption,
         ...watchOptions,
         all: { type: "boolean", default: false, describe: "Every machine of this run" },
         node: {
@@ -104,7 +112,15 @@ export const rollbackCommand: CommandModule<object, Args> = {
         const novaDb = changed ? args.novaDb : undefined;
         const back = async (part: NovaPart): Promise<boolean> => {
           if (novaDb === undefined) return true;
-          const { left, stopped } = await rollbackNova(run, novaDb, part, nova, watching, args);
+          const { left, stopped } = await rollbackNova(
+            run,
+            novaDb,
+            args,
+            part,
+            nova,
+            watching,
+            args,
+          );
           // What stood still a moment ago is not waited for again; its age is still looked at.
           watching = { ...watching, seconds: 0 };
           conflicts += left;
@@ -144,7 +160,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
           if (undone.broke !== null) throw undone.broke;
           if (undone.stopped) return say(args, stopped);
         }
-        if (!(await back("flavors"))) return say(args, stopped);
+        if (!(await back("api")) || !(await back("flavors"))) return say(args, stopped);
         if (changed && novaDb === undefined && args.all) {
           print(
             "Rows of nova that this run changed are as they are; --nova-db takes them back too.",

@@ -15,7 +15,7 @@ import { loadMappings } from "../wire/documents.ts";
 import { novaPlanOf } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
-import { novaOption } from "./nova-options.ts";
+import { novaApiOption, novaOption } from "./nova-options.ts";
 import { type NovaVerifier, openNovaVerifier } from "./nova-rows.ts";
 import {
   exitWith,
@@ -31,6 +31,7 @@ import { verifyTakeover } from "./verify-takeover.ts";
 interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
   readonly novaDb?: string;
+  readonly novaApiDb?: string;
   readonly allRows: boolean;
   readonly takeover: boolean;
   readonly conductorLog?: readonly string[];
@@ -100,6 +101,7 @@ export const verifyCommand: CommandModule<object, Args> = {
         ...runOption,
         ...targetOptions,
         ...novaOption,
+        ...novaApiOption,
         "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
         takeover: {
           type: "boolean",
@@ -136,7 +138,7 @@ export const verifyCommand: CommandModule<object, Args> = {
     }
     if (args.conductorLog !== undefined)
       throw new MigrationError("N2I-E100", "--conductor-log wants --takeover");
-    const nova = await besideOf(run, plan.footer.sha256, args.novaDb);
+    const nova = await besideOf(run, plan.footer.sha256, args);
     const road = await openRoad(args, mappings, { readOnly: true }, (text) =>
       say(args, text),
     ).catch(async (error: unknown) => {
@@ -162,11 +164,12 @@ export const verifyCommand: CommandModule<object, Args> = {
 async function besideOf(
   run: RunFolder,
   plan: string,
-  novaDb: string | undefined,
+  args: Pick<Args, "novaDb" | "novaApiDb"> & TargetOptions,
 ): Promise<NovaVerifier | null> {
+  const { novaDb } = args;
   if (novaDb === undefined) return null;
   const beside = await novaPlanOf(run, plan);
   if (beside === null)
     throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
-  return openNovaVerifier(beside, novaDb);
+  return openNovaVerifier(beside, novaDb, args);
 }

@@ -14,8 +14,11 @@ import type {
   NovaLine,
   NovaPlanCounts,
   NovaPlanHeader,
+  NovaStep,
+  NovaTarget,
 } from "../../model/nova-plan.ts";
 import { failpoint, withFailpoints } from "./failpoint.ts";
+import type { FlavorApi } from "./flavor-api.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { NOVA } from "./nova-plan.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
@@ -82,12 +85,13 @@ export async function withNova<T>(
   run: RunFolder,
   database: Database,
   plan: NovaFile,
+  api: FlavorApi | null,
   watching: Watching,
   work: (acting: NovaActing, watch: ComputeWatch) => Promise<T>,
 ): Promise<T> {
   const identity = await identifyNova(database);
   checkNova(plan.header.target, identity);
-  const target = createNovaTarget(database, identity, failpoint);
+  const target = withApi(createNovaTarget(database, identity, failpoint), api);
   const lock = await target.lock();
   const interrupt = onInterrupt();
   try {
@@ -113,6 +117,21 @@ export async function withNova<T>(
     interrupt.end();
     await lock.release();
   }
+}
+
+/**
+ * Nova with its flavors elsewhere: steps of a part come together, and go where the part is. Whoever
+ * changes flavors holds the lock of the nova database they are read with.
+ */
+export function withApi(nova: NovaTarget, api: FlavorApi | null): NovaTarget {
+  if (api === null) return nova;
+  const of = (steps: readonly NovaStep[]): FlavorApi["target"] =>
+    steps[0]?.part === "api" ? api.target : nova;
+  return {
+    ...nova,
+    look: (steps) => of(steps).look(steps),
+    perform: (steps, ...how) => of(steps).perform(steps, ...how),
+  };
 }
 
 /** Everything that can be known before the first row of anything is written. */

@@ -1,5 +1,6 @@
 import { gather } from "../../core/flavors/facts.ts";
-import { type FlavorsAsked, planFlavors } from "../../core/flavors/flavors.ts";
+import { type FlavorsAsked, judgeImages, planFlavors } from "../../core/flavors/flavors.ts";
+import { judgeSchema, unreached } from "../../core/flavors/places.ts";
 import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
 import { createHosts } from "../../core/hosts/hosts.ts";
 import { compileSite } from "../../core/transform/site.ts";
@@ -20,6 +21,7 @@ import type { MachineRows } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { openRole } from "./databases.ts";
 import { releaseNames } from "./documents.ts";
+import { type FlavorApi, withoutThose } from "./flavor-api.ts";
 import { VERSION } from "./version.ts";
 
 export const NOVA = "nova.jsonl";
@@ -28,8 +30,11 @@ export const NOVA = "nova.jsonl";
 export interface NovaAsked {
   /** As `--compute-host` has them. */
   readonly computeHosts: readonly string[];
-  readonly flavors: Omit<FlavorsAsked, "classes">;
+  readonly flavors: Omit<FlavorsAsked, keyof NovaHabits>;
 }
+
+/** What Nova does with flavors on the target's release. */
+export type NovaHabits = Pick<FlavorsAsked, "classes" | "copies">;
 
 /** Plans Nova's rows beside the machines, as these go by. */
 export interface NovaPlanner {
@@ -48,8 +53,8 @@ export interface NovaPlanner {
 }
 
 /**
- * @param classes whether Nova schedules by resource class on the target
  * @param now ISO 8601, UTC
+ * @param api where flavors are that are not nova's
  * @throws MigrationError N2I-E202 when it is not the nova database of the snapshot
  */
 export async function planNova(
@@ -58,8 +63,9 @@ export async function planNova(
   snapshot: { readonly header: SnapshotHeader; readonly sha256: string },
   site: Site,
   asked: NovaAsked,
-  classes: boolean,
+  habits: NovaHabits,
   now: string,
+  api: FlavorApi | null = null,
 ): Promise<NovaPlanner> {
   const choice: Choice = choiceOf(asked.computeHosts);
   const target = await identifyNova(database);
@@ -75,13 +81,15 @@ export async function planNova(
     made_from: { snapshot: snapshot.sha256 },
     made_at: now,
     target,
+    ...(api !== null && { api: api.identity }),
     asked: [
       ...asked.computeHosts.map((word) => `compute host ${word}`),
       `images of flavors: ${asked.flavors.images.do}`,
+      ...(api === null ? [] : [`flavors of ${api.shown}`]),
     ],
   };
   const writer = await createArtefact(run, NOVA, header);
-  const counts = { hosts: 0, flavors: 0, findings: 0 };
+  const counts = { hosts: 0, flavors: 0, api: 0, findings: 0 };
   let rows: ReadonlyMap<number, MachineRows> = new Map();
   const write = async (steps: readonly NovaStep[]): Promise<void> => {
     for (const step of steps) {
@@ -107,21 +115,33 @@ export async function planNova(
     async end() {
       const moved = hosts.end(await reader.use(hosts.left()));
       await write(moved.steps);
-      const flavors = planFlavors(
-        await readFlavorRows(database, reader.on),
-        facts,
-        { ...asked.flavors, classes },
-        at,
-      );
-      await write(flavors.steps);
-      const findings = [...moved.findings, ...flavors.findings];
+      const how = { ...asked.flavors, ...habits };
+      const flavors = await readFlavorRows(database, reader.on);
+      const others = (await api?.rows(flavors, database, reader.on)) ?? null;
+      const own = others === null ? flavors : withoutThose(flavors, others);
+      const planned =
+        api?.identity.kind === "rest" ? unreached(own, facts) : planFlavors(own, facts, how, at);
+      await write(planned.steps);
+      const more = others === null ? null : planFlavors(others, facts, how, at);
+      await write(more?.steps ?? []);
+      const findings = [
+        ...moved.findings,
+        ...planned.findings,
+        ...(more?.findings ?? []),
+        ...judgeImages(facts, how),
+        ...judgeSchema(target.schema_version, api !== null, asked.computeHosts.length > 0),
+      ];
       for (const finding of findings) await writer.write({ finding } satisfies NovaLine);
       counts.findings = findings.length;
       return findings;
     },
     async finish(plan) {
       await reader.close();
-      const all = { plan, ...counts, stopped: hosts.stopped() };
+      const { api: apart, ...inNova } = counts;
+      const all = {
+        ...{ plan, ...inNova, ...(api !== null && { api: apart }) },
+        stopped: hosts.stopped(),
+      };
       await writer.finish(all);
       return all;
     },
@@ -137,10 +157,11 @@ export async function openBeside(spec: string | undefined): Promise<Database | n
   return spec === undefined ? null : openRole("nova-db", spec, { readOnly: true });
 }
 
-/** Releases from which on Nova schedules machines by resource class. @source facts/nova-bm.md 4.2 */
-export function byClass(release: string): boolean {
+/** @source facts/nova-bm.md 4.2: copies are read until Kilo, resource classes since Pike */
+export function habitsOf(release: string): NovaHabits {
   const names = releaseNames();
-  return names.indexOf(release) >= names.indexOf("pike");
+  const at = names.indexOf(release);
+  return { classes: at >= names.indexOf("pike"), copies: at <= names.indexOf("kilo") };
 }
 
 const NO_ROWS: MachineRows = { instance: null, volumes: [], computes: [] };

@@ -1,8 +1,10 @@
 import { applyNova, type NovaActing, type NovaDone } from "../../core/apply/nova.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
+import { stepsOf } from "../../model/nova-plan.ts";
 import { confirm } from "./acting.ts";
 import { openRole } from "./databases.ts";
+import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { checkBeforeNova, type NovaFile, novaPlanOf, withNova } from "./nova-acting.ts";
 import type { Watching } from "./nova-watch.ts";
 
@@ -17,7 +19,7 @@ export interface NovaSide {
 }
 
 /** What apply's command line says of Nova. */
-interface NovaWords {
+interface NovaWords extends FlavorApiOptions {
   readonly novaDb?: string;
   readonly leaveNova: boolean;
   readonly yes: boolean;
@@ -33,12 +35,13 @@ interface NovaWords {
 export async function besideNova<T>(
   run: RunFolder,
   plan: string,
-  { novaDb, leaveNova, yes, watching }: NovaWords,
+  words: NovaWords,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
+  const { novaDb, leaveNova, yes, watching } = words;
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
-    const steps = file === null ? 0 : file.counts.hosts + file.counts.flavors;
+    const steps = file === null ? 0 : stepsOf(file.counts);
     if (steps > 0 && !leaveNova)
       throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
     return work(null);
@@ -54,19 +57,36 @@ export async function besideNova<T>(
       },
     );
   const database = await openRole("nova-db", novaDb, { readOnly: false });
+  let api: FlavorApi | null = null;
   try {
-    const { hosts, flavors } = file.counts;
-    if (hosts + flavors > 0)
-      await confirm(`Change ${hosts + flavors} rows of ${database.shown}?`, yes);
-    return await withNova(run, database, file, watching, (acting, watch) =>
+    api = await reopenFlavorApi(file.header.api, words, false);
+    const { api: apart = 0 } = file.counts;
+    const inNova = stepsOf(file.counts) - apart;
+    if (inNova > 0) await confirm(`Change ${inNova} rows of ${database.shown}?`, yes);
+    if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`, yes);
+    return await withNova(run, database, file, api, watching, (acting, watch) =>
       work({
         ...{ plan: file, acting },
         check: () => checkBeforeNova(file, acting, watch),
-        flavors: () => applyNova(file, "flavors", acting),
+        flavors: async () =>
+          together(await applyNova(file, "flavors", acting), () => applyNova(file, "api", acting)),
         hosts: (leaving) => applyNova(file, "hosts", acting, leaving),
       }),
     );
   } finally {
+    await api?.close();
     await database.close();
   }
+}
+
+/** One after the other, unless the first was stopped. */
+async function together(one: NovaDone, next: () => Promise<NovaDone>): Promise<NovaDone> {
+  if (one.stopped) return one;
+  const other = await next();
+  return {
+    done: one.done + other.done,
+    found: one.found + other.found,
+    left: [...one.left, ...other.left],
+    stopped: other.stopped,
+  };
 }

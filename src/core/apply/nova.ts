@@ -1,11 +1,13 @@
 import { MigrationError } from "../../model/error.ts";
-import type {
-  NovaEntry,
-  NovaLine,
-  NovaPart,
-  NovaPlanCounts,
-  NovaStep,
-  NovaTarget,
+import {
+  NOVA_PARTS,
+  type NovaEntry,
+  type NovaLine,
+  type NovaPart,
+  type NovaPlanCounts,
+  type NovaStep,
+  type NovaTarget,
+  stepsBefore,
 } from "../../model/nova-plan.ts";
 import type { Lock, Performed } from "../../model/target.ts";
 import { keptNothing, once, stretches } from "./apply.ts";
@@ -64,7 +66,7 @@ export async function* novaStretches(
   { lines, counts }: NovaPlan,
   part: NovaPart,
 ): AsyncGenerator<{ readonly stretch: Stretch; readonly steps: readonly NovaStep[] }> {
-  const offset = part === "hosts" ? 0 : counts.hosts;
+  const offset = stepsBefore(part, counts);
   const own = async function* (): AsyncGenerator<readonly NovaStep[]> {
     for await (const batch of lines())
       yield batch.filter((line): line is NovaStep => "table" in line && line.part === part);
@@ -85,7 +87,7 @@ export async function lookAtNova(
 ): Promise<void> {
   const ledger = novaLedger(journal.entries(), plan.sha256);
   const stale: string[] = [];
-  for (const part of ["hosts", "flavors"] as const)
+  for (const part of NOVA_PARTS)
     for await (const { stretch, steps } of novaStretches(plan, part)) {
       if (wasBegun(ledger, stretch)) continue;
       for (const { id, is, why } of await target.look(steps))

@@ -1,4 +1,4 @@
-import type { Machine } from "../../model/machine.ts";
+import type { Instance, Machine } from "../../model/machine.ts";
 import type { Desired, PlannedMachine } from "../../model/plan.ts";
 
 /** What flavors are held against, gathered as machines go by. */
@@ -13,7 +13,19 @@ export interface Facts {
   readonly classes: ReadonlySet<string | null>;
   /** Deploy images that driver_info names. */
   readonly images: ReadonlySet<string>;
+  /** Flavor's name -> old deploy images in the copies that instances carry. */
+  readonly copies: ReadonlyMap<string, Copies>;
 }
+
+interface Copies {
+  readonly instances: number;
+  /** The first of them, by uuid. */
+  readonly some: readonly string[];
+  readonly images: ReadonlySet<string>;
+}
+
+/** Instances a message names; the others are counted. */
+const NAMED = 3;
 
 export interface Gathering extends Facts {
   readonly add: (machine: Machine, line: PlannedMachine) => void;
@@ -26,8 +38,9 @@ export function gather(): Gathering {
   const flavors = new Map<number, Set<string | null>>();
   const classes = new Set<string | null>();
   const images = new Set<string>();
+  const copies = new Map<string, Copies>();
   return {
-    ...{ advertised, hosts, flavors, classes, images },
+    ...{ advertised, hosts, flavors, classes, images, copies },
     add({ node, nova }, line) {
       if (node.service_host !== null) hosts.add(node.service_host);
       const row = line.records.find(({ resource }) => resource === "node")?.row;
@@ -36,6 +49,7 @@ export function gather(): Gathering {
       for (const id of deployImages(row.driver_info)) images.add(id);
       const resourceClass = typeof row.resource_class === "string" ? row.resource_class : null;
       classes.add(resourceClass);
+      if (nova?.instance?.deleted === false) addCopy(copies, nova.instance);
       const flavor = nova?.instance?.flavor?.id;
       if (flavor === undefined || nova?.instance?.deleted === true) return;
       const known = flavors.get(flavor) ?? new Set<string | null>();
@@ -43,6 +57,22 @@ export function gather(): Gathering {
       if (nova?.instance?.host) hosts.add(nova.instance.host);
     },
   };
+}
+
+function addCopy(
+  copies: Map<string, Copies>,
+  { uuid, flavor, copied_images = [] }: Instance,
+): void {
+  if (copied_images.length === 0) return;
+  const name = flavor?.name ?? flavor?.flavorid ?? "without name";
+  const { instances, some, images } = copies.get(name) ?? {
+    ...{ instances: 0, some: [], images: new Set<string>() },
+  };
+  copies.set(name, {
+    instances: instances + 1,
+    some: some.length < NAMED ? [...some, uuid] : some,
+    images: new Set([...images, ...copied_images]),
+  });
 }
 
 type Column = Desired["row"][string] | undefined;

@@ -1,9 +1,9 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
-import type { FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
+import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
 import type { Facts } from "./facts.ts";
-import { addSpec, deleteSpec, setSpec } from "./steps.ts";
+import { MAKERS } from "./steps.ts";
 
 const KERNEL = "baremetal:deploy_kernel_id";
 const RAMDISK = "baremetal:deploy_ramdisk_id";
@@ -20,6 +20,8 @@ export interface FlavorsAsked {
   readonly named: ReadonlySet<string>;
   /** Nova schedules by resource class on this target. @source facts/nova-bm.md 4.2: Pike */
   readonly classes: boolean;
+  /** A rebuild reads the flavor an instance carries with it. @source facts/nova-bm.md 4.2: Kilo */
+  readonly copies: boolean;
 }
 
 export interface PlannedFlavors {
@@ -35,7 +37,7 @@ export interface PlannedFlavors {
  * @source facts/nova-bm.md 4; facts/systems.md D3
  */
 export function planFlavors(
-  { flavors, specs, hosts }: FlavorRows,
+  { place, flavors, specs, hosts }: FlavorRows,
   facts: Facts,
   asked: FlavorsAsked,
   at: string,
@@ -46,24 +48,34 @@ export function planFlavors(
   const planned = flavors.map((flavor): PlannedFlavors => {
     const own = byFlavor.get(flavor.id) ?? [];
     const used = hosts.get(flavor.id) ?? [];
-    const images = own.filter(({ key }) => key === KERNEL || key === RAMDISK);
+    const images = own.filter(namesImages);
     const named = [flavor.name, flavor.flavorid].some((one) => asked.named.has(one ?? ""));
-    const gone = flavor.deleted !== 0 && flavor.deleted !== null;
+    const gone = isGone(flavor);
     if (gone && used.length === 0) return NOTHING;
     if (images.length === 0 && !facts.flavors.has(flavor.id) && !named) return NOTHING;
     const elsewhere = used.filter((host) => !facts.hosts.has(host));
+    const plan = { place, flavor, specs: own, at };
     const parts = [
-      imagesOf(flavor, images, asked.images, named, at),
-      neverMatching(flavor, own, facts),
-      elsewhere.length === 0 ? NOTHING : shared(flavor, elsewhere),
-      asked.classes && elsewhere.length === 0 && !gone ? classOf(flavor, own, facts, at) : NOTHING,
+      imagesOf({ ...plan, specs: images }, asked.images, named),
+      neverMatching(plan, facts),
+      elsewhere.length === 0 ? NOTHING : shared(plan, elsewhere),
+      asked.classes && elsewhere.length === 0 && !gone ? classOf(plan, facts) : NOTHING,
     ];
     const all = together(parts);
     return gone && all.steps.length > 0
-      ? { ...all, findings: [...all.findings, told("N2I-D235", flavor, "instances use it")] }
+      ? { ...all, findings: [...all.findings, told("N2I-D235", plan, "instances use it")] }
       : all;
   });
-  return together([...planned, differingImages(facts, asked.images)]);
+  return together(planned);
+}
+
+export function isGone({ deleted }: FlavorRow): boolean {
+  return deleted !== 0 && deleted !== null;
+}
+
+/** Whether it names one of the two deploy images. */
+export function namesImages({ key }: SpecRow): boolean {
+  return key === KERNEL || key === RAMDISK;
 }
 
 const NOTHING: PlannedFlavors = { steps: [], findings: [] };
@@ -75,29 +87,43 @@ function together(parts: readonly PlannedFlavors[]): PlannedFlavors {
   };
 }
 
-function told(code: Finding["code"], flavor: FlavorRow, message: string): Finding {
-  return finding(code, `instance_types.id=${flavor.id} ${flavor.name}`, message);
+/** A flavor and what it has. */
+interface Own {
+  readonly place: FlavorPlace;
+  readonly flavor: FlavorRow;
+  readonly specs: readonly SpecRow[];
+  /** Naive UTC. */
+  readonly at: string;
 }
 
-function imagesOf(
-  flavor: FlavorRow,
-  specs: readonly SpecRow[],
-  images: Images,
-  named: boolean,
-  at: string,
-): PlannedFlavors {
+function told(
+  code: Finding["code"],
+  { place, flavor }: Pick<Own, "place" | "flavor">,
+  message: string,
+): Finding {
+  return finding(code, MAKERS[place].place(flavor), message);
+}
+
+/** Nothing when the value is there. */
+function setSpec({ place, flavor }: Own, spec: SpecRow, to: string): readonly NovaStep[] {
+  return spec.value === to ? [] : [MAKERS[place].set(spec, flavor, to)];
+}
+
+function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
+  const { place, flavor, specs, at } = own;
+  const make = MAKERS[place];
   const keys = new Set(specs.map(({ key }) => key));
   if (keys.size === 1 && !named) {
     const [key] = keys;
-    return { steps: [], findings: [told("N2I-D230", flavor, `it has ${key} alone`)] };
+    return { steps: [], findings: [told("N2I-D230", own, `it has ${key} alone`)] };
   }
   switch (images.do) {
     case "keep":
       return specs.length === 0
         ? NOTHING
-        : { steps: [], findings: [told("N2I-D231", flavor, [...keys].join(", "))] };
+        : { steps: [], findings: [told("N2I-D231", own, [...keys].join(", "))] };
     case "delete":
-      return { steps: specs.map((spec) => deleteSpec(spec, flavor, at)), findings: [] };
+      return { steps: specs.map((spec) => make.remove(spec, flavor, at)), findings: [] };
     case "point": {
       const wanted = new Map([
         [KERNEL, images.kernel],
@@ -107,8 +133,8 @@ function imagesOf(
       return {
         findings: [],
         steps: [
-          ...specs.flatMap((spec) => setSpec(spec, flavor, wanted.get(spec.key) ?? "")),
-          ...missing.map(([key, value]) => addSpec(flavor, key, value, at)),
+          ...specs.flatMap((spec) => setSpec(own, spec, wanted.get(spec.key) ?? "")),
+          ...missing.map(([key, value]) => make.add(flavor, key, value, at)),
         ],
       };
     }
@@ -122,24 +148,20 @@ function wantedKey(key: string): string | null {
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
-function neverMatching(
-  flavor: FlavorRow,
-  specs: readonly SpecRow[],
-  { advertised }: Facts,
-): PlannedFlavors {
-  const never = specs
+function neverMatching(own: Own, { advertised }: Facts): PlannedFlavors {
+  const never = own.specs
     .map(({ key }) => [key, wantedKey(key)] as const)
     .filter(([, wanted]) => wanted !== null && wanted !== "cpu_arch" && !advertised.has(wanted))
     .map(([key]) => key);
   return never.length === 0
     ? NOTHING
-    : { steps: [], findings: [told("N2I-D232", flavor, never.join(", "))] };
+    : { steps: [], findings: [told("N2I-D232", own, never.join(", "))] };
 }
 
-function shared(flavor: FlavorRow, hosts: readonly string[]): PlannedFlavors {
+function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
   const more = hosts.length > 5 ? ` and ${hosts.length - 5} more` : "";
   const where = `instances of it are on ${hosts.slice(0, 5).join(", ")}${more}`;
-  return { steps: [], findings: [told("N2I-D233", flavor, where)] };
+  return { steps: [], findings: [told("N2I-D233", own, where)] };
 }
 
 /** `CUSTOM_` and the class in capitals, as Nova normalises names. @source facts/nova-bm.md 4.2 */
@@ -147,17 +169,13 @@ export function customClass(name: string): string {
   return `CUSTOM_${name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_")}`;
 }
 
-function classOf(
-  flavor: FlavorRow,
-  specs: readonly SpecRow[],
-  { flavors, classes }: Facts,
-  at: string,
-): PlannedFlavors {
+function classOf(own: Own, { flavors, classes }: Facts): PlannedFlavors {
+  const { place, flavor, specs, at } = own;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [only] = of;
   if (only === undefined || only === null || of.length > 1) {
     const names = of.map((name) => name ?? "none").join(", ");
-    return { steps: [], findings: [told("N2I-D234", flavor, names || "no machine has one")] };
+    return { steps: [], findings: [told("N2I-D234", own, names || "no machine has one")] };
   }
   const wanted = {
     [`resources:${customClass(only)}`]: "1",
@@ -168,16 +186,32 @@ function classOf(
     steps: Object.entries(wanted).flatMap(([key, value]) => {
       const there = specs.filter((spec) => spec.key === key);
       return there.length === 0
-        ? [addSpec(flavor, key, value, at)]
-        : there.flatMap((spec) => setSpec(spec, flavor, value));
+        ? [MAKERS[place].add(flavor, key, value, at)]
+        : there.flatMap((spec) => setSpec(own, spec, value));
     }),
   };
 }
 
-function differingImages({ images: found }: Facts, images: Images): PlannedFlavors {
-  if (images.do !== "point") return NOTHING;
+/** What of all machines together does not go with what is asked for flavors. */
+export function judgeImages(facts: Facts, { images, copies }: FlavorsAsked): readonly Finding[] {
+  return [...differingImages(facts, images), ...copiesOf(facts, copies)];
+}
+
+function differingImages({ images: found }: Facts, images: Images): readonly Finding[] {
+  if (images.do !== "point") return [];
   const others = [...found].filter((id) => id !== images.kernel && id !== images.ramdisk);
   return others.length === 0
-    ? NOTHING
-    : { steps: [], findings: [finding("N2I-D236", "driver_info", others.slice(0, 5).join(", "))] };
+    ? []
+    : [finding("N2I-D236", "driver_info", others.slice(0, 5).join(", "))];
+}
+
+function copiesOf({ copies }: Facts, read: boolean): readonly Finding[] {
+  return [...copies].map(([flavor, { instances, some, images }]) => {
+    const more = instances > some.length ? ` and ${instances - some.length} more` : "";
+    return finding(
+      read ? "N2I-D237" : "N2I-D238",
+      `instance_extra.flavor ${flavor}`,
+      `${[...images].join(", ")} in instances ${some.join(", ")}${more}`,
+    );
+  });
 }

@@ -34,9 +34,11 @@ export function instanceStep(
 
 /**
  * One live compute node a machine, under the new host: the old row is moved there, so that it keeps
- * its id; with no service to move it to, it is soft-deleted and nova-compute makes a new one.
+ * its id (and its uuid, which a resource provider may have too); with no service to move it to, it
+ * is soft-deleted and nova-compute makes a new one. A row of Kilo or later names the host itself, and
+ * needs no service.
  *
- * @source facts/nova-bm.md 5.2, 5.3; facts/systems.md A3
+ * @source facts/nova-bm.md 5.1, 5.2, 5.3; facts/systems.md A3
  */
 export function moveComputes(
   { uuid: machine, service_host }: PlannedMachine,
@@ -45,15 +47,12 @@ export function moveComputes(
   to: string,
   at: string,
 ): { readonly steps: readonly NovaStep[]; readonly left: readonly string[] } {
-  const hostOf = ({ service_id }: ComputeRow): string | null =>
-    services.find(({ id }) => id === service_id)?.host ?? null;
+  const hostOf = ({ service_id, host }: ComputeRow): string | null =>
+    host ?? services.find(({ id }) => id === service_id)?.host ?? null;
   const target = services.find(({ host }) => host === to);
   const there = computes.find((row) => hostOf(row) === to);
-  const kept =
-    there ??
-    (target === undefined
-      ? undefined
-      : (computes.find((row) => hostOf(row) === service_host) ?? computes[0]));
+  const movable = target === undefined ? computes.filter(({ host }) => host) : computes;
+  const kept = there ?? movable.find((row) => hostOf(row) === service_host) ?? movable[0];
   const left: string[] = [];
   const steps: NovaStep[] = [];
   for (const row of computes) {
@@ -70,15 +69,19 @@ export function moveComputes(
       } as const),
       ...{ machine, of: `compute node ${hypervisor_hostname}` },
     };
-    if (row === kept && target !== undefined) {
+    const named = row.host === undefined ? {} : { host: row.host };
+    if (row === kept) {
       const same = { hypervisor_hostname, deleted: row.deleted };
       steps.push({
         ...common,
-        before: { ...same, service_id },
-        after: { ...same, service_id: target.id },
+        before: { ...same, service_id, ...named },
+        after: {
+          ...{ ...same, ...named, service_id: movedService(row, target) },
+          ...(row.host && { host: to }),
+        },
       });
     } else {
-      const same = { hypervisor_hostname, service_id };
+      const same = { hypervisor_hostname, service_id, ...named };
       steps.push({
         ...common,
         before: { ...same, deleted: row.deleted, deleted_at: row.deleted_at },
@@ -87,6 +90,14 @@ export function moveComputes(
     }
   }
   return { steps, left };
+}
+
+/** A row that names its host has a service only where Nova gave it one; the old one is never right. */
+function movedService(
+  { service_id, host }: ComputeRow,
+  target: NovaService | undefined,
+): number | null {
+  return host && service_id === null ? null : (target?.id ?? null);
 }
 
 /** A service nothing is left on is disabled with a reason, and never deleted. */

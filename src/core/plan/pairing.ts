@@ -1,11 +1,12 @@
 import type { PlanHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
+import { JUNO, novaReleaseOf } from "../../model/nova-release.ts";
 
 /** nova release by the version of its own database. @source facts/systems.md D R3 */
 function novaRelease(nova: number | null, novaBm: number): string {
   if (nova === null) return novaBm === 10 ? "Icehouse or Juno" : novaBm >= 5 ? "Havana" : "Grizzly";
-  if (nova >= 254) return "Juno";
+  if (nova >= JUNO) return novaReleaseOf(nova);
   if (nova > 234) return "a Juno snapshot";
   if (nova >= 233) return "Icehouse";
   if (nova > 216) return "an Icehouse snapshot";
@@ -45,7 +46,7 @@ export function pair(
     "N2I-E205",
     `the source is ${source} (${versions}); the upgrade is defined from Juno nova-baremetal to Juno Ironic`,
     {
-      fix: `Go ${pathFrom(source)}, or give --allow-pairing to plan; it is written into the plan.`,
+      fix: `${nova !== null && nova > JUNO ? "Take a copy of nova's database from Juno" : `Go ${pathFrom(source)}`}, or give --allow-pairing to plan; it is written into the plan.`,
     },
   );
 }

@@ -91,8 +91,9 @@ export function renderUnknown(
 }
 
 /** What the plan changes in nova; a line scripts may look for. */
-export function renderNovaCounts({ hosts, flavors }: NovaPlanCounts): string {
-  return `Nova: ${hosts} rows that name a compute host to change; ${flavors} extra specs of flavors to change.`;
+export function renderNovaCounts({ hosts, flavors, api }: NovaPlanCounts): string {
+  const apart = api === undefined ? "" : `; ${api} of flavors outside of it`;
+  return `Nova: ${hosts} rows that name a compute host to change; ${flavors} extra specs of flavors to change${apart}.`;
 }
 
 /** The line scripts look for; frozen. */

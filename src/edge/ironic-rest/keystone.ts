@@ -5,23 +5,22 @@ import { faultOf, parsed } from "./fault.ts";
 import type { Http } from "./http.ts";
 
 export interface Token {
-  /** Of the bare metal service, as catalog, interface and region have it; null when none is there. */
+  /** Of the service asked for, as catalog, interface and region have it; null when none is there. */
   readonly endpoint: string | null;
   readonly text: () => string;
 }
 
-/** Names of the service in catalogs. */
-const TYPES: ReadonlySet<string> = new Set(["baremetal", "bare-metal"]);
-
 /**
  * A token of Keystone's v3, with a password or an application credential.
  *
+ * @param types names of the service whose endpoint is wanted
  * @throws MigrationError N2I-E210 when Keystone does not answer, N2I-E211 when it refuses
  */
 export async function newToken(
   http: Http,
   { url, login }: { readonly url: string; readonly login: Login },
   cloud: Cloud,
+  types: ReadonlySet<string>,
 ): Promise<Token> {
   const base = url.replace(/\/+$/, "").replace(/\/v3$/, "");
   const answer = await http.send({
@@ -43,7 +42,7 @@ export async function newToken(
       `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
     );
   const body = parsed(answer.text);
-  return { endpoint: endpointOf(body, cloud), text: () => token };
+  return { endpoint: endpointOf(body, cloud, types), text: () => token };
 }
 
 function question(login: Login): JsonObject {
@@ -82,11 +81,11 @@ function reference(named: Named): JsonObject {
   };
 }
 
-function endpointOf(body: unknown, cloud: Cloud): string | null {
+function endpointOf(body: unknown, cloud: Cloud, types: ReadonlySet<string>): string | null {
   const token = isObject(body) && isObject(body.token) ? body.token : {};
   const services = Array.isArray(token.catalog) ? (token.catalog as readonly unknown[]) : [];
   for (const service of services) {
-    if (!isObject(service) || !TYPES.has(String(service.type))) continue;
+    if (!isObject(service) || !types.has(String(service.type))) continue;
     const endpoints = Array.isArray(service.endpoints) ? (service.endpoints as unknown[]) : [];
     for (const endpoint of endpoints)
       if (

@@ -4,6 +4,7 @@ import type { Cloud } from "./cloud.ts";
 import { faultOf, parsed } from "./fault.ts";
 import { type Answered, type Asked, type Http, openHttp, type Unanswered } from "./http.ts";
 import { newToken, type Token } from "./keystone.ts";
+import { BAREMETAL, type ServiceKind } from "./kinds.ts";
 
 /** What became of a call. */
 export interface Answer {
@@ -40,24 +41,29 @@ const PAUSES = [250, 500, 1000, 2000, 4000, 4000];
  * @param limit milliseconds a call may take
  * @throws MigrationError N2I-E106, N2I-E210, N2I-E211, N2I-E212
  */
-export async function openSession(cloud: Cloud, limit: number): Promise<Session> {
+export async function openSession(
+  cloud: Cloud,
+  limit: number,
+  kind: ServiceKind = BAREMETAL,
+): Promise<Session> {
   const http = openHttp(cloud.tls, limit);
   try {
-    const login = await logIn(http, cloud);
-    const found = cloud.endpoint ?? login.endpoint;
+    const login = await logIn(http, cloud, kind);
+    const found = cloud[kind.said] ?? login.endpoint;
     if (found === null)
       throw new MigrationError(
         "N2I-E106",
         cloud.auth.kind === "keystone"
-          ? `${cloud.from}: the catalog has no ${cloud.interface} baremetal endpoint${cloud.region === null ? "" : ` in region ${cloud.region}`}`
-          : `${cloud.from}: nothing says where the bare metal service is`,
-        { fix: "Give --ironic-url." },
+          ? `${cloud.from}: the catalog has no ${cloud.interface} ${kind.name} endpoint${cloud.region === null ? "" : ` in region ${cloud.region}`}`
+          : `${cloud.from}: nothing says where the ${kind.name} service is`,
+        { fix: kind.fix },
       );
-    const url = serviceUrl(found, cloud.from);
+    const url = serviceUrl(found, cloud.from, kind);
     return {
       url,
       close: http.close,
-      call: (words, version) => call(http, url, login, words, version),
+      call: (words, version) =>
+        call(http, url, login, words, version === null ? {} : kind.pin(version)),
     };
   } catch (error) {
     http.close();
@@ -65,14 +71,14 @@ export async function openSession(cloud: Cloud, limit: number): Promise<Session>
   }
 }
 
-function serviceUrl(text: string, from: string): string {
+function serviceUrl(text: string, from: string, { version }: ServiceKind): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
     throw new MigrationError(
       "N2I-E106",
       `${from}: the service's URL is not http(s)://HOST[:PORT]/`,
     );
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(/\/v1$/, "");
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(version, "");
 }
 
 interface LoggedIn {
@@ -84,7 +90,7 @@ interface LoggedIn {
   readonly secrets: () => readonly string[];
 }
 
-async function logIn(http: Http, cloud: Cloud): Promise<LoggedIn> {
+async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<LoggedIn> {
   const { auth } = cloud;
   const never = { endpoint: null, renew: () => Promise.resolve(false) };
   if (auth.kind === "none") return { ...never, headers: () => ({}), secrets: () => [] };
@@ -93,7 +99,7 @@ async function logIn(http: Http, cloud: Cloud): Promise<LoggedIn> {
     const secrets = (): readonly string[] => [auth.password(), text];
     return { ...never, headers: () => ({ Authorization: `Basic ${text}` }), secrets };
   }
-  let token = await newToken(http, auth, cloud);
+  let token = await newToken(http, auth, cloud, types);
   let renewing: Promise<Token> | null = null;
   return {
     endpoint: token.endpoint,
@@ -102,7 +108,7 @@ async function logIn(http: Http, cloud: Cloud): Promise<LoggedIn> {
     async renew(refused) {
       // Of many calls that meet the old token one asks for the new one.
       if (refused !== token.text()) return true;
-      renewing ??= newToken(http, auth, cloud).finally(() => {
+      renewing ??= newToken(http, auth, cloud, types).finally(() => {
         renewing = null;
       });
       token = await renewing;
@@ -116,10 +122,8 @@ async function call(
   url: string,
   login: LoggedIn,
   { path, ...words }: Words,
-  version: string | null,
+  pinned: { readonly [name: string]: string },
 ): Promise<Answer> {
-  const pinned: { readonly [name: string]: string } =
-    version === null ? {} : { "X-OpenStack-Ironic-API-Version": version };
   for (let again = false; ; again = true) {
     const headers = login.headers();
     const answer = await http.send({
@@ -185,7 +189,7 @@ function told(answer: Answer): Answer {
 
 /** A call the service will not do, whatever is tried. */
 export function refusedCall(
-  session: Session,
+  session: Pick<Session, "url">,
   what: string,
   { status, fault }: Answer,
 ): MigrationError {

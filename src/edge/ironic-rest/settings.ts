@@ -32,6 +32,8 @@ export function cloudOf(settings: Settings, from: string): Cloud {
       settings.get("endpoint_override") ??
       settings.get("endpoint") ??
       null,
+    compute: settings.get("compute_endpoint_override") ?? null,
+    image: settings.get("image_endpoint_override") ?? null,
     interface: chosen,
     region: settings.get("region_name") ?? null,
     tls: {

@@ -1,5 +1,7 @@
 import type { Knex } from "knex";
+import { embeddedFlavor } from "../../model/embedded.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
+import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
 
@@ -30,7 +32,7 @@ export async function readFlavorRows(database: Database, on: Knex): Promise<Flav
     hosts.set(id, [...(hosts.get(id) ?? []), text(row.host) ?? ""]);
   }
   return {
-    hosts,
+    ...{ place: "nova", hosts },
     flavors: flavors.map((row) => ({
       id: integer(row.id) ?? 0,
       name: text(row.name),
@@ -46,4 +48,32 @@ export async function readFlavorRows(database: Database, on: Knex): Promise<Flav
       deleted_at: text(row.deleted_at),
     })),
   };
+}
+
+/**
+ * Flavorids of flavors that live instances have and nova has no row of, by the copies the instances
+ * carry: since Newton flavors are made in nova_api, and only there.
+ *
+ * @source facts/nova-bm.md 4.3
+ */
+export async function readCopiedIds(
+  database: Database,
+  on: Knex,
+  ids: readonly number[],
+): Promise<ReadonlyMap<string, number>> {
+  const found = new Map<string, number>();
+  if (ids.length === 0 || !(await tableNames(database)).has("instance_extra")) return found;
+  for (const id of ids) {
+    const [row] = await database.run("reading instance_extra", () =>
+      select(
+        database,
+        on,
+        "SELECT e.flavor AS flavor FROM instances i JOIN instance_extra e ON e.instance_uuid = i.uuid WHERE i.deleted = 0 AND e.flavor IS NOT NULL AND i.instance_type_id = ? ORDER BY i.id LIMIT 1",
+        [id],
+      ),
+    );
+    const flavorid = embeddedFlavor(text(row?.flavor))?.flavorid;
+    if (flavorid) found.set(flavorid, id);
+  }
+  return found;
 }

@@ -1,8 +1,9 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
+import { NOVA_VERSIONS } from "../../model/nova-release.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { integer, select } from "../database/rows.ts";
+import { schemaVersion } from "../database/schema-version.ts";
 
 /** Tables that are read or changed, and what must be in them. @source facts/nova-bm.md 4.3, 5.1 */
 const NEEDED: { readonly [table: string]: readonly string[] } = {
@@ -25,23 +26,21 @@ export async function identifyNova(database: Database): Promise<NovaIdentity> {
   const refuse = (code: "N2I-E202" | "N2I-E203", what: string): MigrationError =>
     new MigrationError(code, `--nova-db ${database.shown} ${what}`);
   const tables = await tableNames(database);
-  const missing = [...Object.keys(NEEDED), "migrate_version"].filter((table) => !tables.has(table));
+  const missing = Object.keys(NEEDED).filter((table) => !tables.has(table));
   if (missing.length > 0)
     throw refuse(
       "N2I-E202",
       `is not a nova database, or its user may not read all of it: there is no ${missing.join(", ")}`,
     );
-  const [row] = await database.run("reading migrate_version", () =>
-    select(
-      database,
-      database.knex,
-      "SELECT version FROM migrate_version WHERE repository_id = 'nova'",
-    ),
-  );
-  const version = integer(row?.version);
+  const { version, head } = await schemaVersion(database, "nova");
+  if (head !== null) throw refuse("N2I-E203", `is of Xena or later (alembic ${head})`);
   if (version === null) throw refuse("N2I-E202", "is not a nova database: it has no version");
-  if (version < 161 || version > 254)
-    throw refuse("N2I-E203", `has nova schema version ${version}; 161 to 254 can be changed`);
+  const { first, last } = NOVA_VERSIONS;
+  if (version < first || version > last)
+    throw refuse(
+      "N2I-E203",
+      `has nova schema version ${version}; ${first} to ${last} can be changed`,
+    );
   for (const [table, wanted] of Object.entries(NEEDED)) {
     const there = new Set(await columnNames(database, table));
     const lacking = wanted.filter((column) => !there.has(column));

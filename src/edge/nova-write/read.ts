@@ -8,6 +8,7 @@ import type {
   NovaWorld,
 } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
+import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
@@ -38,7 +39,14 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
     database.run(`reading ${doing}`, () => select(database, on, sql, values));
   const inList = async (doing: string, sql: string, values: readonly unknown[], more = "") =>
     values.length === 0 ? [] : ask(doing, `${sql} IN (${marks(values)}) ${more}`, values);
-  const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity);
+  // Kilo names the host itself; rows it did not write yet still have their service alone.
+  const byHost = (await columnNames(database, "compute_nodes")).includes("host");
+  const host = byHost ? "coalesce(c.host, s.host)" : "s.host";
+  const owned = `compute_nodes c ${byHost ? "LEFT " : ""}JOIN services s ON s.id = c.service_id AND s.deleted = 0`;
+  const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity, [
+    "compute_nodes",
+    `SELECT DISTINCT ${host} AS host FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL ORDER BY 1`,
+  ]);
   const placed = await indexByText(
     database,
     on,
@@ -69,16 +77,16 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
       const nodes = machines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
       const computes = await inList(
         "compute_nodes",
-        "SELECT id, service_id, hypervisor_hostname, deleted, deleted_at FROM compute_nodes WHERE id",
+        `SELECT id, service_id, ${byHost ? "host, " : ""}hypervisor_hostname, deleted, deleted_at FROM compute_nodes WHERE id`,
         placed.ids(nodes),
         "ORDER BY id",
       );
       const attached = grouped(volumes, "instance_uuid");
-      const owned = grouped(computes, "hypervisor_hostname");
+      const offered = grouped(computes, "hypervisor_hostname");
       return machines.map(({ uuid, instance_uuid }) => ({
         instance: byUuid.get(lower(instance_uuid)) ?? null,
         volumes: (attached.get(lower(instance_uuid)) ?? []).map((row) => text(row.volume_id) ?? ""),
-        computes: (owned.get(lower(uuid)) ?? []).map(computeOf),
+        computes: (offered.get(lower(uuid)) ?? []).map(computeOf),
       }));
     },
     async use(hosts) {
@@ -88,18 +96,18 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         hosts,
         "GROUP BY host",
       );
-      const owned = await inList(
+      const computes = await inList(
         "compute_nodes",
-        "SELECT s.host AS host, count(*) AS n FROM compute_nodes c JOIN services s ON s.id = c.service_id WHERE c.deleted = 0 AND s.deleted = 0 AND s.host",
+        `SELECT ${host} AS host, count(*) AS n FROM ${owned} WHERE c.deleted = 0 AND ${host}`,
         hosts,
-        "GROUP BY s.host",
+        `GROUP BY ${host}`,
       );
       const count = (rows: readonly RawRow[], host: string): number =>
         integer(rows.find((row) => text(row.host) === host)?.n) ?? 0;
       return new Map(
         hosts.map((host) => [
           host,
-          { instances: count(instances, host), computes: count(owned, host) },
+          { instances: count(instances, host), computes: count(computes, host) },
         ]),
       );
     },
@@ -108,7 +116,12 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
 
 type Ask = (doing: string, sql: string) => Promise<readonly RawRow[]>;
 
-async function readWorld(ask: Ask, binary: string, identity: NovaIdentity): Promise<NovaWorld> {
+async function readWorld(
+  ask: Ask,
+  binary: string,
+  identity: NovaIdentity,
+  owners: Parameters<Ask>,
+): Promise<NovaWorld> {
   const services = await ask(
     "services",
     `SELECT id, host, disabled, disabled_reason FROM services WHERE deleted = 0 AND ${binary} = 'nova-compute' ORDER BY id`,
@@ -117,10 +130,7 @@ async function readWorld(ask: Ask, binary: string, identity: NovaIdentity): Prom
     "aggregate_hosts",
     "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
   );
-  const baremetal = await ask(
-    "compute_nodes",
-    "SELECT DISTINCT s.host AS host FROM compute_nodes c JOIN services s ON s.id = c.service_id WHERE c.deleted = 0 AND s.deleted = 0 AND c.hypervisor_type = 'baremetal' ORDER BY s.host",
-  );
+  const baremetal = await ask(...owners);
   const aggregates = new Map<string, number[]>();
   for (const row of members) {
     const host = text(row.host) ?? "";
@@ -154,6 +164,7 @@ function computeOf(row: RawRow): ComputeRow {
   return {
     id: integer(row.id) ?? 0,
     service_id: integer(row.service_id),
+    ...("host" in row && { host: text(row.host) }),
     hypervisor_hostname: text(row.hypervisor_hostname),
     deleted: integer(row.deleted),
     deleted_at: text(row.deleted_at),

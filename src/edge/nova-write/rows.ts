@@ -4,7 +4,7 @@ import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
 import { boolean, integer, plain, type RawRow } from "../database/rows.ts";
 
 const NUMBERS: ReadonlySet<string> = new Set([
-  ...["id", "deleted", "service_id", "aggregate_id", "instance_type_id"],
+  ...["id", "deleted", "service_id", "aggregate_id", "instance_type_id", "flavor_id"],
 ]);
 const BOOLEANS: ReadonlySet<string> = new Set(["disabled"]);
 

@@ -17,11 +17,16 @@ const AGE: { readonly [engine in Database["engine"]]: string } = {
   sqlite: "CAST(strftime('%s', 'now') - strftime('%s', updated_at) AS integer)",
 };
 
-/** A nova database, changed row by row in transactions of its own. */
+/**
+ * A nova database, changed row by row in transactions of its own.
+ *
+ * @param repository whose row of migrate_version tells its version
+ */
 export function createNovaTarget(
   database: Database,
   identity: NovaIdentity,
   failpoint: Failpoint = () => Promise.resolve(),
+  repository: "nova" | "nova_api" = "nova",
 ): NovaTarget {
   const { knex, run, engine } = database;
   return {
@@ -50,12 +55,14 @@ export function createNovaTarget(
       const trx = await run("opening a transaction", () => knex.transaction());
       try {
         const [version] = await run("reading migrate_version", () =>
-          select(database, trx, "SELECT version FROM migrate_version WHERE repository_id = 'nova'"),
+          select(database, trx, "SELECT version FROM migrate_version WHERE repository_id = ?", [
+            repository,
+          ]),
         );
         if (integer(version?.version) !== identity.schema_version)
           throw new MigrationError(
             "N2I-E300",
-            `nova's schema version is ${text(version?.version)}, the plan was made for ${identity.schema_version}`,
+            `${repository}'s schema version is ${text(version?.version)}, the plan was made for ${identity.schema_version}`,
           );
         await guard();
         const performed = await performSteps(database, trx, steps, ours);

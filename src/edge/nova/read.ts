@@ -1,4 +1,5 @@
 import type { Knex } from "knex";
+import { embeddedFlavor } from "../../model/embedded.ts";
 import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
@@ -43,7 +44,21 @@ export async function openNova(database: Database): Promise<NovaReader> {
         ["instance_system_metadata", [...metadata.values()].flat(), byInstance],
       ]);
       await readFlavors(database, trx, rows, flavors);
-      const instances = rows.map((row) => toInstance(row, caches, metadata, flavors));
+      const copies = new Map(
+        (await nova.copies(uuids)).map((row) => [
+          text(row.instance_uuid)?.toLowerCase(),
+          embeddedFlavor(text(row.flavor)),
+        ]),
+      );
+      const instances = rows.map((row) =>
+        toInstance(
+          row,
+          caches,
+          metadata,
+          flavors,
+          copies.get(text(row.uuid)?.toLowerCase()) ?? null,
+        ),
+      );
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
       const onNode = groupBy(
         instances.filter((instance) => !instance.deleted),
@@ -114,9 +129,13 @@ function toInstance(
   caches: ReadonlyMap<string, readonly RawRow[]>,
   metadata: ReadonlyMap<string, readonly RawRow[]>,
   flavors: ReadonlyMap<number, Flavor>,
+  copy: Flavor | null,
 ): Instance {
   const uuid = text(row.uuid) ?? "";
   const key = uuid.toLowerCase();
+  const images = Object.entries(copy?.extra_specs ?? {}).flatMap(([name, value]) =>
+    name.startsWith("baremetal:deploy_") ? [value || "(empty)"] : [],
+  );
   return {
     uuid,
     host: text(row.host),
@@ -135,7 +154,8 @@ function toInstance(
     vcpus: integer(row.vcpus),
     display_name: text(row.display_name),
     project_id: text(row.project_id),
-    flavor: flavors.get(integer(row.instance_type_id) ?? -1) ?? null,
+    flavor: copy ?? flavors.get(integer(row.instance_type_id) ?? -1) ?? null,
+    ...(images.length > 0 && { copied_images: images }),
     system_metadata: Object.fromEntries(
       (metadata.get(key) ?? []).map(({ name, value }) => [text(name) ?? "", text(value)]),
     ),

@@ -1,5 +1,6 @@
 import type { Knex } from "knex";
 import { indexByText } from "../database/by-text.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
@@ -22,6 +23,8 @@ export interface NovaRows {
   readonly computes: (machines: readonly Asked[]) => Rows;
   readonly caches: (instances: readonly string[]) => Rows;
   readonly metadata: (instances: readonly string[]) => Rows;
+  /** Flavors that instances carry with them, since Kilo. */
+  readonly copies: (instances: readonly string[]) => Rows;
 }
 
 const INSTANCE =
@@ -54,6 +57,10 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
   // A foreign key is an index on MySQL only.
   const described =
     engine === "mysql" ? null : await index("instance_system_metadata", "instance_uuid", kept);
+
+  const carries =
+    (await tableNames(database)).has("instance_extra") &&
+    (await columnNames(database, "instance_extra")).includes("flavor");
 
   const ask = (
     table: string,
@@ -95,6 +102,14 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
         columns("instance_uuid, network_info"),
         "instance_uuid",
         instances,
+      ),
+    copies: (instances) =>
+      ask(
+        "instance_extra",
+        columns("instance_uuid, flavor"),
+        "instance_uuid",
+        carries ? instances : [],
+        "AND deleted = 0",
       ),
     metadata(instances) {
       const wanted = `${columns("instance_uuid, value")}, ${whole(engine, `${key}`)} AS name`;

@@ -74,4 +74,34 @@ export const UPGRADE = {
     advice:
       "Take-over boots those of driver_info, a rebuild those of the flavor. Give the same in the site document.",
   },
+  "N2I-D237": {
+    severity: "warning",
+    title: "instances carry a flavor that names nova-baremetal's deploy images",
+    advice:
+      "Kilo takes the images of a rebuild from this copy, whatever the flavor says by now, and the machine hangs. Rebuild none of them before Liberty, which does not read it.",
+  },
+  "N2I-D238": {
+    severity: "note",
+    title: "instances carry a flavor that names nova-baremetal's deploy images",
+    advice:
+      "From Liberty on nothing reads them: deploy images are those of driver_info. The copy stays as it is.",
+  },
+  "N2I-D239": {
+    severity: "warning",
+    title: "a flavor cannot be reached through Nova's API",
+    advice:
+      "It is deleted, and instances use it. Plan again without --flavors-via rest to change it in the database.",
+  },
+  "N2I-D240": {
+    severity: "warning",
+    title: "flavors of this Nova are in nova_api",
+    advice:
+      "Newton and later read them there, so those in nova are not all. Give --nova-api-db, or --flavors-via rest.",
+  },
+  "N2I-D241": {
+    severity: "warning",
+    title: "aggregates of this Nova are in nova_api",
+    advice:
+      "They were not looked at. Put the new compute host into those of the old one with openstack aggregate add host, before it starts.",
+  },
 } as const satisfies Record<string, FindingKind>;

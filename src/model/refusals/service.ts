@@ -3,7 +3,7 @@ import type { Refusal } from "./kind.ts";
 
 const { failed, refused, denied } = EXIT_STATUS;
 
-/** N2I-E209 to E214: a service that is spoken to over HTTP. */
+/** N2I-E209 to E215: a service that is spoken to over HTTP. */
 export const SERVICE = {
   "N2I-E209": {
     exit: refused.status,
@@ -21,7 +21,7 @@ export const SERVICE = {
     exit: denied.status,
     title: "a service refuses the login",
     why: "User, password or token is wrong, or the role lacks a right.",
-    fix: "Check the credential; Ironic wants the role admin (baremetal_admin).",
+    fix: "Check the credential; Ironic wants the role admin (baremetal_admin), Nova admin for flavors.",
   },
   "N2I-E212": {
     exit: failed.status,
@@ -40,5 +40,11 @@ export const SERVICE = {
     title: "nobody is there to adopt machines",
     why: "Adoption is a living conductor's work: one of the machine's conductor group that has its driver.",
     fix: "Start a conductor of each group named, with the driver enabled, then run the same command again.",
+  },
+  "N2I-E215": {
+    exit: refused.status,
+    title: "an image is not what is asked for",
+    why: "Flavors would name an image that no deployment can boot, or one of several by chance.",
+    fix: "Compare openstack image list --name NAME, or give the id of the image you mean.",
   },
 } as const satisfies Record<string, Refusal>;

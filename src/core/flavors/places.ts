@@ -1,0 +1,46 @@
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import { hasApiFlavors, novaReleaseOf } from "../../model/nova-release.ts";
+import type { FlavorRows } from "../../model/nova-rows.ts";
+import type { Facts } from "./facts.ts";
+import { isGone, namesImages, type PlannedFlavors } from "./flavors.ts";
+import { MAKERS } from "./steps.ts";
+
+/**
+ * What of nova's own rows Nova's API does not reach: deleted flavors that instances use still.
+ *
+ * @param rows of flavors that the API does not show
+ */
+export function unreached(
+  { place, flavors, specs, hosts }: FlavorRows,
+  facts: Facts,
+): PlannedFlavors {
+  const named = new Set(specs.filter(namesImages).map(({ instance_type_id }) => instance_type_id));
+  const lost = flavors.filter(
+    (flavor) =>
+      isGone(flavor) &&
+      named.has(flavor.id) &&
+      (hosts.get(flavor.id) ?? []).some((host) => facts.hosts.has(host)),
+  );
+  return {
+    steps: [],
+    findings: lost.map((flavor) =>
+      finding("N2I-D239", MAKERS[place].place(flavor), "instances use it"),
+    ),
+  };
+}
+
+/**
+ * What of Nova a plan has not looked at, by the release of its database.
+ *
+ * @param api flavors of nova_api, or of the API, were looked at
+ * @param moving compute hosts change
+ */
+export function judgeSchema(version: number, api: boolean, moving: boolean): readonly Finding[] {
+  if (!hasApiFlavors(version)) return [];
+  const place = `nova ${version} (${novaReleaseOf(version)})`;
+  return [
+    ...(api ? [] : [finding("N2I-D240", place, "--nova-api-db is not given")]),
+    ...(moving ? [finding("N2I-D241", place, "--compute-host moves instances")] : []),
+  ];
+}

@@ -1,0 +1,45 @@
+/** What calls to one kind of service need to know of it. */
+export interface ServiceKind {
+  /** For messages. */
+  readonly name: string;
+  /** Names of the service in catalogs. */
+  readonly types: ReadonlySet<string>;
+  /** A version at the end of its URL that is no part of it here. */
+  readonly version: RegExp;
+  /** Headers that pin a call to a microversion. */
+  readonly pin: (microversion: string) => { readonly [name: string]: string };
+  /** Which member of a cloud says its URL. */
+  readonly said: "endpoint" | "compute" | "image";
+  readonly fix: string;
+}
+
+export const BAREMETAL: ServiceKind = {
+  name: "baremetal",
+  types: new Set(["baremetal", "bare-metal"]),
+  version: /\/v1$/,
+  pin: (microversion) => ({ "X-OpenStack-Ironic-API-Version": microversion }),
+  said: "endpoint",
+  fix: "Give --ironic-url.",
+};
+
+/** @source Nova's API guide, Microversions: the older header is the only one before 2.27 */
+export const COMPUTE: ServiceKind = {
+  name: "compute",
+  types: new Set(["compute"]),
+  version: /(?!)/,
+  pin: (microversion) => ({
+    "X-OpenStack-Nova-API-Version": microversion,
+    "OpenStack-API-Version": `compute ${microversion}`,
+  }),
+  said: "compute",
+  fix: "Give compute_endpoint_override in clouds.yaml, or OS_COMPUTE_ENDPOINT_OVERRIDE.",
+};
+
+export const IMAGE: ServiceKind = {
+  name: "image",
+  types: new Set(["image"]),
+  version: /\/v2$/,
+  pin: () => ({}),
+  said: "image",
+  fix: "Give image_endpoint_override in clouds.yaml, or OS_IMAGE_ENDPOINT_OVERRIDE.",
+};

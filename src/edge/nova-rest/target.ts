@@ -1,0 +1,116 @@
+import { MigrationError } from "../../model/error.ts";
+import type { NovaStep, NovaTarget, Standing } from "../../model/nova-plan.ts";
+import { mayPass, pause, TRIES } from "../ironic-rest/pause.ts";
+import { type Answer, refusedCall } from "../ironic-rest/session.ts";
+import { type ComputeService, type Specs, specsPath } from "./service.ts";
+
+/** Called before and after every call that changes something; a test kills the process there. */
+export type Failpoint = (point: "nova.call.before" | "nova.call.after") => Promise<void>;
+
+/** Rows a message names; the others are counted. */
+const NAMED = 5;
+
+/**
+ * Flavors changed through Nova's API. It knows no compare-and-swap and no transaction: each extra
+ * spec is read right before it is written, and what somebody changes in between is lost. A call
+ * whose end is not known is looked at, never repeated blindly.
+ */
+export function createRestFlavors(
+  service: ComputeService,
+  failpoint: Failpoint = () => Promise.resolve(),
+): Pick<NovaTarget, "look" | "perform"> {
+  const look = async (steps: readonly NovaStep[]): Promise<readonly Standing[]> => {
+    const known = new Map<string, Specs>();
+    const standings: Standing[] = [];
+    for (const step of steps) {
+      const { flavorid } = named(step);
+      const specs = known.has(flavorid) ? known.get(flavorid) : await service.specs(flavorid);
+      known.set(flavorid, specs ?? null);
+      standings.push(standingOf(step, specs ?? null));
+    }
+    return standings;
+  };
+  return {
+    look,
+    async perform(steps, ours, guard, met) {
+      await guard();
+      const standings = await look(steps);
+      const of = (is: Standing["is"]) => standings.filter((standing) => standing.is === is);
+      const found = of("after").map(({ id }) => id);
+      const left = of("other").map(({ id, why }) => ({ id, why }));
+      const strange = left.filter(({ id }) => !ours(id));
+      if (strange.length > 0)
+        throw new MigrationError(
+          "N2I-E300",
+          `${strange.length} extra specs are not as planned: ${strange
+            .slice(0, NAMED)
+            .map(({ id, why }) => `${id} ${why}`)
+            .join("; ")}`,
+        );
+      const todo = new Set(of("before").map(({ id }) => id));
+      await met({ done: [...todo], found, left });
+      const done: string[] = [];
+      for (const step of steps.filter(({ id }) => todo.has(id))) {
+        const why = await change(service, step, failpoint);
+        if (why === null) done.push(step.id);
+        else left.push({ id: step.id, why });
+      }
+      return { done, found, left };
+    },
+  };
+}
+
+/** What a step over REST names. */
+function named({ key }: NovaStep): { readonly flavorid: string; readonly key: string } {
+  return { flavorid: String(key.flavorid), key: String(key.key) };
+}
+
+function standingOf(step: NovaStep, specs: Specs): Standing {
+  const { id, before, after } = step;
+  const as = (is: Standing["is"], why = ""): Standing => ({ id, is, why });
+  if (specs === null) return as("other", "the flavor is gone");
+  const value = specs.get(named(step).key);
+  if (value === (after?.value ?? undefined)) return as("after");
+  if (value === (before?.value ?? undefined)) return as("before");
+  return as("other", value === undefined ? "is gone" : "was changed since in value");
+}
+
+/**
+ * Changes one extra spec, looking right before each try.
+ *
+ * @returns why it was left, or null when it is as after the step
+ * @throws MigrationError N2I-E210 when it does not answer, N2I-E211, N2I-E212 when it refuses
+ */
+async function change(
+  service: ComputeService,
+  step: NovaStep,
+  failpoint: Failpoint,
+): Promise<string | null> {
+  for (let tries = 0; ; tries += 1) {
+    const { is, why } = standingOf(step, await service.specs(named(step).flavorid));
+    if (is === "after") return null;
+    if (is === "other") return why;
+    await failpoint("nova.call.before");
+    const answer = await write(service, step);
+    await failpoint("nova.call.after");
+    if (answer.status >= 200 && answer.status < 300) return null;
+    // Gone since it was read: the next look tells what is.
+    if (!mayPass(answer) && (answer.status !== 404 || tries > 0))
+      throw refusedCall(service, `to change ${step.id}`, answer);
+    if (tries === TRIES)
+      throw new MigrationError(
+        "N2I-E210",
+        `${service.url} does not say what became of ${step.id}: ${answer.fault}`,
+      );
+    await pause(tries);
+  }
+}
+
+function write(service: ComputeService, step: NovaStep): Promise<Answer> {
+  const { flavorid, key } = named(step);
+  const value = step.after?.value ?? null;
+  if (value === null) return service.tell("DELETE", specsPath(flavorid, key));
+  return step.before === null
+    ? service.tell("POST", specsPath(flavorid), { extra_specs: { [key]: value } })
+    : service.tell("PUT", specsPath(flavorid, key), { [key]: value });
+}

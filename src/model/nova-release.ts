@@ -1,0 +1,58 @@
+/** Versions of nova's own database, each the last of its release. @source facts/nova-bm.md 1.1 */
+const RELEASES: readonly (readonly [number, string])[] = [
+  [161, "Grizzly"],
+  [216, "Havana"],
+  [234, "Icehouse"],
+  [254, "Juno"],
+  [280, "Kilo"],
+  [302, "Liberty"],
+  [319, "Mitaka"],
+  [334, "Newton"],
+  [347, "Ocata"],
+  [362, "Pike"],
+  [378, "Queens"],
+  [390, "Rocky"],
+  [391, "Stein"],
+  [402, "Train"],
+  [422, "Wallaby"],
+];
+
+/** The first and the last version that is known. */
+export const NOVA_VERSIONS = { first: 161, last: 422 } as const;
+
+/** Juno's, the last Nova that had nova-baremetal. */
+export const JUNO = 254;
+
+/** The release a version of nova's database belongs to, or is on the way to. */
+export function novaReleaseOf(version: number): string {
+  return RELEASES.find(([last]) => version <= last)?.[1] ?? "a later release";
+}
+
+/**
+ * Whether flavors are nova_api's: Newton reads them there first, and its own data migration takes
+ * them away from nova. @source facts/nova-bm.md 4.3
+ */
+export function hasApiFlavors(version: number): boolean {
+  return version > 319;
+}
+
+/** Versions of nova_api, each the last of its release. @source facts/nova-bm.md 4.3 */
+const API_RELEASES: readonly (readonly [number, string])[] = [
+  [3, "Liberty"],
+  [7, "Mitaka"],
+  [20, "Newton"],
+  [30, "Ocata"],
+  [44, "Pike"],
+  [52, "Queens"],
+  [61, "Rocky"],
+  [62, "Stein"],
+  [67, "Train"],
+  [72, "Wallaby"],
+];
+
+/** Versions of nova_api whose flavors count: Mitaka had the tables and did not read them. */
+export const NOVA_API_VERSIONS = { first: 8, last: 72 } as const;
+
+export function novaApiReleaseOf(version: number): string {
+  return API_RELEASES.find(([last]) => version <= last)?.[1] ?? "a later release";
+}

@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeTree } from "../../src/demo/write-case.ts";
-import { refused } from "../hostile/cli.ts";
+import { refused, runs } from "../hostile/cli.ts";
 import {
   bootScene,
   ironicConfig,
@@ -45,9 +45,15 @@ test("what Juno's take-over left is switched to boot, and nothing else of it cha
   const staged = at.digest();
   assert.match((await at.boot(0, "--yes")).out, /^Boot: 2 ready\.$/m);
   assert.equal(at.digest(), staged, "a second run changes nothing");
+  const status = async () => (await runs(0, ["status", "--run", at.run, "-f", "value"])).out;
+  assert.ok((await status()).includes(`2 machines staged in ${at.tree}\n`));
+  const other = await runs(0, ["boot", "--run", at.run, "--tftp-root", at.old, "--undo", "--yes"]);
+  assert.match(other.out, /^Undo: nothing of this run is staged there\.$/m);
+  assert.match(other.err, /^This run staged boot files in other trees too: .*\/tree$/m);
   assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: 2 undone\.$/m);
   assert.equal(at.digest(), before);
-  assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: no machine/m);
+  assert.match((await at.boot(0, "--undo", "--yes")).out, /^Undo: nothing of this run/m);
+  assert.match(await status(), /nothing is staged any more/);
 });
 
 for (const [release, label] of [

@@ -106,7 +106,7 @@ export const bootCommand: CommandModule<object, Args> = {
       const nodes = new Set<string>();
       for await (const batch of lines())
         for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
-      const { rows, stopped } = await inStage(
+      const { rows, stopped, elsewhere } = await inStage(
         args.undo ? "unstage" : "stage",
         machines,
         args,
@@ -118,6 +118,8 @@ export const bootCommand: CommandModule<object, Args> = {
       );
       if (stopped) say(args, "Stopped on request; run the same command to go on.");
       await tell(rows, args, args.undo ? "Undo" : "Boot");
+      if (elsewhere.length > 0)
+        say(args, `This run staged boot files in other trees too: ${elsewhere.join(", ")}`);
       if (!args.undo) await sayDhcp(lines(), args);
       const again = `nova2ironic boot --run ${shellWord(args.run)} --tftp-root ${shellWord(args.tftpRoot)}`;
       say(args, args.undo ? `Next: ${again}` : `Next: ${again} --verify\nUndo: ${again} --undo`);
@@ -162,7 +164,10 @@ async function tell(rows: readonly BootRow[], args: Args, title: string): Promis
     );
   const states = ["ready", "to stage", "staged", "undone", "stumbles", "left"] as const;
   const words = states.flatMap((state) => (count(state) > 0 ? [`${count(state)} ${state}`] : []));
-  const summary = `${title}: ${words.join(", ") || "no machine has a tenant to boot"}.`;
+  const none = args.undo
+    ? "nothing of this run is staged there"
+    : "no machine has a tenant to boot";
+  const summary = `${title}: ${words.join(", ") || none}.`;
   if (args.format === "table") print(summary);
   else say(args, summary);
   if (count("stumbles") > 0 || (args.undo && count("left") > 0))

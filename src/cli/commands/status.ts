@@ -1,7 +1,9 @@
 import type { CommandModule } from "yargs";
 import { type RunState, statusOf, wasStaged } from "../../core/apply/status.ts";
+import { stagedTrees } from "../../core/boot/staged.ts";
 import { plannedNodes } from "../../core/release/release.ts";
 import { stillReleased } from "../../core/release/restage.ts";
+import { parseBoot } from "../../edge/disk/boot-entry.ts";
 import { readEntries, readJournal } from "../../edge/disk/journal.ts";
 import { parseRelease } from "../../edge/disk/journal-entry.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
@@ -9,6 +11,7 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
+import { BOOT } from "../wire/boot.ts";
 import { novaPlanOf, readNovaJournal } from "../wire/nova-acting.ts";
 import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
@@ -57,10 +60,18 @@ export const statusCommand: CommandModule<object, Args> = {
     const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
     const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
     const journal = await orWhy(() => readJournal(`${run.path}/journal.jsonl`));
-    const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer.sha256);
-    const { entries, plans } = await readNovaJournal(run);
+    const nova = await orWhy(async () => {
+      const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer.sha256);
+      const { entries, plans } = await readNovaJournal(run);
+      return beside !== null || plans.length > 0 ? { plan: beside, entries } : null;
+    });
+    const boot = await orWhy(async () => {
+      const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);
+      return entries.length === 0 ? null : stagedTrees(entries);
+    });
     const state: RunState = statusOf({
-      ...((beside !== null || plans.length > 0) && { nova: { plan: beside, entries } }),
+      ...(nova !== null && { nova }),
+      ...(boot !== null && { boot }),
       snapshot:
         "missing" in snapshot
           ? snapshot

@@ -1,5 +1,5 @@
 import { regroup } from "../../core/apply/regroup.ts";
-import { stagedIn } from "../../core/boot/staged.ts";
+import { stagedIn, stagedTrees } from "../../core/boot/staged.ts";
 import { iso } from "../../core/release/release.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { parseBoot } from "../../edge/disk/boot-entry.ts";
@@ -18,6 +18,9 @@ import { whoami } from "./run.ts";
 import { askedOf, type Prepared, prepare, ready } from "./staging.ts";
 import { VERSION } from "./version.ts";
 
+/** The journal of staged boot files, in the run's folder. */
+export const BOOT = "boot.jsonl";
+
 /** What becomes of one machine's boot files. */
 export interface BootRow {
   readonly uuid: string;
@@ -25,6 +28,13 @@ export interface BootRow {
   readonly state: "ready" | "staged" | "to stage" | "left" | "undone" | "stumbles";
   readonly changes: readonly string[];
   readonly why: string | null;
+}
+
+export interface StageResult {
+  readonly rows: readonly BootRow[];
+  readonly stopped: boolean;
+  /** Other trees in which something of this run is staged; told by an undo. */
+  readonly elsewhere: readonly string[];
 }
 
 export interface Place {
@@ -76,12 +86,12 @@ export async function stageAll(
   { tree }: Place,
   seal: Seal,
   progress: (machines: number) => void,
-): Promise<{ readonly rows: readonly BootRow[]; readonly stopped: boolean }> {
+): Promise<StageResult> {
   const fresh = await ownerIn(tree.root);
   const rows: BootRow[] = [];
   return withBootJournal(run, tree, async ({ append, stopping }) => {
     for await (const machine of prepared) {
-      if (stopping()) return { rows, stopped: true };
+      if (stopping()) return { rows, stopped: true, elsewhere: [] };
       const row = rowOf(machine);
       if (row.state === "to stage") {
         const at = { tree: tree.root, node: machine.node };
@@ -99,7 +109,7 @@ export async function stageAll(
       rows.push(row.state === "to stage" ? { ...row, state: "staged" } : row);
       progress(rows.length);
     }
-    return { rows, stopped: false };
+    return { rows, stopped: false, elsewhere: [] };
   });
 }
 
@@ -115,12 +125,13 @@ export async function unstageAll(
   seal: Seal,
   wants: (node: string) => boolean,
   progress: (machines: number) => void,
-): Promise<{ readonly rows: readonly BootRow[]; readonly stopped: boolean }> {
+): Promise<StageResult> {
   const rows: BootRow[] = [];
   return withBootJournal(run, tree, async ({ entries, append, stopping }) => {
+    const elsewhere = [...stagedTrees(entries()).keys()].filter((other) => other !== tree.root);
     for (const { node, steps } of stagedIn(entries(), tree.root).toReversed()) {
       if (!wants(node)) continue;
-      if (stopping()) return { rows, stopped: true };
+      if (stopping()) return { rows, stopped: true, elsewhere };
       const at = { tree: tree.root, node };
       const left = new Map<string, string>();
       await midway(rows, async () => {
@@ -144,7 +155,7 @@ export async function unstageAll(
       rows.push({ uuid: node, bm_node_id: 0, state, changes: steps.map(({ path }) => path), why });
       progress(rows.length);
     }
-    return { rows, stopped: false };
+    return { rows, stopped: false, elsewhere };
   });
 }
 
@@ -171,7 +182,7 @@ async function withBootJournal<T>(
   tree: Tree,
   work: (journalled: Journalled) => Promise<T>,
 ): Promise<T> {
-  const journal = withFailpoints(await openEntries<BootEntry>(run, "boot.jsonl", parseBoot));
+  const journal = withFailpoints(await openEntries<BootEntry>(run, BOOT, parseBoot));
   const interrupt = onInterrupt();
   try {
     if (journal.entries().length === 0)

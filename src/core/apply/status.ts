@@ -18,10 +18,12 @@ export interface RunFiles {
       }
     | Missing;
   /** The plan for Nova that belongs to the plan, and what was done of any; absent: there was none. */
-  readonly nova?: NovaState;
+  readonly nova?: NovaState | Missing;
   readonly journal: { readonly entries: readonly JournalEntry[]; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
+  /** Machines with boot files staged, by tree; absent: nothing was staged. */
+  readonly boot?: ReadonlyMap<string, number> | Missing;
 }
 
 export interface NovaState {
@@ -43,7 +45,7 @@ const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
 const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
-export function statusOf({ snapshot, plan, journal, handover, nova }: RunFiles): RunState {
+export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunFiles): RunState {
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -65,7 +67,8 @@ export function statusOf({ snapshot, plan, journal, handover, nova }: RunFiles):
       plan: planned,
       apply: "missing" in journal ? journal.missing : applied.text,
       ...(handover !== null && { release: toldOf(handover) }),
-      ...(nova !== undefined && { nova: novaText(nova) }),
+      ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
+      ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
     },
     next:
       "missing" in snapshot
@@ -99,9 +102,9 @@ export function wasStaged(entries: readonly JournalEntry[], plan: string): boole
 }
 
 /** Commands that look at Nova's rows too want its database. */
-function withNova(command: string, nova: NovaState | undefined): string {
+function withNova(command: string, nova: RunFiles["nova"]): string {
   const wants = /^nova2ironic (apply|verify) (?!.*--takeover)/.test(command);
-  return wants && nova?.plan
+  return wants && nova !== undefined && !("missing" in nova) && nova.plan !== null
     ? command.replace("--ironic-db DB", "--ironic-db DB --nova-db DB")
     : command;
 }
@@ -113,6 +116,11 @@ function novaText({ plan, entries }: NovaState): string {
       : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
   const told = entries.filter((entry) => entry.do !== "open");
   return [planned, ...plansOf(told).map((sha256) => doneText(told, sha256, "changed"))].join("; ");
+}
+
+function bootText(boot: ReadonlyMap<string, number>): string {
+  const trees = [...boot].map(([tree, machines]) => `${machines} machines staged in ${tree}`);
+  return trees.join("; ") || "nothing is staged any more";
 }
 
 function count(batches: number): string {

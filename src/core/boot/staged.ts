@@ -36,3 +36,13 @@ export function stagedIn(entries: readonly BootEntry[], tree: string): readonly 
   }
   return [...nodes.values()];
 }
+
+/** Trees in which something of this run is staged, and of how many machines. */
+export function stagedTrees(entries: readonly BootEntry[]): ReadonlyMap<string, number> {
+  const trees = new Set(entries.flatMap((entry) => (entry.do === "open" ? [] : [entry.tree])));
+  return new Map(
+    [...trees]
+      .map((tree) => [tree, stagedIn(entries, tree).length] as const)
+      .filter(([, machines]) => machines > 0),
+  );
+}

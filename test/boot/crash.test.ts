@@ -11,6 +11,7 @@ import {
   ironicConfig,
   linkPath,
   nodeOf,
+  novaTree,
   takenOver,
   treeDigest,
 } from "../support/boot.ts";
@@ -57,6 +58,29 @@ test("killed anywhere, a staging is taken back without going on, and undo itself
     await at.boot(0, "--undo", "--yes");
     assert.equal(at.digest(), before, point);
   }
+});
+
+test("killed at each step in nova's own tree, its links and its files are back after undo", async (t) => {
+  // A conductor that shares the old host's tree: links are replaced there, and not made.
+  const at = await bootScene(t, "juno", [1], { "pxelinux.cfg": null, ...novaTree(1) });
+  const before = at.digest();
+  const steps = ["boot.temp:1", "boot.temp:2", "boot.temp:3", "boot.temp:4"];
+  const points = [...steps, ...[1, 2, 3, 4, 5].map((n) => `boot.step:${n}`)];
+  for (const [n, point] of points.entries()) {
+    const killed = await at.start(["--yes"], `${point}:kill`).ended;
+    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    assert.notEqual(at.digest(), before);
+    if (n % 2 === 0) await at.boot(0, "--yes");
+    await at.boot(0, "--undo", "--yes");
+    assert.equal(at.digest(), before, point);
+  }
+  await at.boot(0, "--yes");
+  for (const point of ["boot.temp:1", "boot.step:1", "boot.step:4", "boot.step:5"]) {
+    const killed = await at.start(["--undo", "--yes"], `${point}:kill`).ended;
+    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+  }
+  await at.boot(0, "--undo", "--yes");
+  assert.equal(at.digest(), before);
 });
 
 test("after any hands in a tree, undo gives back what staging found", async (t) => {

@@ -56,7 +56,9 @@ export async function look(root: string, path: string): Promise<Found> {
       : { kind: "other", why: "no file, link or folder" };
   } catch (cause) {
     const code = systemCode(cause);
-    return code === "ENOENT" ? { kind: "absent" } : { kind: "other", why: code ?? "unreadable" };
+    return code === "ENOENT"
+      ? { kind: "absent" }
+      : { kind: "other", why: `out of reach (${code ?? "unknown failure"})` };
   }
 }
 

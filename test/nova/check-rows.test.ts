@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { sqliteFile } from "../../src/demo/write-case.ts";
-import { refused, run, runs } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy, deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { connect } from "../lab/connect.ts";
@@ -59,6 +59,10 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   assert.match(planned("Images"), /^Success: Each is named/);
   for (const later of ["Instance mappings", "Allocations"])
     assert.match(planned(later), /^Success: Nova of juno needs none/);
+  const conf = join(made.folder, "old-host.conf");
+  writeFileSync(conf, "[DEFAULT]\nhost = compute-1\n");
+  const { err } = await runs(2, ["config", ...made.at, "--nova-conf", conf]);
+  assert.match(err, /^Wrong: \[DEFAULT\] host must be ironic-compute, .* has compute-1\.$/m);
   await helper.close();
   assert.equal((await made.act(["apply"])).status, 0);
   const loaded = await rowsOf(made, asked);
@@ -86,9 +90,8 @@ test("without --helper-host the addresses of the snapshot's nova.conf files are 
   await runs(0, ["extract", ...made.at, ...made.source.slice(0, 4), "--nova-conf", conf, "-q"]);
   const rows = await rowsOf(made);
   assert.match(rows("Deploy helper stopped"), /^Warning: 1 .*compute\.invalid:10000 /);
-  const check = ["check", ...made.at, ...made.source.slice(0, 2), ...made.reader];
-  assert.equal((await run([...check, "--helper-host", "a:b:c"])).status, 255);
-  await refused(["config", "--nova-conf", conf, "--helper-host", "h"], 64, "N2I-E100");
+  const asked = await rowsOf(made, ["--helper-host", "a:b:c", "--helper-host", "[::1]:1"]);
+  assert.match(asked("Deploy helper stopped"), /^Warning: 1 .*"a:b:c" is no HOST\[:PORT\]/);
 });
 
 test("databases of later Novas are asked for mappings, allocations and providers", async (t) => {

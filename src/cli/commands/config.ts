@@ -1,6 +1,7 @@
 import type { CommandModule } from "yargs";
 import { strandedFlavors } from "../../core/settings/stranded.ts";
 import { type Wanted, wantedSettings } from "../../core/settings/wanted.ts";
+import { openRun } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Part, Stranded } from "../../model/settings.ts";
@@ -8,6 +9,7 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { settingsJson, settingsText } from "../print/settings.ts";
 import { printRows } from "../print/table.ts";
 import { visibleLines } from "../print/visible.ts";
+import { planFacts } from "../wire/check-run.ts";
 import { type LookedAt, lookAtConfs } from "../wire/config.ts";
 import { loadSettings, releaseNames } from "../wire/documents.ts";
 import { planOrNull, sizesOf } from "../wire/sizes.ts";
@@ -81,7 +83,9 @@ export const configCommand: CommandModule<object, Args> = {
       part: args.part,
     });
     const looked =
-      args.novaConf === undefined ? null : await lookAtConfs(args.novaConf, wanted.settings);
+      args.novaConf === undefined
+        ? null
+        : await lookAtConfs(args.novaConf, wanted.settings, await computeHostOf(args.run));
     const stranded =
       args.exactFilters && args.run !== undefined ? await strandedIn(args.run, args.novaDb) : null;
     if (args.json) process.stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));
@@ -105,6 +109,14 @@ async function releaseOf({ run, ironicRelease }: Args): Promise<string> {
   throw new MigrationError("N2I-E100", "nothing tells the release", {
     fix: "Give --ironic-release, or --run with a plan.",
   });
+}
+
+/** The one host that the run's plan for Nova makes instances name; null where there is none. */
+async function computeHostOf(run: string | undefined): Promise<string | null> {
+  if (run === undefined) return null;
+  const plan = await planFacts(await openRun(run, { create: false }));
+  const [host = null, ...more] = new Set(plan?.nova?.moves.values() ?? []);
+  return more.length === 0 ? host : null;
 }
 
 /** Flavors held against machines. */

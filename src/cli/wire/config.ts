@@ -17,11 +17,13 @@ export interface LookedAt {
 
 /**
  * @param specs `[HOST=]FILE`
+ * @param computeHost which host the plan makes instances name; null: it is not known
  * @throws MigrationError N2I-E100, N2I-E104
  */
 export async function lookAtConfs(
   specs: readonly string[],
   settings: readonly Setting[],
+  computeHost: string | null,
 ): Promise<LookedAt> {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
@@ -50,6 +52,6 @@ export async function lookAtConfs(
   return {
     rows,
     patches: patches.filter((patch) => patch !== ""),
-    hosts: differingHosts(settings, hosts),
+    hosts: differingHosts(settings, hosts, computeHost),
   };
 }

@@ -62,18 +62,28 @@ const TRUE: ReadonlySet<string> = new Set(["true", "1", "on", "yes"]);
 const FALSE: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
 
 /**
- * Hosts that must be one and are several: with ClusteredComputeManager all nova-computes are one.
+ * Hosts that must be one and are several, or are not the one that instances will name: with
+ * ClusteredComputeManager all nova-computes are one.
  *
  * @param hosts `[DEFAULT] host` of each file's host; null: its own name
+ * @param planned the host that the plan makes instances name; null: it is not known
  * @source facts/nova-bm.md 5.3
  */
 export function differingHosts(
   settings: readonly Setting[],
   hosts: readonly { readonly host: string; readonly set: string | null }[],
+  planned: string | null = null,
 ): string | null {
-  const clustered = settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"));
+  if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
+  const tell = (must: string): string =>
+    `[DEFAULT] host must be ${must}: ${hosts
+      .map(({ host, set }) => `${host} has ${set ?? "none, so its own name"}`)
+      .join(", ")}`;
+  if (planned !== null)
+    return hosts.every(({ set }) => set === planned)
+      ? null
+      : tell(`${planned}, which instances will name`);
   const names = new Set(hosts.map(({ set }) => set));
-  if (!clustered || hosts.length < 2 || (names.size === 1 && !names.has(null))) return null;
-  const told = hosts.map(({ host, set }) => `${host} has ${set ?? "none, so its own name"}`);
-  return `[DEFAULT] host must be one for all nova-computes: ${told.join(", ")}`;
+  const one = hosts.length < 2 || (names.size === 1 && !names.has(null));
+  return one ? null : tell("one for all nova-computes");
 }

@@ -1,4 +1,5 @@
 import { FILE_HEADERS_ONLY, formatPatch, type StructuredPatchHunk, structuredPatch } from "diff";
+import { MigrationError } from "../../model/error.ts";
 import { mayHoldSecret } from "../../model/secret.ts";
 import { PLACEHOLDER } from "../../model/settings.ts";
 import { type Edit, linesOf, withEdits } from "./edit.ts";
@@ -17,9 +18,14 @@ const NO_END = "\\ No newline at end of file";
  *
  * @param name path of the file
  * @param text content, as UTF-8
+ * @throws MigrationError N2I-E104 for lines that no patch knows as lines
  */
 export function settingsPatch(name: string, text: string, edits: readonly Edit[]): string {
   if (withEdits(text, edits) === text) return "";
+  if (/\r(?!\n)/.test(text))
+    throw new MigrationError("N2I-E104", `${name}: lines end with a carriage return alone`, {
+      fix: "No patch can be made of such a file: give its lines other ends first.",
+    });
   // A last line without its end differs from the same line with it, and would be shown twice.
   const whole = text === "" || text.endsWith("\n") ? text : `${text}\n`;
   const patch = structuredPatch(name, name, whole, withEdits(whole, edits), undefined, undefined, {
@@ -83,8 +89,9 @@ function shown(
       parts.push(part);
     } else {
       const replaced = line.startsWith("-");
+      const secret = replaced ? hidden.has(old) : line.startsWith("+") && unfit(line.slice(1));
       part.entries.push({
-        line: replaced && hidden.has(old) && !EMPTY.test(line) ? `-${MASKED}` : line,
+        line: secret && !EMPTY.test(line) ? `${line.slice(0, 1)}${MASKED}` : line,
         remark: replaced && old === open ? [NO_END] : [],
       });
     }

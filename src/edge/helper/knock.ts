@@ -1,6 +1,5 @@
 import { createConnection, isIPv6 } from "node:net";
 import type { HelperAnswer } from "../../model/check.ts";
-import { MigrationError } from "../../model/error.ts";
 
 /** Where nova-baremetal-deploy-helper listens. @source facts/nova-bm.md 3.5 */
 const PORT = 10_000;
@@ -12,15 +11,20 @@ const AT_ONCE = 64;
 /**
  * Opens a connection to each helper's port and closes it; nothing is sent.
  *
- * @param hosts `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`
- * @throws MigrationError N2I-E100 for a malformed one
+ * @param hosts `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`; anything else is told as out of reach
  */
 export async function knockAll(hosts: readonly string[]): Promise<readonly HelperAnswer[]> {
-  const places = hosts.map(placeOf);
+  const words = [...new Set(hosts)];
   const answers: HelperAnswer[] = [];
-  for (let at = 0; at < places.length; at += AT_ONCE)
-    answers.push(...(await Promise.all(places.slice(at, at + AT_ONCE).map(knock))));
+  for (let at = 0; at < words.length; at += AT_ONCE)
+    answers.push(...(await Promise.all(words.slice(at, at + AT_ONCE).map(knockAt))));
   return answers;
+}
+
+async function knockAt(word: string): Promise<HelperAnswer> {
+  const place = placeOf(word);
+  if (place !== null) return knock(place);
+  return { at: JSON.stringify(word), answer: "unreachable", why: "is no HOST[:PORT]" };
 }
 
 interface Place {
@@ -28,14 +32,12 @@ interface Place {
   readonly port: number;
 }
 
-function placeOf(word: string): Place {
+function placeOf(word: string): Place | null {
   if (isIPv6(word)) return { host: word, port: PORT };
   const [, bracketed, plain, digits] =
     /^(?:\[([^\]]+)\]|([^:\s]+))(?::(\d{1,5}))?$/.exec(word) ?? [];
   const [host, port] = [bracketed ?? plain ?? "", Number(digits ?? PORT)];
-  if (host === "" || port < 1 || port > 65_535)
-    throw new MigrationError("N2I-E100", `--helper-host ${JSON.stringify(word)} is no HOST[:PORT]`);
-  return { host, port };
+  return host === "" || port < 1 || port > 65_535 ? null : { host, port };
 }
 
 function knock({ host, port }: Place): Promise<HelperAnswer> {

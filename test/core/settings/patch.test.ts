@@ -99,6 +99,15 @@ test("patch(1) applies it, with secrets beside every change", (t) => {
   }
 });
 
+test("lines that end with a carriage return alone make no patch", () => {
+  const text = "[DEFAULT]\ra = 1\rrabbit_password = hunter2\rcompute_driver = b\r";
+  assert.throws(() => settingsPatch("f", text, EDITS), /carriage return alone/);
+  assert.equal(settingsPatch("f", text, []), "");
+  const windows = settingsPatch("f", text.replaceAll("\r", "\r\n"), EDITS);
+  assert.match(windows, /^\+compute_driver = ironic.IronicDriver\r$/m);
+  assert.doesNotMatch(windows, /hunter2/);
+});
+
 test("a line that is replaced and may hold a secret is masked", () => {
   const text = "[DEFAULT]\ncompute_driver = http://me:hunter2@here/\n";
   const patch = settingsPatch("nova.conf", text, EDITS.slice(0, 1));

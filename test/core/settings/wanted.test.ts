@@ -98,6 +98,11 @@ test("with ClusteredComputeManager all hosts have one name, and later ones need 
   assert.equal(differingHosts(wanted("juno").settings, two.slice(0, 1)), null);
   const same = two.map(({ host }) => ({ host, set: "ironic" }));
   assert.equal(differingHosts(wanted("juno").settings, same), null);
+  assert.equal(differingHosts(wanted("juno").settings, same, "ironic"), null);
+  assert.match(
+    differingHosts(wanted("juno").settings, same.slice(0, 1), "metal") ?? "",
+    /must be metal, which instances will name: c-1 has ironic$/,
+  );
 });
 
 const FLAVOR: FlavorSize = {

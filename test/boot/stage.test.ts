@@ -41,6 +41,9 @@ test("what Juno's take-over left is switched to boot, and nothing else of it cha
     at.read(`${nodeOf(1)}/config`),
     ironicConfig(1, "boot", { chosen: "boot", root: `UUID=${rootOf(1)}` }),
   );
+  // D-12
+  for (const id of [1, 2])
+    assert.equal(readlinkSync(join(at.tree, linkPath(id))), `/tftpboot/${nodeOf(id)}/config`);
   assert.match((await at.boot(0, "--verify")).out, /^Verify: 2 ready\.$/m);
   const staged = at.digest();
   assert.match((await at.boot(0, "--yes")).out, /^Boot: 2 ready\.$/m);

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choiceOf } from "../../../src/core/hosts/choice.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+
+const machine = (service_host: string | null, node = {}) => ({ service_host, node });
+
+test("the first choice that fits a machine counts, and the one for all comes last wherever it stands", () => {
+  const { of, targets } = choiceOf([
+    "rest",
+    ...["group:rack7=grouped", "shard:s1=sharded", "compute-1=one", "compute-2=one"],
+  ]);
+  assert.equal(of(machine("compute-1")), "one");
+  assert.equal(of(machine("compute-1", { conductor_group: "rack7" })), "grouped");
+  assert.equal(of(machine("compute-1", { conductor_group: "rack7", shard: "s1" })), "grouped");
+  assert.equal(of(machine("compute-9", { shard: "s1" })), "sharded");
+  assert.equal(of(machine("compute-9", { shard: "s2", conductor_group: "" })), "rest");
+  assert.equal(of(machine(null)), "rest");
+  assert.deepEqual(
+    [...targets],
+    [
+      ["grouped", null],
+      ["sharded", null],
+      ["one", ["compute-1", "compute-2"]],
+      ["rest", null],
+    ],
+    "from a group, a shard or all of them machines of any host may come",
+  );
+});
+
+test("without a choice that fits, a machine keeps its host", () => {
+  assert.equal(choiceOf([]).of(machine("compute-1")), null);
+  const { of } = choiceOf(["group:rack7=grouped"]);
+  assert.equal(of(machine("rack7", { conductor_group: null, shard: "rack7" })), null);
+});
+
+test("a name may hold colons where it is no selector, and a host that another choice names gets both", () => {
+  assert.equal(choiceOf(["host:compute-1=a:b"]).of(machine("compute-1")), "a:b");
+  const { targets } = choiceOf(["compute-1=metal", "metal"]);
+  assert.deepEqual([...targets], [["metal", null]]);
+});
+
+for (const word of ["rack:r7=x", "=x", "compute-1=", "", "a=b=c", `x=${"y".repeat(256)}`])
+  test(`${JSON.stringify(word.slice(0, 12))} is not understood`, () => {
+    assert.throws(
+      () => choiceOf([word]),
+      (error) => error instanceof MigrationError && error.code === "N2I-E100",
+    );
+  });

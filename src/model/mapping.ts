@@ -17,6 +17,8 @@ export interface Rule {
   readonly when?: "instance";
   /** Left out, without fuss, where the target has no such column. */
   readonly optional?: boolean;
+  /** The record has no such field where nothing gives it, rather than an empty one. */
+  readonly sparse?: boolean;
   /** The finding when nothing is there. */
   readonly missing?: FindingCode;
   /**
@@ -95,7 +97,12 @@ export interface TargetDoc {
     readonly nova: readonly number[];
     readonly nova_bm: readonly number[];
   } | null;
-  readonly versions: { readonly node: string | null; readonly port: string | null };
+  readonly versions: {
+    readonly node: string | null;
+    readonly port: string | null;
+    /** Absent where nodes have no traits. */
+    readonly trait?: string;
+  };
   /** The release's own names; null where it has no such key. */
   readonly keys: { readonly [key: string]: string | null };
   /** properties.capabilities every machine gets. */

@@ -35,7 +35,7 @@ function three(more: Pick<Case, "nova">, set: { readonly [field: string]: string
       machines: [
         ...SITE.machines,
         { match: {}, accept: ACCEPTED },
-        { match: { uuid: caseUuid("node", 3) }, set: { ...set } },
+        { match: { uuid: caseUuid("node", 3) }, set: { traits: ["CUSTOM_FAST"], ...set } },
       ],
     },
     allow_pairing: true,

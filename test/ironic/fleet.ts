@@ -70,6 +70,7 @@ export function fleetOf(bmcs: Bmcs): Case {
       machines: [
         ...SITE.machines,
         { match: {}, accept: ACCEPTED },
+        { match: { id: "1" }, set: { traits: ["HW_CPU_X86_VMX", "CUSTOM_FAST"] } },
         // What the simulators speak; `power` asks for it.
         { match: { service_host: "compute-1" }, set: { driver_info: { ipmi_cipher_suite: "3" } } },
       ],

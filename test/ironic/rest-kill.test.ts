@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING } from "./adoption.ts";
 
-/** Calls that change something: 6 for the held machine, 4 for the free one, 5 for the one in use. */
-const CALLS = 15;
+/** Calls that change something: 6 for the held machine, 4 for the free one, 6 for the one in use, which has traits. */
+const CALLS = 16;
 /** Of a rollback: maintenance, protection, deletion. */
 const UNDOING = 8;
 /** Of a rollback: a machine each is in maintenance, the last one unprotected too. */

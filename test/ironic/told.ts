@@ -72,6 +72,8 @@ function spelled(column: string, value: Json): Json {
   if (column.endsWith("_at") && typeof value === "string")
     return value.slice(0, 19).replace("T", " ");
   if (column === "driver_info" && isObject(value)) return masked(value);
+  // The API tells them in no order.
+  if (column === "traits" && Array.isArray(value)) return value.map(String).toSorted();
   return value;
 }
 

@@ -44,7 +44,10 @@ export function rich(release: (typeof RELEASES)[number]): Case {
           match: { uuid: NODES[0] },
           set: {
             ...{ root_uuid: caseUuid("vif", 7), name: "one" },
-            ...(release === "2023.1" && { owner: "project", resource_class: "baremetal" }),
+            ...(release === "2023.1" && {
+              ...{ owner: "project", resource_class: "baremetal" },
+              traits: ["HW_CPU_X86_VMX", "CUSTOM_FAST"],
+            }),
           },
         },
       ],

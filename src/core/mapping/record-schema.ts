@@ -33,6 +33,9 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
   }
 }
 
+/** Of a node, in a table of their own. */
+const TRAITS = { type: "array", items: { type: "string", maxLength: 255 } };
+
 function schemaOf(columns: readonly Column[], required: readonly string[]) {
   const properties = columns.map((column) => {
     const { type, ...rest } = typeOf(column);
@@ -79,7 +82,8 @@ export function recordValidator(
   ajv: Ajv2020,
   { node, port }: Release,
 ): (resource: Resource, row: Row) => readonly string[] {
-  const nodes = ajv.compile(schemaOf(node, ["uuid", "driver", "maintenance", "extra"]));
+  const { properties, ...rest } = schemaOf(node, ["uuid", "driver", "maintenance", "extra"]);
+  const nodes = ajv.compile({ ...rest, properties: { ...properties, traits: TRAITS } });
   const ports = ajv.compile(schemaOf(port, ["uuid", "address", "node_uuid", "extra"]));
   return (resource, row) =>
     resource === "node" ? faults(nodes, node, row) : faults(ports, port, row);

@@ -21,6 +21,7 @@ export interface CompiledRule {
   readonly alternatives: readonly Alternative[];
   readonly constant: { readonly value: Json; readonly origin: number } | null;
   readonly instanceOnly: boolean;
+  readonly sparse: boolean;
   readonly missing: FindingCode | null;
 }
 
@@ -80,7 +81,9 @@ export function compileRules(
   driver: string,
   origins: Origins,
 ): readonly CompiledRule[] {
-  const known = new Set([...columns.map(({ name }) => name), "node_uuid"]);
+  // A port's node and a node's traits stand in records, and in no column of its row.
+  const beside = ["node_uuid", ...(target.versions.trait === undefined ? [] : ["traits"])];
+  const known = new Set([...columns.map(({ name }) => name), ...beside]);
   const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
     takeover: target.takeover !== "none",
     "deploy-images": target.takeover === "deploy-images",
@@ -105,6 +108,7 @@ export function compileRules(
           ? null
           : { value: rule.value, origin: origins.number(to, `constant: ${rule.why ?? "fixed"}`) },
       instanceOnly: rule.when === "instance",
+      sparse: rule.sparse === true,
       missing: rule.missing !== undefined && needed(rule) ? rule.missing : null,
     };
   });

@@ -28,7 +28,7 @@ export function makeRecord(
   const findings: Finding[] = [];
   const plain: string[] = [];
   for (const rule of rules) {
-    if (rule.path.length === 1) plain.push(rule.path[0]);
+    if (rule.path.length === 1 && !rule.sparse) plain.push(rule.path[0]);
     if (rule.instanceOnly && !keeps) continue;
     const applied = applyRule(rule, sources);
     if (applied === null) {

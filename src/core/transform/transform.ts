@@ -47,7 +47,10 @@ function flat(set: JsonObject): JsonObject {
   const nested = ["driver_info", "properties"].flatMap((column) =>
     Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
   );
-  return { ...set, ...Object.fromEntries(nested) };
+  const { traits } = set;
+  // In the order they are read back in.
+  const sorted = Array.isArray(traits) ? { traits: traits.map(String).toSorted() } : {};
+  return { ...set, ...sorted, ...Object.fromEntries(nested) };
 }
 
 /**

@@ -9,6 +9,7 @@ import type { Performed } from "../../model/target.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
 import { type Ironic, lockRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds } from "./insert.ts";
+import { insertTraits, traitsOf } from "./traits.ts";
 
 async function nodeIds(
   { database }: Ironic,
@@ -49,6 +50,7 @@ async function insertAll(
       null,
     );
     const others = new Set(ports.map((row) => String(row.node_uuid)));
+    for (const row of rows) if (traitsOf(row).length > 0) others.add(String(row.uuid));
     for (const uuid of made.keys()) others.delete(uuid);
     return new Map([...made, ...(await nodeIds(ironic, trx, [...others]))]);
   };
@@ -58,7 +60,7 @@ async function insertAll(
   } finally {
     await owners.catch(() => undefined); // nothing is under way when the transaction ends
   }
-  await owners;
+  await insertTraits(ironic, trx, rows, await owners);
 }
 
 /** A value that must be unique is taken: by a row of ours, or by somebody else's. */

@@ -6,6 +6,7 @@ import type { Database } from "../database/open.ts";
 import { marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { decode } from "./codec.ts";
+import { traitsOf, withTraits } from "./traits.ts";
 
 /** Everything a room of this edge needs. */
 export interface Ironic {
@@ -62,7 +63,9 @@ async function portsBy(
 }
 
 export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
-  return decode(raw, release.node, seal, text(raw.uuid) ?? "");
+  const row = decode(raw, release.node, seal, text(raw.uuid) ?? "");
+  const traits = traitsOf(raw);
+  return traits.length === 0 ? row : Object.assign(row, { traits });
 }
 
 /** @param node_uuid of the node it belongs to, where the row does not carry it */
@@ -89,8 +92,9 @@ export async function readCurrent(ironic: Ironic, on: Knex, wanted: Wanted): Pro
     ...(await portsBy(ironic, on, "p.uuid", wanted.port_uuids, "")),
     ...(await portsBy(ironic, on, "p.address", wanted.addresses, "")),
   ];
+  const known = await withTraits(ironic, on, unique(nodes));
   return {
-    nodes: unique(nodes).map((raw) => toNode(ironic, raw)),
+    nodes: known.map((raw) => toNode(ironic, raw)),
     ports: unique(ports).map((raw) => toPort(ironic, raw)),
   };
 }
@@ -110,5 +114,5 @@ export async function lockRows(
   const lockPorts = ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
   const nodes = await nodesBy(ironic, trx, "uuid", nodeUuids, lock);
   const ports = await portsBy(ironic, trx, "p.uuid", portUuids, lockPorts);
-  return { nodes, ports };
+  return { nodes: await withTraits(ironic, trx, nodes), ports };
 }

@@ -5,6 +5,7 @@ import type { Step } from "../../model/plan.ts";
 import type { Performed } from "../../model/target.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { columnsOf, type Ironic, lockRows, toNode, toPort } from "./current.ts";
+import { TRAITS, traitsOf } from "./traits.ts";
 
 /** The steps of one machine: they are undone together or not at all. */
 interface Group {
@@ -29,6 +30,7 @@ async function strangers(
   trx: Knex,
   nodeIds: readonly number[],
   ours: ReadonlySet<string>,
+  withTraits: ReadonlySet<number>,
 ): Promise<ReadonlyMap<number, string>> {
   const { database, release } = ironic;
   const found = new Map<number, string>();
@@ -53,8 +55,10 @@ async function strangers(
         nodeIds,
       ),
     );
+    // Traits that the load wrote are compared with it; see reason.
     for (const { node_id } of rows)
-      found.set(integer(node_id) ?? 0, `${table} has rows of it that this tool did not write`);
+      if (table !== TRAITS || !withTraits.has(integer(node_id) ?? 0))
+        found.set(integer(node_id) ?? 0, `${table} has rows of it that this tool did not write`);
   }
   return found;
 }
@@ -91,7 +95,15 @@ export async function removeRows(
   const nodes = new Map(there.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
   const ports = new Map(there.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
   const ids = there.nodes.map(({ id }) => integer(id) ?? 0);
-  const added = await strangers(ironic, trx, ids, new Set(steps.map(({ id }) => id)));
+  const withTraits = new Set(
+    steps.flatMap(({ id, before }) => {
+      const raw = nodes.get(id);
+      const own = raw !== undefined && before !== null && traitsOf(before).length > 0;
+      return own ? [integer(raw.id) ?? 0] : [];
+    }),
+  );
+  const named = new Set(steps.map(({ id }) => id));
+  const added = await strangers(ironic, trx, ids, named, withTraits);
 
   const left: { id: string; why: string }[] = [];
   const removed: Step[] = [];
@@ -110,6 +122,8 @@ export async function removeRows(
     removed.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
   await deleteBy(ironic, trx, "ports", "uuid", of("port"));
   const nodeIds = of("node").map((uuid) => integer(nodes.get(`node:${uuid}`)?.id) ?? 0);
+  const traits = nodeIds.filter((id) => withTraits.has(id));
+  await deleteBy(ironic, trx, TRAITS, "node_id", traits);
   for (const table of ironic.release.doc.children.conductor)
     await deleteBy(ironic, trx, table, "node_id", nodeIds);
   await deleteBy(ironic, trx, "nodes", "id", nodeIds);

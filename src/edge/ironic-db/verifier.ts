@@ -5,6 +5,7 @@ import { integer, marks, portions, type RawRow, select, text } from "../database
 import { whole } from "../database/whole.ts";
 import { GARBLED, UNREADABLE } from "./codec.ts";
 import { columnsOf, type Ironic, toNode, toPort } from "./current.ts";
+import { withTraits } from "./traits.ts";
 
 const PAGE = 2000;
 /** Our mark inside nodes.extra: the key, as JSON text holds it with or without spaces. */
@@ -36,11 +37,12 @@ export function createVerifier(ironic: Ironic): Verifier {
             unreadable.set(uuid, `${column} is ${String(row[column]).slice(1, -1)}`);
         return row;
       };
-      const rows = await ask(
+      const found = await ask(
         "verifying nodes",
         `SELECT ${everything("nodes")} FROM nodes n WHERE uuid IN (${marks(nodeUuids)})`,
         nodeUuids,
       );
+      const rows = await withTraits(ironic, database.knex, found);
       const owner = new Map<number, string>();
       for (const raw of rows) {
         const uuid = text(raw.uuid) ?? "";

@@ -15,7 +15,7 @@ const LONGEST_LOOK_MS = 1500;
 /** What a step needs to be decided. */
 const DECIDING = [
   ...["uuid", "provision_state", "target_provision_state", "last_error", "reservation"],
-  ...["maintenance", "maintenance_reason"],
+  ...["maintenance", "maintenance_reason", "traits"],
   ...["automated_clean", "protected", "protected_reason"],
 ];
 
@@ -56,6 +56,10 @@ export async function drive(
           const held = move.do === "hold";
           const reason = held ? move.reason : null;
           found = { ...found, maintenance: held, maintenance_reason: reason };
+          continue;
+        }
+        if (move.do === "traits") {
+          found = { ...found, traits: move.traits };
           continue;
         }
         if (move.do === "protect" && isObject(answer.body)) {
@@ -103,6 +107,8 @@ function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
       return service.tell("PUT", `${node}/maintenance`, { reason: move.reason });
     case "release":
       return service.tell("DELETE", `${node}/maintenance`);
+    case "traits":
+      return service.tell("PUT", `${node}/traits`, { traits: move.traits });
     case "protect":
       return service.tell("PATCH", node, move.patch);
   }

@@ -13,7 +13,7 @@ export interface Road {
 /** A node, and what of it stands in no row. */
 export interface SeenNode {
   readonly row: Row;
-  /** What an operator hung on it that this tool does not write: `traits`, `an allocation`. */
+  /** What an operator hung on it that this tool does not write: `an allocation`. */
   readonly strange: readonly string[];
 }
 
@@ -23,11 +23,8 @@ export async function lookAtNode({ service, rows }: Road, uuid: string): Promise
 }
 
 export function seenNode(rows: Rows, body: unknown): SeenNode {
-  const { traits, allocation_uuid } = isObject(body) ? body : {};
-  const strange = [
-    ...(Array.isArray(traits) && traits.length > 0 ? ["traits"] : []),
-    ...(typeof allocation_uuid === "string" ? ["an allocation"] : []),
-  ];
+  const { allocation_uuid } = isObject(body) ? body : {};
+  const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
   return { row: rows.told("node", body), strange };
 }
 

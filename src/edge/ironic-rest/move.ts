@@ -1,6 +1,6 @@
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { isBeingUndone, isPassedThrough } from "./standing.ts";
+import { isBeingUndone, isPassedThrough, isStill, wantsTraits } from "./standing.ts";
 
 /** What to do next with a node that is there. */
 export type Move =
@@ -8,6 +8,7 @@ export type Move =
   | { readonly do: "hold"; readonly reason: string }
   /** Out of the maintenance that a rollback of ours began and did not live to end. */
   | { readonly do: "release" }
+  | { readonly do: "traits"; readonly traits: Json }
   | { readonly do: "protect"; readonly patch: readonly Json[] }
   /** The conductor works on it. */
   | { readonly do: "wait" }
@@ -34,6 +35,8 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   if (planned.maintenance === true && !isHeld(planned, found))
     return { do: "hold", reason: String(planned.maintenance_reason ?? "") };
   if (planned.maintenance !== true && isBeingUndone(found)) return { do: "release" };
+  if (isStill(state) && wantsTraits(planned, found))
+    return { do: "traits", traits: planned.traits ?? [] };
   switch (state) {
     case "enroll":
       return history.managed

@@ -39,6 +39,9 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal): Rows {
           row[field] = sealed(told[field], seal, place, (value) =>
             value === MASK ? MASKED : null,
           );
+      const { traits } = row;
+      // The service has them in no order.
+      if (Array.isArray(traits)) row.traits = traits.map(String).toSorted();
       return row;
     },
     tells: (resource, field) => fields[resource].has(field),

@@ -51,6 +51,7 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
   const held = undoing || planned.maintenance === true;
   const ours = new Set([
     ...(under ? STATE : []),
+    ...(under && wantsTraits(planned, found) ? ["traits"] : []),
     ...(under || (arrived && !ended) || undoing ? GUARD : []),
     ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);
@@ -72,6 +73,20 @@ export function isPassedThrough(planned: Row, found: Row): boolean {
     planned.provision_state === "available" &&
     found.automated_clean === false
   );
+}
+
+/** Whether the state is one of the road in which a node waits for our next step. */
+export function isStill(state: unknown): boolean {
+  return ON_ROAD[String(state)] === "stays";
+}
+
+/** Whether the planned traits, which no node is made with, have still to be written. */
+export function wantsTraits(planned: Row, found: Row): boolean {
+  return isLong(planned.traits) && !isLong(found.traits);
+}
+
+function isLong(list: unknown): boolean {
+  return Array.isArray(list) && list.length > 0;
 }
 
 /** Whether a conductor leaves the state by itself, and soon. */

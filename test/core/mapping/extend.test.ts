@@ -42,7 +42,7 @@ test("a release says what it changes, and keeps the rest of the one it extends",
     RELEASES,
   );
   const zed = at("zed");
-  assert.deepEqual(zed?.versions, { node: "1.36", port: "1.10" });
+  assert.deepEqual(zed?.versions, { node: "1.36", port: "1.10", trait: "1.0" });
   assert.equal(zed?.keys.vif, "internal_info.tenant_vif_port_id");
   assert.equal(zed?.states.active?.maintenance, false);
   assert.deepEqual(zed?.drivers.iboot, null);

@@ -49,6 +49,44 @@ test("a machine to be held is put into maintenance before anything else", () => 
   assert.equal(move(there, held), "manage");
 });
 
+test("traits are written once, while the node stands still, and a machine that got others is changed", () => {
+  const planned = { ...ACTIVE, traits: ["CUSTOM_A"] };
+  const at = (provision_state: string, traits: readonly string[]) => ({ provision_state, traits });
+  assert.equal(move(at("enroll", []), planned), "traits");
+  assert.equal(move(at("enroll", ["CUSTOM_A"]), planned), "manage");
+  assert.equal(move(at("verifying", []), planned), "wait");
+  const is = (found: Row): string =>
+    standingOf(planned, { ...planned, ...found }, () => true, false).is;
+  assert.equal(is(at("enroll", [])), "half-made");
+  assert.equal(is(at("enroll", ["CUSTOM_B"])), "changed");
+  assert.equal(is(at("active", [])), "changed");
+});
+
+test("a rollback's own maintenance ends before the next step, an operator's is nobody's to end", () => {
+  const held = { maintenance: true, maintenance_reason: UNDOING, protected: true };
+  assert.equal(move({ ...held, provision_state: "active" }), "release");
+  assert.equal(move({ ...held, provision_state: "enroll" }), "release");
+  const planned = { ...ACTIVE, maintenance: true, maintenance_reason: "look" };
+  assert.equal(move({ ...held, provision_state: "active" }, planned), "hold");
+  const operators = { ...ACTIVE, provision_state: "enroll", maintenance: true };
+  const found = { ...operators, maintenance_reason: "a disk is dead" };
+  assert.equal(standingOf(ACTIVE, found, () => true, false).is, "changed");
+});
+
+test("cleaning is waited for only on the way of a machine that refuses it, and clean wait never", () => {
+  const free = { ...ACTIVE, provision_state: "available" };
+  const is = (found: Row): string =>
+    standingOf(free, { ...free, automated_clean: null, ...found }, () => true, false).is;
+  assert.equal(is({ provision_state: "cleaning" }), "changed");
+  assert.equal(is({ provision_state: "clean wait", automated_clean: false }), "changed");
+  const plan = { ...free, automated_clean: false };
+  const passing = { ...plan, provision_state: "cleaning" };
+  assert.equal(standingOf(plan, passing, () => true, false).is, "half-made");
+  assert.equal(move(passing, plan), "wait");
+  for (const provision_state of ["clean wait", "clean failed", "inspecting", "deleting"])
+    assert.equal(move({ ...plan, provision_state }, plan), `it is ${provision_state}`);
+});
+
 test("a node is half-made only with our mark, on the road, and differing in nothing else", () => {
   const is = (found: Row, ended = false): string =>
     standingOf(ACTIVE, { ...ACTIVE, ...found }, () => true, ended).is;

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import type { Case } from "../../../src/demo/case.ts";
 import { writeCase } from "../../../src/demo/write-case.ts";
 import { assertRefusal, run, runs, start } from "../../hostile/cli.ts";
+import { conductor, standIn } from "./stand-in.ts";
 
 /** One more than are finished after Ctrl-C. */
 const MACHINES = 65;
@@ -32,48 +32,17 @@ const FLEET: Case = {
   allow_pairing: true,
 };
 
-/** Stands in for an Ironic 2023.1 without a node, which takes none. */
-async function refusing(t: TestContext, alive: () => boolean): Promise<string> {
-  const lists: { readonly [path: string]: () => object } = {
-    "/v1/drivers": () => ({
-      drivers: alive() ? [{ name: "manual-management", hosts: ["lab"] }] : [],
-    }),
-    "/v1/conductors": () => ({
-      conductors: [
-        { hostname: "lab", conductor_group: "", alive: alive(), drivers: ["manual-management"] },
-      ],
-    }),
-  };
-  const server = createServer((asked, answer) => {
-    const version = asked.headers["x-openstack-ironic-api-version"];
-    asked.resume();
-    answer.writeHead(asked.method === "GET" ? 200 : 400, {
-      "X-OpenStack-Ironic-API-Minimum-Version": "1.1",
-      "X-OpenStack-Ironic-API-Maximum-Version": "1.82",
-      ...(version !== undefined && { "X-OpenStack-Ironic-API-Version": version }),
-    });
-    const [path = ""] = (asked.url ?? "").split("?");
-    answer.end(
-      asked.method === "GET"
-        ? JSON.stringify(lists[path]?.() ?? {})
-        : '{"error_message": "not today"}',
-    );
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  return `http://127.0.0.1:${at.port}`;
-}
-
 test("without a living conductor apply refuses to begin; stopped after failures it tells both", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-stopped-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   let alive = false;
-  const target = ["--ironic-url", await refusing(t, () => alive)];
+  const target = [
+    "--ironic-url",
+    await standIn(
+      t,
+      conductor("manual-management", () => alive),
+    ),
+  ];
   const written = await writeCase(FLEET, folder);
   const at = ["--run", join(folder, "run")];
   await runs(0, ["extract", ...at, ...written.extract]);

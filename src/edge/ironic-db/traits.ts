@@ -1,0 +1,68 @@
+import type { Knex } from "knex";
+import type { Row } from "../../model/machine.ts";
+import type { Release } from "../../model/target.ts";
+import type { Database } from "../database/open.ts";
+import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
+import { whole } from "../database/whole.ts";
+
+/** An open database and its release. */
+interface Where {
+  readonly database: Database;
+  readonly release: Release;
+}
+
+/** Traits of a node, in releases that have them: a row each. @source facts/ironic.md 1.4 */
+export const TRAITS = "node_traits";
+/** Rows a statement writes at most: four values each, far under any limit of bindings. */
+const ROWS = 500;
+
+/** Rows of nodes, with `traits` in their order where they have any. */
+export async function withTraits(
+  { database, release }: Where,
+  on: Knex,
+  nodes: readonly RawRow[],
+): Promise<readonly RawRow[]> {
+  if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
+  const traits = new Map<number, string[]>();
+  const trait = whole(database.engine, "t.trait");
+  for (const some of portions(nodes.map(({ id }) => integer(id) ?? 0))) {
+    const sql = `SELECT t.node_id, ${trait} AS trait FROM ${TRAITS} t WHERE t.node_id IN (${marks(some)})`;
+    const rows = await database.run(`reading ${TRAITS}`, () => select(database, on, sql, some));
+    for (const row of rows) {
+      const id = integer(row.node_id) ?? 0;
+      traits.set(id, [...(traits.get(id) ?? []), text(row.trait) ?? ""]);
+    }
+  }
+  return nodes.map((row) => {
+    const own = traits.get(integer(row.id) ?? 0);
+    return own === undefined ? row : { ...row, traits: own.toSorted() };
+  });
+}
+
+/** Traits of a planned row, or of one that was read with them. */
+export function traitsOf({ traits }: Row | RawRow): readonly string[] {
+  return Array.isArray(traits) ? traits.map(String) : [];
+}
+
+/** Writes the traits of rows whose nodes were written before. */
+export async function insertTraits(
+  { database, release }: Where,
+  trx: Knex,
+  rows: readonly Row[],
+  ids: ReadonlyMap<string, number>,
+): Promise<void> {
+  const cells = rows.flatMap((row) =>
+    traitsOf(row).map((trait) => [
+      ids.get(String(row.uuid)) ?? null,
+      trait,
+      release.doc.versions.trait ?? null,
+      typeof row.created_at === "string" ? row.created_at : null,
+    ]),
+  );
+  for (let at = 0; at < cells.length; at += ROWS) {
+    const some = cells.slice(at, at + ROWS);
+    const values = some.map(() => "(?,?,?,?)").join(",");
+    const sql = `INSERT INTO ${TRAITS} (node_id, trait, version, created_at) VALUES ${values}`;
+    await database.run(`writing ${TRAITS}`, () => trx.raw(sql, some.flat()));
+  }
+}

@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { assertRefusal } from "../hostile/cli.ts";
+import { laterCloud } from "./later.ts";
+import { changes, rowsOf, sameRows } from "./rows.ts";
+
+const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
+/** Four extra specs deleted, four of a resource class added to each of two flavors, one of them changed. */
+const DELETED = { "flavor_extra_specs gone": 4, "flavor_extra_specs new": 7 };
+
+for (const engine of ENGINES)
+  test(`on ${engine}, flavors of nova_api lose their deploy images, want a resource class, and come back to the byte`, async (t) => {
+    const made = await laterCloud(engine, t, ["--flavor-images", "delete"]);
+    if (made === null) return;
+    const { api, nova, act } = made;
+    const before = await rowsOf(api);
+    const novaBefore = await rowsOf(nova);
+    const applied = await act(["apply"]);
+    assert.equal(applied.status, 0, `${applied.out}${applied.err}`);
+    const after = await rowsOf(api);
+    assert.deepEqual(changes(before, after), { ...DELETED, "flavor_extra_specs value": 1 });
+    sameRows(await rowsOf(nova), novaBefore);
+    const verified = await act(["verify"]);
+    assert.equal(verified.status, 0, `${verified.out}${verified.err}`);
+    const again = await act(["apply"]);
+    assert.match(again.out, /flavors: 0 rows changed, 12 so already, 0 left/);
+    sameRows(await rowsOf(api), after);
+    const back = await act(["rollback", "--all"]);
+    assert.equal(back.status, 0, `${back.out}${back.err}`);
+    sameRows(await rowsOf(api), before);
+  });
+
+test("a plan with flavors of nova_api is applied with --nova-api-db only, and to the one it was made for", async (t) => {
+  const made = await laterCloud("sqlite", t, ["--flavor-images", "delete"]);
+  if (made === null) return;
+  const { api, ironic, act, writer } = made;
+  const before = [await rowsOf(api), await rowsOf(ironic)] as const;
+  assertRefusal(await act(["apply"], []), 4, "N2I-E311", /flavors in nova_api/);
+  const swapped = ["--nova-api-db", writer[1] ?? ""];
+  assertRefusal(await act(["apply"], swapped), 4, "N2I-E202", /is not a nova_api database/);
+  await api.db("migrate_version").update({ version: 52 });
+  assertRefusal(await act(["apply"]), 4, "N2I-E300", /schema_version was 67, is 52/);
+  await api.db("migrate_version").update({ version: 7 });
+  assertRefusal(await act(["apply"]), 4, "N2I-E203", /Mitaka, which reads flavors in nova/);
+  await api.db("migrate_version").update({ version: 67 });
+  sameRows(await rowsOf(api), before[0]);
+  sameRows(await rowsOf(ironic), before[1]);
+});
+
+test("an extra spec of nova_api that somebody changed is refused before the load, and left by a rollback", async (t) => {
+  const made = await laterCloud("sqlite", t, ["--flavor-images", "delete"]);
+  if (made === null) return;
+  const { api, ironic, act } = made;
+  const before = [await rowsOf(api), await rowsOf(ironic)] as const;
+  const spec = (id: number) => api.db("flavor_extra_specs").where({ id });
+  await spec(3).update({ value: "somebody's" });
+  const changed = /flavor_extra_specs:3 was changed since in value/;
+  assertRefusal(await act(["apply"]), 4, "N2I-E300", changed);
+  sameRows(await rowsOf(ironic), before[1]);
+  await spec(3).update({ value: "old-ramdisk" });
+  assert.equal((await act(["apply"])).status, 0);
+  // Somebody gives a key again that was deleted: it has another number, and is theirs.
+  const theirs = { flavor_id: 1, key: "baremetal:deploy_ramdisk_id", value: "theirs" };
+  await api.db("flavor_extra_specs").insert({ ...theirs, id: 90 });
+  const back = await act(["rollback", "--all"]);
+  assert.equal(back.status, 2, back.err);
+  assert.match(back.out, /flavor_extra_specs:3 .*is there and differs in id/);
+  await spec(90).delete();
+  const again = await act(["rollback", "--all"]);
+  assert.equal(again.status, 0, `${again.out}${again.err}`);
+  sameRows(await rowsOf(api), before[0]);
+});

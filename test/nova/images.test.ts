@@ -1,0 +1,68 @@
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { test } from "node:test";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { cloud } from "./cloud.ts";
+import { fakeCloud, PASSWORD } from "./fake-cloud.ts";
+
+const KERNEL = { id: "id-of-the-kernel", name: "deploy kernel, of 2015", status: "active" };
+const RAMDISK = { id: "id-of-the-ramdisk", name: "deploy.initrd", status: "active" };
+
+test("deploy images are looked up in Glance by their names, and what is not exactly right is refused by name", async (t) => {
+  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
+  const glance = await fakeCloud(t);
+  const { at, source, reader, plan } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const names = [
+    ...["--deploy-kernel", `name:${KERNEL.name}`, "--deploy-ramdisk", `name:${RAMDISK.name}`],
+  ];
+  const words = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...names, "-q"];
+  const planning = (env = glance.env) => run(words, { env });
+  const right = [
+    { ...KERNEL, disk_format: "aki" },
+    { ...RAMDISK, disk_format: "raw" },
+  ];
+  const cases: readonly (readonly [typeof glance.images, RegExp])[] = [
+    [[], /deploy kernel "deploy kernel, of 2015": \S+ has no image of this name/],
+    [
+      [{ ...KERNEL, status: "queued", disk_format: null }],
+      /not active: id-of-the-kernel is queued/,
+    ],
+    [
+      [{ ...KERNEL, disk_format: "qcow2" }],
+      /id-of-the-kernel has disk_format qcow2, wanted is aki or raw/,
+    ],
+    [
+      [...right, { ...RAMDISK, id: "second", disk_format: "ari" }],
+      /deploy ramdisk "deploy.initrd": 2 images have this name: id-of-the-ramdisk, second/,
+    ],
+    // Two pages of images that are gone, and the right one on the third.
+    [
+      [
+        ...[1, 2, 3, 4].map((n) => ({
+          ...{ ...KERNEL, id: `old-${n}`, status: "deleted", disk_format: null },
+        })),
+        { ...KERNEL, disk_format: "ari" },
+      ],
+      /id-of-the-kernel has disk_format ari/,
+    ],
+  ];
+  for (const [images, saying] of cases) {
+    glance.images.splice(0, glance.images.length, ...images);
+    assertRefusal(await planning(), 4, "N2I-E215", saying);
+  }
+  glance.images.splice(0, glance.images.length, ...right);
+  glance.interfere = () => ({ status: 403, body: { message: "not you" } });
+  assertRefusal(await planning(), 12, "N2I-E211", /not you/);
+  glance.interfere = null;
+  assertRefusal(await planning({}), 64, "N2I-E106", /image service/);
+  const wrong = await planning({ ...glance.env, OS_PASSWORD: "another" });
+  assertRefusal(wrong, 12, "N2I-E211", /refuses the login/);
+  const ran = await planning();
+  assert.equal(ran.status, 0, ran.err);
+  const made_ = readFileSync(`${made.run}/nova.jsonl`, "utf8");
+  assert.match(made_, /"old-kernel".*"id-of-the-kernel"/);
+  assert.match(made_, /"old-ramdisk".*"id-of-the-ramdisk"/);
+  assert.ok(![ran.out, ran.err, made_].some((text) => text.includes(PASSWORD)));
+});

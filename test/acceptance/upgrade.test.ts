@@ -16,6 +16,18 @@ function machine(id: number, place: CaseRow): CaseRow {
   return tenant(id, { ...place, task_state: id <= 95 ? "error" : "deploying" });
 }
 
+/** What is of a type of its own in a real nova, and stood for by text otherwise. */
+const SHAPES = {
+  mysql: ["ALTER TABLE instances MODIFY locked_by enum('owner','admin')"],
+  postgresql: [
+    "CREATE TYPE instances0locked_by AS ENUM ('owner', 'admin')",
+    "ALTER TABLE instances ALTER locked_by TYPE instances0locked_by USING locked_by::instances0locked_by",
+    "ALTER TABLE instances ALTER access_ip_v4 TYPE inet USING access_ip_v4::inet",
+    "ALTER TABLE instances ALTER access_ip_v6 TYPE inet USING access_ip_v6::inet",
+    "ALTER TABLE compute_nodes ALTER host_ip TYPE inet USING host_ip::inet",
+  ],
+} as const;
+
 const LOADED = Array.from({ length: 95 }, (_, at) => at + 1).filter((id) => id <= 85 || id > 90);
 
 for (const engine of ["mysql", "postgresql"] as const)
@@ -26,6 +38,8 @@ for (const engine of ["mysql", "postgresql"] as const)
     const beside = source.slice(2, 4);
     const all = [...at, ...writer, ...novaWriter, "--yes", "-q"];
     const verify = ["verify", ...at, ...reader, ...beside, "-q", "-f", "value"];
+    for (const sql of SHAPES[engine]) await nova.db.raw(sql);
+    await nova.db("instances").update({ locked_by: "admin", access_ip_v4: "192.0.2.7" });
     const empty = await rowsOf(ironic);
     const before = await rowsOf(nova);
 
@@ -117,6 +131,7 @@ for (const engine of ["mysql", "postgresql"] as const)
         await table().where({ id: 1002 }).update({ vcpus: 9 });
         await table().where({ id: 1003 }).update({ local_gb: 501 });
         await table().where({ id: 1004 }).update({ deleted: 1004 });
+        await table().where({ id: 1006 }).update({ hypervisor_type: "baremetal" });
         await table().insert(offered(5, { id: 2005 }));
         const { out } = await runs(2, verify);
         const node = (id: number) => `node:${caseUuid("node", id)} mismatched compute nodes`;
@@ -127,7 +142,10 @@ for (const engine of ["mysql", "postgresql"] as const)
           size(2, "vcpus is 9, properties.cpus 8"),
           size(3, "local_gb is 501, properties.local_gb 500"),
           `${node(5)} 2 live compute nodes: 1005, 2005`,
-          `${node(4)} no live compute node, and other machines have theirs`,
+          ...[4, 6].map(
+            (id) =>
+              `${node(id)} no live compute node of the ironic driver, and other machines have theirs`,
+          ),
         ]);
         await table().where("id", ">", 1000).delete();
       },

@@ -40,16 +40,24 @@ export async function* auditComputes(
     for (const machine of batch) {
       if (!machine.records.some(({ resource }) => resource === "node")) continue;
       const rows = found.get(machine.uuid?.toLowerCase() ?? "") ?? [];
-      started ||= rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
-      if (rows.length === 0 && without.length < HELD) without.push(machine.uuid);
-      else if (rows.length === 0) more += 1;
+      const has = rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
+      started ||= has;
+      if (!has && without.length < HELD) without.push(machine.uuid);
+      else if (!has) more += 1;
       for (const fault of computeFaults(machine, rows)) yield { machine: machine.uuid, fault };
     }
   }
   if (!started) return;
   for (const machine of without)
-    yield { machine, fault: "no live compute node, and other machines have theirs" };
-  if (more > 0) yield { machine: null, fault: `${more} more machines have no live compute node` };
+    yield {
+      machine,
+      fault: "no live compute node of the ironic driver, and other machines have theirs",
+    };
+  if (more > 0)
+    yield {
+      machine: null,
+      fault: `${more} more machines have no live compute node of the ironic driver`,
+    };
 }
 
 /**

@@ -63,12 +63,12 @@ export interface NovaFacts {
     readonly node: string | null;
     readonly task_state: string | null;
     readonly deleted: boolean;
-    /** Whether it names an image. */
-    readonly imaged: boolean;
+    readonly image: string | null;
   }[];
   /** Live extra specs of live flavors that name deploy images. */
   readonly flavors: readonly {
-    readonly spec: number;
+    /** By the ids of steps that would change it: its row's, and the one over Nova's API. */
+    readonly steps: readonly string[];
     readonly flavor: string;
     readonly value: string | null;
   }[];
@@ -134,16 +134,19 @@ export interface PlanFacts {
   readonly besideOthers: boolean;
   /** Deploy images that nodes or changed flavors name. */
   readonly images: ReadonlySet<string>;
+  /** What tenants were made of, as their nodes name it: image, kernel and ramdisk. */
+  readonly made: ReadonlySet<string>;
   /** What it changes in Nova; null: Nova was not planned. */
   readonly nova: {
-    /** Ids of extra specs. */
-    readonly specs: ReadonlySet<number>;
+    /** Ids of its steps on flavors. */
+    readonly flavors: ReadonlySet<string>;
     /** Host of instances -> the one they get. */
     readonly moves: ReadonlyMap<string, string>;
     /** Aggregates that hosts join. */
     readonly joins: readonly { readonly host: string; readonly id: number }[];
-    /** `UPDATE instances`: what its user must be allowed to do. */
+    /** `UPDATE instances`: what nova's user must be allowed to do, and nova_api's. */
     readonly statements: readonly string[];
+    readonly api: readonly string[];
   } | null;
 }
 
@@ -159,6 +162,8 @@ export interface HelperAnswer {
 /** Instances of later Novas by the databases of cells and Placement; uuids in lower case. */
 export interface ApiFacts {
   readonly mapped: ReadonlySet<string>;
+  /** As NovaFacts.forbidden. */
+  readonly forbidden: readonly string[];
 }
 
 export interface PlacementFacts {
@@ -190,6 +195,8 @@ export interface CheckView {
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
+  /** Image -> its status in Glance, empty where it has none; null: Glance is not to be asked. */
+  readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine -> compute_nodes.uuid, where Nova has it. */
   readonly computes: ReadonlyMap<string, string>;
   readonly run: { readonly path: string /** Bytes. */; readonly free: number };

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { copyFileSync, writeFileSync } from "node:fs";
+import http from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
@@ -18,11 +19,11 @@ const [NODE, INSTANCE] = [caseUuid("node", 1), caseUuid("instance", 1)];
 async function rowsOf(
   { at, source, reader, novaWriter }: Deployment,
   more: readonly string[] = [],
-  { writes = false } = {},
+  { writes = false, env = {} } = {},
 ): Promise<(title: string) => string> {
   const nova = writes ? novaWriter.slice(0, 2) : source.slice(2, 4);
   const words = ["check", ...at, ...source.slice(0, 2), ...nova, ...reader, "--watch", "0"];
-  const { out, err, status } = await run([...words, "--json", ...more]);
+  const { out, err, status } = await run([...words, "--json", ...more], { env });
   assert.notEqual(status, 255, err);
   const { checks } = JSON.parse(out) as {
     checks: { check: string; result: number; details: string | null }[];
@@ -92,6 +93,43 @@ test("without --helper-host the addresses of the snapshot's nova.conf files are 
   assert.match(rows("Deploy helper stopped"), /^Warning: 1 .*compute\.invalid:10000 /);
   const asked = await rowsOf(made, ["--helper-host", "a:b:c", "--helper-host", "[::1]:1"]);
   assert.match(asked("Deploy helper stopped"), /^Warning: 1 .*"a:b:c" is no HOST\[:PORT\]/);
+});
+
+test("Glance is asked for images by their ids, and what it does not tell is a row", async (t) => {
+  const made = await deployFiles(t, {
+    shows: "two tenants and a free machine",
+    nova_bm: { nodes: [tenant(1), tenant(2), { id: 3 }] },
+    site: SITE,
+  });
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  const asked: string[] = [];
+  let kernel = "active";
+  const glance = http.createServer(({ url = "" }, answer) => {
+    const id = url.replace("/v2/images/", "");
+    asked.push(id);
+    answer.writeHead(id.endsWith("c") ? 404 : 200, { "Content-Type": "application/json" });
+    answer.end(JSON.stringify({ id, status: id.startsWith("f") ? kernel : "active" }));
+  });
+  await new Promise<void>((ready) => glance.listen(0, "127.0.0.1", ready));
+  t.after(() => glance.close());
+  const address = glance.address();
+  assert.ok(address !== null && typeof address === "object");
+  const env = {
+    ...{ OS_AUTH_TYPE: "none", OS_IMAGE_ENDPOINT_OVERRIDE: `http://127.0.0.1:${address.port}` },
+  };
+  const images = async () => (await rowsOf(made, ["--glance"], { env }))("Images");
+  // The ramdisk that the tenants were made with is gone.
+  assert.match(await images(), /^Warning: 1 images of tenants .*000c is not there/);
+  assert.deepEqual(asked.length, new Set(asked).size);
+  assert.equal(asked.length, 5);
+  kernel = "queued";
+  assert.match(await images(), /^Failure: 2 deploy images .*is queued/);
+  assert.match(
+    (await rowsOf(made, ["--glance"], { env: { OS_AUTH_TYPE: "none" } }))("Images"),
+    /^Warning: Glance could not be asked: N2I-E106/,
+  );
+  assert.match((await rowsOf(made))("Images"), /^Success: .*Glance was not asked/);
 });
 
 test("databases of later Novas are asked for mappings, allocations and providers", async (t) => {

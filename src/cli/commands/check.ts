@@ -4,8 +4,9 @@ import { openRun } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { checksJson, checksTable } from "../print/checks.ts";
 import { gather } from "../wire/check.ts";
+import type { RestOptions } from "../wire/cloud.ts";
 import { releaseNames } from "../wire/documents.ts";
-import { exitWith, ironicOption, runOption, say, type Voice } from "./shared.ts";
+import { exitWith, ironicOption, runOption, say, targetOptions, type Voice } from "./shared.ts";
 
 interface Args extends Voice {
   readonly run: string;
@@ -17,6 +18,10 @@ interface Args extends Voice {
   readonly novaApiDb?: string;
   readonly placementDb?: string;
   readonly helperHost?: readonly string[];
+  readonly glance: boolean;
+  readonly osCloud?: string;
+  readonly osCacert?: string;
+  readonly insecure?: boolean;
   readonly watch: number;
 }
 
@@ -65,6 +70,14 @@ export const checkCommand: CommandModule<object, Args> = {
           requiresArg: true,
           describe: "Later Novas: Placement's database, for allocations",
         },
+        glance: {
+          type: "boolean",
+          default: false,
+          describe: "Ask Glance whether images are active: OS_*, or --os-cloud",
+        },
+        "os-cloud": targetOptions["os-cloud"],
+        "os-cacert": targetOptions["os-cacert"],
+        insecure: targetOptions.insecure,
         watch: {
           type: "number",
           default: 60,
@@ -88,6 +101,7 @@ export const checkCommand: CommandModule<object, Args> = {
       {
         ...{ novaBmDb, novaDb, ironicDb, release, allowPairing, watch },
         ...{ novaApiDb, placementDb, helperHosts },
+        glance: args.glance ? cloudWords(args) : null,
       },
       run,
     );
@@ -96,3 +110,11 @@ export const checkCommand: CommandModule<object, Args> = {
     exitWith(statusOfChecks(rows));
   },
 };
+
+function cloudWords({ osCloud, osCacert, insecure }: Args): RestOptions {
+  return {
+    ...(osCloud !== undefined && { osCloud }),
+    ...(osCacert !== undefined && { osCacert }),
+    ...(insecure !== undefined && { insecure }),
+  };
+}

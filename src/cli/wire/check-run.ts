@@ -18,7 +18,7 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   if (plan === null) return null;
   const machines: PlanFacts["machines"][number][] = [];
   const skipped = new Set<string>();
-  const images = new Set<string>();
+  const [images, made] = [new Set<string>(), new Set<string>()];
   for await (const batch of plan.lines())
     for (const line of batch) {
       const row = nodeOf(line);
@@ -32,28 +32,33 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
             line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
           ),
         });
-      for (const id of deployImages(row?.driver_info)) images.add(id);
+      for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
+      if (isLoaded(line))
+        for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/))
+          made.add(id);
     }
   const nova = await novaPlanOf(run, plan.footer.sha256);
   const changes = nova === null ? null : await novaFacts(nova);
   for (const id of changes?.images ?? []) images.add(id);
   const besideOthers = plan.header.beside_others === true;
-  return { machines, skipped, besideOthers, images, nova: changes };
+  return { machines, skipped, besideOthers, images, made, nova: changes };
 }
 
 async function novaFacts(nova: NovaFile) {
-  const [specs, images, statements] = [new Set<number>(), new Set<string>(), new Set<string>()];
+  const [flavors, images] = [new Set<string>(), new Set<string>()];
+  const [statements, api] = [new Set<string>(), new Set<string>()];
   const moves = new Map<string, string>();
   const joins: { host: string; id: number }[] = [];
   for await (const batch of nova.lines())
     for (const line of batch) {
       if ("finding" in line) continue;
-      const { table, key, before, after } = line;
-      statements.add(`${verbOf(line)} ${table}`);
-      if (table === "instance_type_extra_specs") {
-        if (typeof key.id === "number") specs.add(key.id);
-        if (/deploy_(kernel|ramdisk)_id$/.test(String(after?.key)))
-          images.add(String(after?.value));
+      const { id, part, table, key, before, after } = line;
+      if (part !== "api") statements.add(`${verbOf(line)} ${table}`);
+      else if (table === "flavor_extra_specs") api.add(`${verbOf(line)} ${table}`);
+      if (part !== "hosts") {
+        flavors.add(id);
+        if (after !== null && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
+          images.add(String(after.value));
       }
       if (table === "aggregate_hosts" && after !== null)
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
@@ -66,7 +71,7 @@ async function novaFacts(nova: NovaFile) {
       )
         moves.set(from, to);
     }
-  return { specs, images, moves, joins, statements: [...statements].toSorted() };
+  return { flavors, images, moves, joins, statements: [...statements], api: [...api] };
 }
 
 function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
@@ -78,11 +83,11 @@ function nodeOf({ records }: PlannedMachine): Row | undefined {
   return records.find(({ resource }) => resource === "node")?.row;
 }
 
-/** Their names differ by release; each ends so. */
-function deployImages(driverInfo: Row[string] | undefined): readonly string[] {
-  if (typeof driverInfo !== "object" || driverInfo === null) return [];
-  return Object.entries(driverInfo).flatMap(([key, value]) =>
-    /deploy_(kernel|ramdisk)$/.test(key) && typeof value === "string" ? [value] : [],
+/** What a JSON column's members of these names say. */
+function namedIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
+  if (typeof column !== "object" || column === null) return [];
+  return Object.entries(column).flatMap(([key, value]) =>
+    names.test(key) && typeof value === "string" && value !== "" ? [value] : [],
   );
 }
 

@@ -5,6 +5,7 @@ import { lacking, type Verb } from "../../edge/database/rights.ts";
 import { readServer } from "../../edge/database/server.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { freeSpace } from "../../edge/disk/space.ts";
+import { imageStatuses } from "../../edge/glance/status.ts";
 import { knockAll } from "../../edge/helper/knock.ts";
 import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
@@ -13,6 +14,7 @@ import { checkNovaBm } from "../../edge/nova-bm/check.ts";
 import type { BmFacts, CheckView, NovaFacts, PlanFacts, Refused } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
+import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 
@@ -24,6 +26,8 @@ export interface CheckAsked {
   /** Of later Novas. */
   readonly novaApiDb: string | undefined;
   readonly placementDb: string | undefined;
+  /** Which Glance is asked for images; null: none. */
+  readonly glance: RestOptions | null;
   /** `HOST[:PORT]` of deploy helpers; empty: what the snapshot's nova.conf files say. */
   readonly helperHosts: readonly string[];
   readonly release: string | undefined;
@@ -76,7 +80,7 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
         ? null
         : await orWhy(async () => ({
             ...(await watched(cloud, nodes, asked.watch)),
-            forbidden: await withinNova(asked.novaDb, plan, open),
+            forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements ?? [], open),
           }));
     const ironic = await orWhy(() => checkIronic(target, writing, loadMappings(), asked.release));
     const version = nova === null || "refused" in nova ? null : nova.version;
@@ -94,7 +98,8 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
       plan,
       ours: await oursByJournal(run),
       helpers: await knockAll(await helperHosts(asked, run)),
-      ...(await laterNova(asked, nodes, cloud, open)),
+      ...(await laterNova(asked, nodes, cloud, plan, open)),
+      glance: asked.glance === null ? null : await askGlance(asked.glance, plan, nova),
       run: { path: run.path, free: await freeSpace(run.path) },
     };
   } finally {
@@ -104,21 +109,46 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
 
 type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
 
-/** What the plan for Nova needs, asked with the user who is given. */
-async function withinNova(
+/** Statements the plan for Nova needs that the user who is given may not make. */
+async function within(
+  role: "nova-db" | "nova-api-db",
   spec: string | undefined,
-  plan: PlanFacts | null,
+  statements: readonly string[],
   open: Open,
 ): Promise<readonly string[]> {
   const wanted = new Map<string, Verb[]>();
-  for (const statement of plan?.nova?.statements ?? []) {
+  for (const statement of statements) {
     // As `verbOf` made them.
     const [verb, table = ""] = statement.split(" ") as [Verb, string?];
     wanted.set(table, [...(wanted.get(table) ?? []), verb]);
   }
   return spec === undefined || wanted.size === 0
     ? []
-    : lacking(await open("nova-db", spec, false), [...wanted]);
+    : lacking(await open(role, spec, false), [...wanted]);
+}
+
+/** Seconds a call to Glance may take. */
+const LIMIT = 60;
+
+/** Deploy images and what tenants were made of; what Glance does not tell is a row of the table. */
+async function askGlance(
+  options: RestOptions,
+  plan: PlanFacts | null,
+  nova: NovaFacts | Refused | null,
+): Promise<CheckView["glance"]> {
+  const tenants =
+    nova === null || "refused" in nova ? [] : nova.instances.filter(({ deleted }) => !deleted);
+  const ids = [
+    ...(plan?.images ?? []),
+    ...(plan?.made ?? []),
+    ...tenants.flatMap(({ image }) => (image === null ? [] : [image])),
+  ];
+  try {
+    return await imageStatuses(cloudFor(options), LIMIT * 1000, ids);
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { refused: { code: error.code, message: error.message, fix: error.fix } };
+  }
 }
 
 /** Those named; or else the addresses of the nova.conf files that extract was given. */
@@ -131,6 +161,7 @@ async function laterNova(
   { novaApiDb, placementDb }: CheckAsked,
   nodes: BmFacts["nodes"],
   cloud: Database | null,
+  plan: PlanFacts | null,
   open: Open,
 ): Promise<Pick<CheckView, "api" | "placement" | "computes">> {
   const tenants = nodes.flatMap(({ instance_uuid }) => (instance_uuid ? [instance_uuid] : []));
@@ -139,7 +170,10 @@ async function laterNova(
     api:
       novaApiDb === undefined
         ? null
-        : await orWhy(async () => readMappings(await open("nova-api-db", novaApiDb), tenants)),
+        : await orWhy(async () => ({
+            ...(await readMappings(await open("nova-api-db", novaApiDb), tenants)),
+            forbidden: await within("nova-api-db", novaApiDb, plan?.nova?.api ?? [], open),
+          })),
     placement:
       placementDb === undefined
         ? null

@@ -48,8 +48,9 @@ export function flavors(view: CheckView): Looked {
       return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
     const { plan } = view;
     const old = nova.flavors.filter(
-      ({ spec, value }) =>
-        plan === null || (!plan.images.has(value ?? "") && plan.nova?.specs.has(spec) !== true),
+      ({ steps, value }) =>
+        plan === null ||
+        (!plan.images.has(value ?? "") && !steps.some((id) => plan.nova?.flavors.has(id))),
     );
     if (old.length > 0)
       return told(
@@ -72,7 +73,7 @@ const NO_IMAGE = "N2I-D402";
 export function images(view: CheckView): Looked {
   return withCloud(view, (nova) => {
     const { plan } = view;
-    const bare = nova.instances.filter(({ deleted, imaged }) => !deleted && !imaged);
+    const bare = nova.instances.filter(({ deleted, image }) => !deleted && !image);
     const lacking = (plan?.machines ?? []).filter(({ findings }) => findings.has(NO_IMAGE));
     const found = told(
       [
@@ -83,10 +84,39 @@ export function images(view: CheckView): Looked {
       `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
       lacking.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
     );
-    return found.result === "Success"
-      ? fine("Each is named; Glance is not asked here whether it is active.")
-      : found;
+    return found.result === "Success" ? active(view) : found;
   });
+}
+
+/** What Glance says of them, where it was asked. */
+function active({ glance, plan }: CheckView): Looked {
+  if (glance === null)
+    return fine("Each is named; Glance was not asked whether it is active (--glance).");
+  if (isRefused(glance)) {
+    const { code, message } = glance.refused;
+    return {
+      result: "Warning",
+      details: `Glance could not be asked: ${code} ${message}\nMend: nova2ironic explain ${code}`,
+    };
+  }
+  const bad = [...glance].filter(([, status]) => status !== "active");
+  const deploys = bad.filter(([id]) => plan?.images.has(id));
+  const named = ([id, status]: readonly [string, string]): string =>
+    status === "" ? `${id} is not there` : `${id} is ${status}`;
+  if (deploys.length > 0)
+    return told(
+      deploys.map(named),
+      "deploy images are not active",
+      "openstack image create, and the new ids in the site document; then plan again",
+    );
+  return bad.length === 0
+    ? fine(`${glance.size} images are active.`)
+    : told(
+        bad.map(named),
+        "images of tenants are not active: their next rebuild fails, on Juno and Kilo their take-over",
+        "openstack image set --activate IMAGE, or upload it again under its id",
+        "Warning",
+      );
 }
 
 /** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */

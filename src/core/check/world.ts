@@ -55,11 +55,14 @@ export function privileges(view: CheckView): Looked {
     "statements Ironic's database refuses this user",
     "GRANT SELECT, INSERT, UPDATE, DELETE on Ironic's database, or check with the user that applies",
   );
-  if (found.result !== "Success" || view.nova === null || isRefused(view.nova)) return found;
+  if (found.result !== "Success") return found;
+  const [nova, api] = [view.nova, view.api].map((side) =>
+    side === null || isRefused<object>(side) ? [] : side.forbidden,
+  );
   return told(
-    view.nova.forbidden,
-    "statements nova's database refuses this user, which the plan for Nova wants",
-    "GRANT SELECT, INSERT, UPDATE, DELETE on nova's database to the user that applies, and check with it",
+    [...(nova ?? []), ...(api ?? []).map((statement) => `${statement} (nova_api)`)],
+    "statements nova's databases refuse this user, which the plan for Nova wants",
+    "GRANT SELECT, INSERT, UPDATE, DELETE on nova's databases to the user that applies, and check with it",
     "Warning",
   );
 }

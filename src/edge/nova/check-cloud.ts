@@ -11,11 +11,14 @@ export async function readDeployImages(database: Database): Promise<NovaFacts["f
     select(
       database,
       knex,
-      `SELECT s.id AS id, ${whole(engine, "t.name")} AS name, ${whole(engine, "s.value")} AS value FROM instance_type_extra_specs s JOIN instance_types t ON t.id = s.instance_type_id WHERE s.deleted = 0 AND t.deleted = 0 AND ${knex.ref("s.key")} IN ('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id') ORDER BY s.id`,
+      `SELECT s.id AS id, ${knex.ref("s.key")} AS spec, ${whole(engine, "t.flavorid")} AS flavorid, ${whole(engine, "t.name")} AS name, ${whole(engine, "s.value")} AS value FROM instance_type_extra_specs s JOIN instance_types t ON t.id = s.instance_type_id WHERE s.deleted = 0 AND t.deleted = 0 AND ${knex.ref("s.key")} IN ('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id') ORDER BY s.id`,
     ),
   );
   return rows.map((row) => ({
-    spec: integer(row.id) ?? 0,
+    steps: [
+      `instance_type_extra_specs:${integer(row.id)}`,
+      `os-extra_specs:${text(row.flavorid)}/${text(row.spec)}`,
+    ],
     flavor: text(row.name) ?? "without name",
     value: text(row.value),
   }));

@@ -54,7 +54,7 @@ export async function checkNova(
         node: text(row.node),
         task_state: text(row.task_state),
         deleted: integer(row.deleted) !== 0,
-        imaged: (text(row.image_ref) ?? "") !== "",
+        image: text(row.image_ref) || null,
       },
     ]),
   );

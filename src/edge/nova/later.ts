@@ -48,7 +48,7 @@ async function needing(
 export async function readMappings(
   database: Database,
   instances: readonly string[],
-): Promise<ApiFacts> {
+): Promise<Omit<ApiFacts, "forbidden">> {
   await needing(database, "--nova-api-db", "nova's API database", ["instance_mappings"]);
   const rows = await rowsOf(
     database,

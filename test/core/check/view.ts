@@ -24,7 +24,7 @@ export const TENANT = {
   node: NODE,
   task_state: null,
   deleted: false,
-  imaged: true,
+  image: "i-1",
 };
 export const NOVA: NovaFacts = {
   ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [] },
@@ -42,7 +42,13 @@ export const IRONIC: IronicFacts = {
 export const LINE = { uuid: NODE, instance_uuid: INSTANCE, blocked: false, findings: new Map() };
 export const PLAN: PlanFacts = {
   machines: [LINE, { ...LINE, uuid: "a-2", instance_uuid: null }],
-  ...{ skipped: new Set(), besideOthers: false, images: new Set(["new"]), nova: null },
+  ...{
+    skipped: new Set(),
+    besideOthers: false,
+    images: new Set(["new"]),
+    made: new Set(),
+    nova: null,
+  },
 };
 export const READY: CheckView = {
   watched: 60,
@@ -50,6 +56,7 @@ export const READY: CheckView = {
   servers: [{ option: "--nova-db", ahead: 40, wsrep: {} }],
   ...{ bm: BM, nova: NOVA, ironic: IRONIC },
   ...{ plan: PLAN, ours: new Set<string>(), api: null, placement: null, computes: new Map() },
+  glance: null,
   helpers: [{ at: "10.0.0.1:10000", answer: "refused", why: "" }],
   run: { path: "/srv/m1", free: 1e12 },
 };
@@ -73,10 +80,10 @@ const line = (more: Partial<PlanFacts["machines"][number]>) =>
 const helper = (answer: "open" | "unreachable") => ({
   helpers: [...READY.helpers, { at: "10.0.0.2:10000", answer, why: "did not answer" }],
 });
-const SPEC = { spec: 4, flavor: "baremetal", value: "old" };
+const SPEC = { steps: ["specs:4"], flavor: "baremetal", value: "old" };
 const MOVED = {
-  ...{ specs: new Set([4]), moves: new Map([["c-1", "c-9"]]) },
-  ...{ joins: [], statements: [] },
+  ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", "c-9"]]) },
+  ...{ joins: [], statements: [], api: [] },
 };
 const RACK = { aggregates: [{ host: "c-1", id: 3, name: "rack7" }] };
 const LATER = { ...IRONIC, release: "zed", cells: true, flavored: false, clustered: false };
@@ -131,8 +138,12 @@ export const CASES_MORE: readonly CheckCase[] = [
   ],
   ["Flavors", { ...nova({ flavors: [SPEC] }), plan: null }, "Warning", /no plan says/],
   ["Flavors", { ...nova({ flavors: [SPEC] }), ironic: LATER }, "Success", /zed ignores/],
-  ["Images", nova({ instances: [{ ...TENANT, imaged: false }] }), "Warning", /b-1 names no image/],
+  ["Images", nova({ instances: [{ ...TENANT, image: null }] }), "Warning", /b-1 names no image/],
   ["Images", line({ findings: new Map([["N2I-D402", false]]) }), "Failure", /a-1 lacks one/],
+  ["Images", { glance: new Map([["new", "active"]]) }, "Success", /^1 images are active/],
+  ["Images", { glance: new Map([["new", "queued"]]) }, "Failure", /new is queued/],
+  ["Images", { glance: new Map([["i-1", ""]]) }, "Warning", /i-1 is not there/],
+  ["Images", HEAD ? { glance: HEAD } : {}, "Warning", /E204 the reason/],
   ["Aggregates", { ...nova(RACK), ...TWO_HOSTS }, "Warning", /c-1 in rack7.*--compute-host/s],
   ["Aggregates", { ...nova(RACK), ...plan({ nova: MOVED }) }, "Warning", /c-9 will not be/],
   [
@@ -145,11 +156,16 @@ export const CASES_MORE: readonly CheckCase[] = [
   ["Instance mappings", { ironic: LATER }, "Warning", /--nova-api-db/],
   [
     "Instance mappings",
-    { ironic: LATER, api: { mapped: new Set([INSTANCE]) } },
+    { ironic: LATER, api: { mapped: new Set([INSTANCE]), forbidden: [] } },
     "Success",
     /^null$/,
   ],
-  ["Instance mappings", { api: { mapped: new Set() } }, "Failure", /b-1.*map_instances/s],
+  [
+    "Instance mappings",
+    { api: { mapped: new Set(), forbidden: [] } },
+    "Failure",
+    /b-1.*map_instances/s,
+  ],
   ["Allocations", { ironic: LATER }, "Warning", /--placement-db/],
   [
     "Allocations",
@@ -182,5 +198,11 @@ export const CASES_MORE: readonly CheckCase[] = [
   ["Boot from the network", { ironic: { ...LATER, local: true } }, "Success", /^null$/],
   ["Charsets", { bm: { ...BM, charset: "latin1", odd: 2 } }, "Warning", /latin1.*D306/s],
   ["Charsets", { bm: { ...BM, charset: "latin1" } }, "Success", /nova_bm's tables are latin1/],
+  [
+    "Privileges",
+    { api: { mapped: new Set(), forbidden: ["DELETE flavor_extra_specs"] } },
+    "Warning",
+    /DELETE flavor_extra_specs \(nova_api\)/,
+  ],
   ["Privileges", nova({ forbidden: ["UPDATE instances"] }), "Warning", /UPDATE instances.*GRANT/s],
 ];

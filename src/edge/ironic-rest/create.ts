@@ -8,6 +8,7 @@ import {
   type Road,
   type SeenNode,
   seenNode,
+  tellsOf,
 } from "./look.ts";
 import { mayPass, pause, TRIES } from "./pause.ts";
 import { type Answer, refusedCall } from "./session.ts";
@@ -29,7 +30,7 @@ export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> 
   const body = rows.body("node", row);
   let none = true;
   for (let tries = 0; ; tries += 1) {
-    const answer = await service.tell("POST", "/v1/nodes", body);
+    const answer = read(await service.tell("POST", "/v1/nodes", body), row);
     if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
     const why = withoutSecrets(answer.fault, rows.secrets(row));
     stopIfForbidden(road, "POST /v1/nodes", { ...answer, fault: why });
@@ -40,6 +41,12 @@ export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> 
     if (answer.status === 409 || tries === TRIES) return { why, none };
     await pause(tries);
   }
+}
+
+/** A 201 that does not tell what we asked for says nothing: some proxy's page, or half an answer. */
+function read(answer: Answer, { uuid }: Row): Answer {
+  if (answer.status !== 201 || tellsOf(answer.body, String(uuid))) return answer;
+  return { ...answer, status: 0, body: null, fault: "201, and not what was made" };
 }
 
 /** State of a node that was made a moment ago, and that nobody told to go on. */
@@ -56,7 +63,7 @@ export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
   const body = rows.body("port", row);
   let none = true;
   for (let tries = 0; ; tries += 1) {
-    const answer = await service.tell("POST", "/v1/ports", body);
+    const answer = read(await service.tell("POST", "/v1/ports", body), row);
     if (answer.status === 201) return { seen: rows.told("port", answer.body), now: true };
     stopIfForbidden(road, "POST /v1/ports", answer);
     none &&= isRefusal(answer);

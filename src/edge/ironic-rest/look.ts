@@ -18,8 +18,24 @@ export interface SeenNode {
 }
 
 export async function lookAtNode({ service, rows }: Road, uuid: string): Promise<SeenNode | null> {
-  const body = await service.ask(`/v1/nodes/${uuid}`);
+  const body = await askFor(service, "nodes", uuid);
   return body === null ? null : seenNode(rows, body);
+}
+
+/** Whether a body is about what it was asked for. */
+export function tellsOf(body: unknown, uuid: string): boolean {
+  return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
+}
+
+/** What is about something else would pass for a row somebody changed: it is no answer. */
+async function askFor(service: Service, kind: "nodes" | "ports", uuid: string): Promise<unknown> {
+  const path = `/v1/${kind}/${uuid}`;
+  const body = await service.ask(path);
+  if (body === null || tellsOf(body, uuid)) return body;
+  throw new MigrationError(
+    "N2I-E212",
+    `${service.session.url} answers GET ${path} with something else`,
+  );
 }
 
 export function seenNode(rows: Rows, body: unknown): SeenNode {
@@ -35,7 +51,7 @@ export async function lookAtPorts({ service, rows }: Road, node: string): Promis
 }
 
 export async function lookAtPort({ service, rows }: Road, uuid: string): Promise<Row | null> {
-  const body = await service.ask(`/v1/ports/${uuid}`);
+  const body = await askFor(service, "ports", uuid);
   return body === null ? null : rows.told("port", body);
 }
 

@@ -1,0 +1,43 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { adopt } from "../../../src/edge/ironic-rest/adopt.ts";
+import type { Met } from "../../../src/model/target.ts";
+import { livingIronic, machineOf, NODE, PORT } from "./living.ts";
+
+for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": "another"}'])
+  test(`a 201 that says ${JSON.stringify(text)} is looked into, and what was made stays ours`, async (t) => {
+    const ironic = await livingIronic(t);
+    ironic.use((call) =>
+      call.startsWith("POST") ? { done: true, says: { status: 201, text } } : null,
+    );
+    const met: Partial<Met>[] = [];
+    const { done, failed } = await adopt(ironic.road, machineOf(), {
+      ours: () => false,
+      ended: false,
+      met: async (rows) => void met.push(rows),
+    });
+    assert.equal(failed, null);
+    assert.deepEqual(done, [`node:${NODE}`, `port:${PORT}`]);
+    assert.deepEqual(
+      met.filter(({ refused, found }) => refused !== undefined || found !== undefined),
+      [],
+    );
+    assert.equal(ironic.nodes.get(NODE)?.provision_state, "active");
+    assert.equal(ironic.calls.filter((call) => call.startsWith("POST")).length, 2);
+  });
+
+test("an answer about another node says nothing of ours", async (t) => {
+  const ironic = await livingIronic(t);
+  await adopt(ironic.road, machineOf(), { ours: () => false, ended: false, met: async () => {} });
+  ironic.use((call) =>
+    call === `GET /v1/nodes/${NODE}` ? { done: true, says: { status: 200, text: "{}" } } : null,
+  );
+  const met: Partial<Met>[] = [];
+  const { broke } = await adopt(ironic.road, machineOf(), {
+    ours: () => true,
+    ended: true,
+    met: async (rows) => void met.push(rows),
+  });
+  assert.equal(broke?.code, "N2I-E212");
+  assert.deepEqual(met, []);
+});

@@ -44,19 +44,27 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
   if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "foreign" };
   const fields = compareRow(planned, found, same).differs.map(({ field }) => field);
   if (fields.length === 0) return { is: "planned" };
-  const state = String(found.provision_state);
-  const arrived = state === planned.provision_state;
   const undoing = isBeingUndone(found);
   const under = onRoad(planned, found);
   const held = undoing || planned.maintenance === true;
   const ours = new Set([
     ...(under ? STATE : []),
     ...(under && wantsTraits(planned, found) ? ["traits"] : []),
-    ...(under || (arrived && !ended) || undoing ? GUARD : []),
+    ...GUARD.filter((field) => under || undoing || isUnset(planned, found, field)),
     ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);
   const changed = fields.filter((field) => !ours.has(field));
   return changed.length === 0 ? { is: "half-made" } : { is: "changed", fields: changed };
+}
+
+/**
+ * Whether a machine is guarded less than planned: protection is the road's last step, which may have
+ * failed, or not been made, and has still to be. More of it, or other, is somebody else's.
+ */
+function isUnset(planned: Row, found: Row, field: string): boolean {
+  const isNone = (value: unknown): boolean =>
+    value === undefined || value === null || value === false;
+  return isNone(found[field]) && !isNone(planned[field]);
 }
 
 /** Whether a node is in a state of the road, short of its end. */

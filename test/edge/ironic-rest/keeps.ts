@@ -50,6 +50,9 @@ export function answerTo(held: Held, call: string, body: unknown): Says {
     case "DELETE maintenance":
       Object.assign(one, { maintenance: false, maintenance_reason: null });
       return says(202, {});
+    case "PUT traits":
+      one.traits = sent.traits ?? [];
+      return { status: 204, text: "" };
     case "PATCH ":
       for (const operation of Array.isArray(body) ? body : [])
         if (isObject(operation)) one[String(operation.path).slice(1)] = operation.value ?? null;

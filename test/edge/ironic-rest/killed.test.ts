@@ -1,0 +1,48 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bothWays } from "./both-ways.ts";
+import { refuses } from "./keeps.ts";
+import { livingIronic, machineOf, NODE } from "./living.ts";
+
+const HELD = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
+const FREE = { provision_state: "available", automated_clean: false, protected: false };
+
+/** The calls each kind of machine takes. */
+const KINDS = [
+  ["in use", { protected_reason: null }, 5],
+  ["in use, held and with traits", HELD, 7],
+  ["free", { ...FREE, protected_reason: null }, 4],
+] as const;
+
+for (const [kind, more, calls] of KINDS)
+  test(`an apply killed after any call is rolled back at once, of a machine that is ${kind}`, async (t) => {
+    const ironic = await livingIronic(t);
+    for (let call = 1; call <= calls; call += 1) {
+      const run = bothWays(ironic, [machineOf(more)]);
+      let passed = 0;
+      const kill = async (point: string): Promise<void> => {
+        if (point !== "rest.after") return;
+        passed += 1;
+        if (passed === call) throw new Error("killed");
+      };
+      await assert.rejects(run.apply(kill), /killed/);
+      const { left } = await run.rollback();
+      assert.deepEqual(left, [], `killed after call ${call}`);
+      assert.deepEqual([...ironic.nodes.keys()], []);
+    }
+  });
+
+test("a machine whose protection failed is protected by the next apply", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  ironic.use((call) =>
+    call.startsWith("PATCH") ? { done: false, says: refuses(400, "not today") } : null,
+  );
+  const first = await run.apply();
+  assert.match(first.failed[0]?.why ?? "", /protect is refused: 400 not today/);
+  ironic.use(() => null);
+  const { failed, drifted, found } = await run.apply();
+  assert.deepEqual({ failed, drifted, found }, { failed: [], drifted: 0, found: 2 });
+  const { protected: guarded, protected_reason } = ironic.nodes.get(NODE) ?? {};
+  assert.deepEqual([guarded, protected_reason], [true, "a tenant's"]);
+});

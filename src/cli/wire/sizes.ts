@@ -16,7 +16,7 @@ export interface Sizes {
 
 /**
  * @param run the run's folder
- * @param novaDb also every live flavor there that is for machines; without it, those of instances
+ * @param novaDb where every live flavor is that is for machines; without it, those of instances
  */
 export async function sizesOf(run: string, novaDb: string | undefined): Promise<Sizes> {
   const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`);
@@ -33,21 +33,22 @@ export async function sizesOf(run: string, novaDb: string | undefined): Promise<
       ids.add(size.id);
       flavors.set(JSON.stringify(size.flavor), size.flavor);
     }
-  if (novaDb !== undefined)
-    for (const flavor of await flavorsIn(novaDb, [...ids]))
-      flavors.set(JSON.stringify(flavor), flavor);
   const planned = await planSizes(run, snapshot.footer.sha256);
   return {
-    flavors: [...flavors.values()],
+    flavors: novaDb === undefined ? [...flavors.values()] : await flavorsIn(novaDb, [...ids]),
     nodes: planned ?? there,
     from: planned === null ? "the snapshot" : "the plan",
   };
 }
 
-/** The size an instance was made with, which is its flavor's: Nova lets no flavor change its size. */
+/**
+ * The size an instance was made with, which is its flavor's: Nova lets no flavor change its size. None
+ * of a deleted flavor, which is scheduled no more.
+ */
 function flavorOf({ nova }: Machine) {
   const instance = nova?.instance ?? null;
   if (instance === null || instance.deleted || instance.flavor === null) return null;
+  if (instance.flavor.deleted) return null;
   const { flavor, vcpus, memory_mb, root_gb, ephemeral_gb } = instance;
   if (vcpus === null || memory_mb === null) return null;
   return {

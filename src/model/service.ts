@@ -1,12 +1,17 @@
 /** A conductor as Ironic's database or API tells of it. */
 export interface Conductor {
   readonly hostname: string;
-  /** Empty: the default group, and every release before Rocky. */
-  readonly group: string;
+  /** Empty: the default group, and every release before Rocky; null: an API before 1.49 does not tell. */
+  readonly group: string | null;
   /** It says it is online, and said so within `HEARTBEAT` seconds. */
   readonly alive: boolean;
   /** Drivers, or hardware types since Ocata. */
   readonly drivers: readonly string[];
+}
+
+/** Whether a node of this group is, or may be, a conductor's. */
+export function isOfGroup({ group }: Conductor, wanted: string): boolean {
+  return group === null || group === wanted;
 }
 
 /** An interface some conductor has enabled for a hardware type: `ipmi`, `boot`, `pxe`. */

@@ -23,10 +23,10 @@ test("an adoption killed at any call goes on with the same command, and so does 
     await at.does("killed", "apply", one, kill(call === 1 ? "rest.before" : "rest.after", call));
     await at.does(0, "apply", one);
     assert.deepEqual(await at.there(), ADOPTED, `killed at call ${call}`);
-    const nth = ((call - 1) % UNDOING) + 1;
-    await at.does("killed", "rollback", [...one, "--all"], kill("rest.after", nth));
+    if (call <= UNDOING)
+      await at.does("killed", "rollback", [...one, "--all"], kill("rest.after", call));
     await at.does(0, "rollback", [...one, "--all"]);
-    assert.deepEqual(await at.there(), NOTHING, `rollback killed at call ${nth}`);
+    assert.deepEqual(await at.there(), NOTHING, `rollback killed at call ${call}`);
   }
 });
 

@@ -33,7 +33,7 @@ test("with http_basic a cloud's password comes from secure.yaml, and a wrong one
   assert.deepEqual(await at.there(), NOTHING);
 });
 
-test("a token of Keystone is renewed when it is refused, and the service comes from its catalog", async (t) => {
+test("a token of Keystone is renewed when it is refused, though Keystone falters, and the service comes from its catalog", async (t) => {
   const ironic = await needsIronic(t);
   if (ironic === null) return;
   const proxy = await faultyProxy(ironic.url, t);
@@ -65,6 +65,7 @@ test("a token of Keystone is renewed when it is refused, and the service comes f
     return { do: "answer", status: 401, text: `{"error": "no token ${token}"}` };
   });
   const before = keystone.tokens().length;
+  keystone.falter(2);
   await at.does(0, "apply", ["--yes"]);
   assert.deepEqual(await at.there(), ADOPTED);
   // One for the run, one for the guard's look, one in place of the dead one.

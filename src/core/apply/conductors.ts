@@ -1,8 +1,14 @@
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { isOfGroup } from "../../model/service.ts";
 import type { Target } from "../../model/target.ts";
 import { groupWords, placeOf } from "../plan/preflight.ts";
 import { stretches } from "./apply.ts";
+
+/** What is asked of the target. */
+interface Asked extends Pick<Target, "service" | "current"> {
+  readonly identity: Pick<Target["identity"], "engine">;
+}
 
 /** Machines asked about at a time. */
 const ASKED = 500;
@@ -15,7 +21,7 @@ const ASKED = 500;
  */
 export function lookForConductors(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
-  target: Target,
+  target: Asked,
 ): () => Promise<void> {
   return async () => {
     if (target.identity.engine !== "rest") return;
@@ -33,7 +39,7 @@ export function lookForConductors(
       for (const row of nodes) {
         const { driver, group } = placeOf(row);
         const able = conductors.some(
-          (each) => each.alive && each.group === group && each.drivers.includes(driver),
+          (each) => each.alive && isOfGroup(each, group) && each.drivers.includes(driver),
         );
         if (able || arrived.get(row.uuid ?? null) === row.provision_state) continue;
         const what = `${driver}${groupWords(group)}`;

@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import { blocks, finding } from "../../model/judge.ts";
 import type { Row } from "../../model/machine.ts";
-import type { Service } from "../../model/service.ts";
+import { isOfGroup, type Service } from "../../model/service.ts";
 import type { Transformed } from "../transform/transform.ts";
 
 /** Reserved nodes a finding names; the others are counted. */
@@ -54,7 +54,7 @@ function faultsOf(
   }
   return (id, row) => {
     const { driver, group } = placeOf(row);
-    const members = conductors.filter((conductor) => conductor.group === group);
+    const members = conductors.filter((conductor) => isOfGroup(conductor, group));
     const able = members.filter(({ drivers }) => drivers.includes(driver));
     const where = groupWords(group);
     if (able.length === 0) {

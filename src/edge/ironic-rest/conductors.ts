@@ -20,7 +20,7 @@ export async function readBehind(service: Service): Promise<Behind> {
   const told =
     service.minor < CONDUCTORS
       ? hostsOf(drivers).map(
-          (hostname): JsonObject => ({ hostname, conductor_group: "", alive: true }),
+          (hostname): JsonObject => ({ hostname, conductor_group: null, alive: true }),
         )
       : objects(field(await service.ask("/v1/conductors?detail=True"), "conductors"));
   const reserved: { uuid: string; by: string }[] = [];
@@ -31,7 +31,7 @@ export async function readBehind(service: Service): Promise<Behind> {
   const conductors = told.map(
     ({ hostname, conductor_group, alive, drivers: own }): Conductor => ({
       hostname: String(hostname),
-      group: String(conductor_group ?? "").toLowerCase(),
+      group: typeof conductor_group === "string" ? conductor_group.toLowerCase() : null,
       alive: alive === true,
       // Of one that is not alive the list of drivers says nothing.
       drivers: Array.isArray(own)

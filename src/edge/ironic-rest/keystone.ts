@@ -3,6 +3,7 @@ import { isObject, type JsonObject } from "../../model/json.ts";
 import type { Cloud, Login, Named, Scope } from "./cloud.ts";
 import { faultOf, parsed } from "./fault.ts";
 import type { Http } from "./http.ts";
+import { askUntilAnswered, isPassing } from "./passing.ts";
 
 export interface Token {
   /** Of the service asked for, as catalog, interface and region have it; null when none is there. */
@@ -23,16 +24,23 @@ export async function newToken(
   types: ReadonlySet<string>,
 ): Promise<Token> {
   const base = url.replace(/\/+$/, "").replace(/\/v3$/, "");
-  const answer = await http.send({
-    method: "POST",
-    url: `${base}/v3/auth/tokens`,
-    headers: {},
-    body: { auth: question(login) },
-  });
+  const answer = await askUntilAnswered(() =>
+    http.send({
+      method: "POST",
+      url: `${base}/v3/auth/tokens`,
+      headers: {},
+      body: { auth: question(login) },
+    }),
+  );
   if ("why" in answer)
     throw new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${answer.why}`);
   const secret = login.kind === "password" ? login.password() : login.secret();
   const fault = (): string => faultOf(answer.text, [secret]);
+  if (isPassing(answer))
+    throw new MigrationError(
+      "N2I-E210",
+      `Keystone at ${base} does not answer: ${`${answer.status} ${fault()}`.trim()}`,
+    );
   if (answer.status === 401 || answer.status === 403)
     throw new MigrationError("N2I-E211", `Keystone at ${base} refuses the login: ${fault()}`);
   const token = answer.headers["x-subject-token"];

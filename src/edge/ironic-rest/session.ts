@@ -1,10 +1,10 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../model/error.ts";
 import type { Cloud } from "./cloud.ts";
 import { faultOf, parsed } from "./fault.ts";
 import { type Answered, type Asked, type Http, openHttp, type Unanswered } from "./http.ts";
 import { newToken, type Token } from "./keystone.ts";
 import { BAREMETAL, type ServiceKind } from "./kinds.ts";
+import { askUntilAnswered, isPassing } from "./passing.ts";
 
 /** What became of a call. */
 export interface Answer {
@@ -30,9 +30,6 @@ export interface Session {
   readonly call: (words: Words, version: string | null) => Promise<Answer>;
   readonly close: () => void;
 }
-
-/** Milliseconds between the tries of a question. */
-const PAUSES = [250, 500, 1000, 2000, 4000, 4000];
 
 /**
  * Opens a session: a token where one is needed, and the service's URL from the catalog where none
@@ -147,11 +144,6 @@ function answered(answer: Answered | Unanswered, secrets: readonly string[]): An
   return { status, headers, body: parsed(text), fault };
 }
 
-/** Nobody answered, or not with what was asked for: a question may be put again. */
-function isPassing({ status }: Answer): boolean {
-  return status === 0 || status >= 500 || status === 429;
-}
-
 /**
  * Puts a question until it is answered, for about twelve seconds and the calls' own time limits.
  *
@@ -163,22 +155,17 @@ export async function ask(
   path: string,
   version: string | null,
 ): Promise<unknown> {
-  for (let tries = 0; ; tries += 1) {
-    const answer = told(await session.call({ method: "GET", path }, version));
-    if (answer.status === 200) return answer.body;
-    if (answer.status === 404) return null;
-    const pause = PAUSES[tries];
-    if (isPassing(answer) && pause !== undefined) {
-      await sleep(pause);
-      continue;
-    }
-    if (isPassing(answer))
-      throw new MigrationError(
-        "N2I-E210",
-        `${session.url} does not answer GET ${path.replace(/\?.*/, "")}: ${answer.fault}`,
-      );
-    throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
-  }
+  const answer = await askUntilAnswered(async () =>
+    told(await session.call({ method: "GET", path }, version)),
+  );
+  if (answer.status === 200) return answer.body;
+  if (answer.status === 404) return null;
+  if (isPassing(answer))
+    throw new MigrationError(
+      "N2I-E210",
+      `${session.url} does not answer GET ${path.replace(/\?.*/, "")}: ${answer.fault}`,
+    );
+  throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
 }
 
 /** What is there is told as JSON: a page some proxy puts in between is no answer. */

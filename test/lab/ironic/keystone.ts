@@ -10,6 +10,8 @@ export interface FakeKeystone {
   readonly asked: () => readonly string[];
   /** Tokens given, newest last. */
   readonly tokens: () => readonly string[];
+  /** Answers so many next questions with 503. */
+  readonly falter: (times: number) => void;
 }
 
 /**
@@ -25,12 +27,18 @@ export async function fakeKeystone(
 ): Promise<FakeKeystone> {
   const asked: string[] = [];
   const tokens: string[] = [];
+  let faltering = 0;
   const answers = (request: IncomingMessage, response: ServerResponse): void => {
     const chunks: Buffer[] = [];
     request.on("data", (chunk: Buffer) => chunks.push(chunk));
     request.on("end", () => {
       const text = Buffer.concat(chunks).toString("utf8");
       asked.push(text);
+      if (faltering > 0) {
+        faltering -= 1;
+        response.writeHead(503).end();
+        return;
+      }
       const give = (status: number, body: unknown, headers = {}): void => {
         response.writeHead(status, { "content-type": "application/json", ...headers });
         response.end(JSON.stringify(body));
@@ -65,5 +73,12 @@ export async function fakeKeystone(
   const at = server.address();
   if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
   const scheme = pair === null ? "http" : "https";
-  return { url: `${scheme}://127.0.0.1:${at.port}`, asked: () => asked, tokens: () => tokens };
+  return {
+    url: `${scheme}://127.0.0.1:${at.port}`,
+    asked: () => asked,
+    tokens: () => tokens,
+    falter: (times) => {
+      faltering = times;
+    },
+  };
 }

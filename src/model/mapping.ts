@@ -134,6 +134,11 @@ export interface TargetDoc {
   };
 }
 
+/** Fields that stand in records and in no column of their row: a port's node, a node's traits. */
+export function besideColumns({ versions }: TargetDoc): readonly string[] {
+  return ["node_uuid", ...(versions.trait === undefined ? [] : ["traits"])];
+}
+
 /** Alembic revisions, in the order they are applied. mappings/schema/heads.schema.json has the form. */
 export interface Heads {
   /** A release that cannot be a target. */

@@ -1,5 +1,12 @@
 import { FINDINGS } from "../../model/findings.ts";
-import type { Drivers, Heads, Rule, States, TargetDoc } from "../../model/mapping.ts";
+import {
+  besideColumns,
+  type Drivers,
+  type Heads,
+  type Rule,
+  type States,
+  type TargetDoc,
+} from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
 
 /** Faults that need more than the form of one document; each is a path and what is wrong. */
@@ -82,7 +89,7 @@ export function columnFaults(
   target: TargetDoc,
   path: string,
 ): Faults {
-  const known = new Set([...columns.map(({ name }) => name), "node_uuid"]);
+  const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
   return rules.flatMap((rule, at) => {
     const key = [...rule.to.matchAll(/\$(\w+)/g)].find(([, name]) => !(`${name}` in target.keys));
     if (key !== undefined) return [`${path}/${at}/to ${key[0]} is no key of ${target.release}`];

@@ -34,7 +34,11 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
 }
 
 /** Of a node, in a table of their own. */
-const TRAITS = { type: "array", items: { type: "string", maxLength: 255 } };
+const TRAITS = {
+  type: ["array", "null"],
+  uniqueItems: true,
+  items: { type: "string", maxLength: 255, pattern: "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$" },
+};
 
 function schemaOf(columns: readonly Column[], required: readonly string[]) {
   const properties = columns.map((column) => {

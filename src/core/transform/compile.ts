@@ -1,6 +1,6 @@
 import type { FindingCode } from "../../model/findings.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import type { Rule, TargetDoc } from "../../model/mapping.ts";
+import { besideColumns, type Rule, type TargetDoc } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
 import { CONVERTERS } from "./convert.ts";
 
@@ -81,9 +81,7 @@ export function compileRules(
   driver: string,
   origins: Origins,
 ): readonly CompiledRule[] {
-  // A port's node and a node's traits stand in records, and in no column of its row.
-  const beside = ["node_uuid", ...(target.versions.trait === undefined ? [] : ["traits"])];
-  const known = new Set([...columns.map(({ name }) => name), ...beside]);
+  const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
   const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
     takeover: target.takeover !== "none",
     "deploy-images": target.takeover === "deploy-images",

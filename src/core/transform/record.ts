@@ -41,6 +41,9 @@ export function makeRecord(
     }
   }
   for (const column of plain) row[column] ??= null;
+  // A set, in the order it is read back in.
+  const { traits } = row;
+  if (Array.isArray(traits)) row.traits = [...(traits as readonly Json[])].toSorted();
   return {
     record: { resource, id: `${resource}:${String(row.uuid)}`, row, origins },
     findings,

@@ -47,10 +47,7 @@ function flat(set: JsonObject): JsonObject {
   const nested = ["driver_info", "properties"].flatMap((column) =>
     Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
   );
-  const { traits } = set;
-  // In the order they are read back in.
-  const sorted = Array.isArray(traits) ? { traits: traits.map(String).toSorted() } : {};
-  return { ...set, ...sorted, ...Object.fromEntries(nested) };
+  return { ...set, ...Object.fromEntries(nested) };
 }
 
 /**

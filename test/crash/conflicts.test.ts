@@ -40,7 +40,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     await made.sql(async (db) => {
       for (const { work, uuid, id } of machines) await work({ db, uuid, id });
     });
-    const { out } = await ends(2, made.start("rollback", [...ALL, "-f", "csv"]));
+    const { out, err } = await ends(2, made.start("rollback", [...ALL, "-f", "csv"]));
     const there = await nodeIds(made);
     for (const { what, uuid, left } of machines)
       await t.test(`${left === null ? "removed" : "left"} although ${what}`, () => {
@@ -50,7 +50,10 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
         assert.equal(there.has(uuid), left !== null);
       });
     const kept = DEEDS.filter(({ left }) => left !== null).length;
-    assert.match(out, new RegExp(`^Rollback: \\d+ rows removed, 2 gone already, ${2 * kept} left`));
+    assert.match(
+      err,
+      new RegExp(`^Rollback: \\d+ rows removed, 2 gone already, ${2 * kept} left`, "m"),
+    );
     assert.match((await statusOf(made)).apply, new RegExp(`, ${2 * kept} rows left by rollback$`));
     const ports = await made.sql((db) => db("ports").count({ n: "*" }).first());
     // Ironic's own, those of the machines that are left, and the one that was added.

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { canary, searchFiles, searchProcess } from "./canaries.ts";
-import { start } from "./cli.ts";
+import { type Ran, start } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
 import { type Whole, wholeCase, withTrees } from "./whole.ts";
 
@@ -51,20 +51,28 @@ function everything(made: Whole, log: string): readonly Step[] {
     [0, ["plan", ...planning.slice(1), "--diff", "--all", "--debug"]],
     [0, ["show", `${run}/nova.jsonl`, "-f", "json"]],
     [0, [...boot, "--plan", "-f", "json"]],
-    [0, ["apply", ...both, "--staged", "--json"]],
+    [0, ["apply", ...both, "--staged", "--json", "-f", "json"]],
     [0, ["verify", ...at, ...reader, ...novaReader, "--all-rows", "-f", "json", "--debug"]],
     [0, [...boot, "--yes", "--debug"]],
     [0, [...boot, "--verify", "-f", "yaml"]],
     [3, [...release, "--conductor-log", log, "--debug", "-f", "json"]],
-    [2, ["verify", ...at, ...reader, "--takeover", "--all-rows", "-f", "json"]],
+    [2, ["verify", ...at, ...reader, "--takeover", "--all-rows", "--json", "-f", "json"]],
     [0, ["status", ...at, "-f", "json"]],
     [0, [...check, "--debug"]],
     [0, [...check, "--json"]],
     [0, ["rollback", ...at, ...reader, ...novaReader, "--all", "--plan", "-f", "json"]],
-    [0, [...release, "--undo", "--json"]],
-    [0, [...boot, "--undo", "--yes", "--json"]],
-    [0, ["rollback", ...both, "--all", "--debug"]],
+    [0, [...release, "--undo", "--json", "-f", "json"]],
+    [0, [...boot, "--undo", "--yes", "--json", "-f", "json"]],
+    [0, ["rollback", ...both, "--all", "--json", "-f", "json"]],
   ];
+}
+
+/** With `--json` each line of stderr is JSON, and with `-f json` stdout is. */
+function assertReadable({ out, err }: Ran, words: readonly string[]): void {
+  const told = `${words.join(" ")}\n${out}${err}`;
+  const lines = words.includes("--json") ? err.trimEnd().split("\n") : [];
+  const objects = words.includes("--json") && words.includes("json") && out !== "" ? [out] : [];
+  for (const text of [...lines, ...objects]) assert.doesNotThrow(() => JSON.parse(text), told);
 }
 
 for (const engine of ["sqlite", "mysql"] as const)
@@ -91,6 +99,7 @@ for (const engine of ["sqlite", "mysql"] as const)
       const expected = words[0] === "check" ? [1, 2] : [status];
       assert.ok(expected.includes(ran.status), `${words.join(" ")}\n${ran.out}${ran.err}`);
       assert.deepEqual(leaks, [], words.join(" "));
+      assertReadable(ran, words);
       if (words.includes("--conductor-log")) assert.match(ran.out, /take over of .*ipmi_password/);
       if (words.at(-1) === "--debug" && words[0] === "boot")
         assert.deepEqual(searchFiles(made.find, [join(made.tree, SECOND)]), []);

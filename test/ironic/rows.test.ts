@@ -51,7 +51,7 @@ async function halfReleased(at: Scene): Promise<void> {
   await at.db("nodes").where({ uuid: first }).update({ console_enabled: true });
   const logged = ["--conductor-log", at.ironic.log];
   const failed = await at.runs(3, "release", "--yes", "--in-flight", "1", "-f", "csv", ...logged);
-  assert.match(failed.out, /1 machines released now, 0 handed over, 0 waiting, .* 1 failed/);
+  assert.match(failed.err, /1 machines released now, 0 handed over, 0 waiting, .* 1 failed/);
   const quoted = `Failed to start console while taking over the node ${first}`;
   assert.match(failed.out, new RegExp(`ERROR ironic\\S+ .*${quoted}`));
   const history: readonly { readonly event: string }[] = await at.db("node_history");

@@ -1,7 +1,7 @@
 import type { Applied } from "../../core/apply/apply.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaSide } from "../wire/nova-side.ts";
-import { print } from "./shared.ts";
+import { type Telling, told } from "./shared.ts";
 
 /**
  * Looks at everything before the first write, then changes flavors: a rebuild must find the new
@@ -13,13 +13,17 @@ import { print } from "./shared.ts";
 export async function beforeLoad(
   nova: NovaSide | null,
   guard: () => Promise<void>,
+  args: Telling,
 ): Promise<{ readonly done: number; readonly left: number }> {
   if (nova === null) return { done: 0, left: 0 };
   await guard();
   await nova.check();
   const { done, found, left } = await nova.flavors();
-  print(`Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`);
-  for (const { id, why } of left) print(`Left: ${id} ${why}`);
+  told(
+    args,
+    `Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`,
+  );
+  for (const { id, why } of left) told(args, `Left: ${id} ${why}`);
   return { done, left: left.length };
 }
 
@@ -31,12 +35,16 @@ export async function beforeLoad(
 export async function afterLoad(
   nova: NovaSide | null,
   { left: out, failed }: Pick<Applied, "left" | "failed">,
+  args: Telling,
 ): Promise<boolean | null> {
   if (nova === null) return true;
   const leaving = new Set([...out, ...failed].map(({ machine }) => machine.uuid));
   const { done, found, left, stopped } = await nova.hosts(leaving);
-  print(`Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`);
-  for (const { id, why } of left) print(`Left: ${id} ${why}`);
+  told(
+    args,
+    `Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`,
+  );
+  for (const { id, why } of left) told(args, `Left: ${id} ${why}`);
   return stopped ? null : left.length === 0;
 }
 

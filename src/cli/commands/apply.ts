@@ -28,12 +28,12 @@ import {
   inFlightOption,
   inStage,
   keyOption,
-  print,
   runOption,
   say,
   shellWord,
   targetOptions,
   targetWords,
+  told,
   type Voice,
   yesOption,
 } from "./shared.ts";
@@ -147,7 +147,7 @@ export const applyCommand: CommandModule<object, Args> = {
                 await conductors();
               };
               if (header.beside_others !== true) await checkOthers(run, road, acting);
-              const { done: flavors, left: flavorsLeft } = await beforeLoad(nova, guard);
+              const { done: flavors, left: flavorsLeft } = await beforeLoad(nova, guard, args);
               const beside = (cause: unknown): unknown =>
                 flavors > 0 ? afterNova(cause, `${flavors} rows of flavors are changed`) : cause;
               const stop = new AbortController();
@@ -168,13 +168,14 @@ export const applyCommand: CommandModule<object, Args> = {
                   throw beside(cause);
                 })
                 .finally(() => probe?.close());
-              print(
+              told(
+                args,
                 `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
               );
               for (const { machine, why } of applied.left)
-                print(`Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+                told(args, `Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
               for (const { machine, why } of applied.failed)
-                print(`Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+                told(args, `Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
               failed = applied.failed.length;
               if (applied.broke !== null) throw beside(applied.broke);
               if (applied.stopped) {
@@ -182,7 +183,7 @@ export const applyCommand: CommandModule<object, Args> = {
                 say(args, `Stopped on request${also}. Next: ${again}`);
                 return null;
               }
-              const moved = await afterLoad(nova, applied).catch((cause: unknown) => {
+              const moved = await afterLoad(nova, applied, args).catch((cause: unknown) => {
                 throw applied.created === 0
                   ? cause
                   : afterNova(cause, "Ironic is loaded, nova is not");
@@ -214,7 +215,7 @@ export const applyCommand: CommandModule<object, Args> = {
         if (failed > 0) exitWith(EXIT_STATUS.partial.status);
         else if (!ended.equal) exitWith(EXIT_STATUS.differs.status);
         if ((blocked > 0 || args.leaveNova) && (ended.equal || failed > 0)) {
-          await listLeftOut(plan);
+          await listLeftOut(plan, args);
           exitWith(EXIT_STATUS.partial.status);
         }
       } finally {
@@ -224,11 +225,12 @@ export const applyCommand: CommandModule<object, Args> = {
   },
 };
 
-async function listLeftOut(plan: Awaited<ReturnType<typeof openPlan>>): Promise<void> {
+async function listLeftOut(plan: Awaited<ReturnType<typeof openPlan>>, args: Args): Promise<void> {
   for await (const batch of plan.lines())
     for (const { verdict, uuid, bm_node_id, reason } of batch)
       if (verdict === "blocked" || verdict === "conflict")
-        print(
+        told(
+          args,
           `Left out: ${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}) ${verdict}: ${reason ?? ""}`,
         );
 }

@@ -16,10 +16,10 @@ import {
   exitWith,
   inStage,
   keyOption,
-  print,
   runOption,
   say,
   shellWord,
+  told,
   type Voice,
   yesOption,
 } from "./shared.ts";
@@ -154,12 +154,12 @@ async function* chosen(
 async function tell(rows: readonly BootRow[], args: Args, title: string): Promise<void> {
   const count = (state: BootRow["state"]): number =>
     rows.filter((row) => row.state === state).length;
-  const told = rows.filter(({ state }) => state !== "ready");
-  if (told.length > 0 || args.format !== "table")
+  const listed = rows.filter(({ state }) => state !== "ready");
+  if (listed.length > 0 || args.format !== "table")
     await printRows(
       process.stdout,
       ["UUID", "State", "Changes", "Why"],
-      told.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
+      listed.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
       args,
     );
   const states = ["ready", "to stage", "staged", "undone", "stumbles", "left"] as const;
@@ -168,8 +168,7 @@ async function tell(rows: readonly BootRow[], args: Args, title: string): Promis
     ? "nothing of this run is staged there"
     : "no machine has a tenant to boot";
   const summary = `${title}: ${words.join(", ") || none}.`;
-  if (args.format === "table") print(summary);
-  else say(args, summary);
+  told(args, summary);
   if (count("stumbles") > 0 || (args.undo && count("left") > 0))
     exitWith(EXIT_STATUS.differs.status);
   else if (count("left") > 0 && !args.plan) exitWith(EXIT_STATUS.partial.status);

@@ -21,7 +21,6 @@ import {
   type NovaTarget,
 } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
@@ -34,7 +33,7 @@ import {
   withNova,
 } from "../wire/nova-acting.ts";
 import type { ComputeWatch, Watching } from "../wire/nova-watch.ts";
-import { print } from "./shared.ts";
+import { note, type Telling, told } from "./shared.ts";
 
 /** Columns of a step that change: `host: "h1" -> "h2"`. */
 function changeOf({ before, after }: NovaStep): string {
@@ -91,7 +90,7 @@ export async function rollbackNova(
   part: NovaPart,
   scope: { readonly all: boolean; readonly wants: (step: NovaStep) => boolean },
   watching: Watching,
-  format: FormatOptions,
+  format: Telling,
 ): Promise<{ readonly left: number; readonly stopped: boolean }> {
   const { plans } = await readNovaJournal(run);
   const database = await openRole("nova-db", novaDb, { readOnly: false });
@@ -107,7 +106,8 @@ export async function rollbackNova(
       const undone = await withNova(run, database, plan, api, watching, undo).finally(() =>
         api?.close(),
       );
-      print(
+      told(
+        format,
         `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,
       );
       left += undone.left.length;
@@ -130,7 +130,7 @@ export async function rollbackNova(
 export interface NovaVerifier {
   readonly verify: (
     machines: AsyncIterable<readonly PlannedMachine[]>,
-    format: FormatOptions & { readonly allRows?: boolean },
+    format: Telling & { readonly allRows?: boolean },
   ) => Promise<boolean>;
   readonly close: () => Promise<void>;
 }
@@ -176,7 +176,7 @@ async function verifyNova(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   database: Database,
   target: NovaTarget,
-  format: FormatOptions & { readonly allRows?: boolean },
+  format: Telling & { readonly allRows?: boolean },
 ): Promise<boolean> {
   const count = { after: 0, before: 0, other: 0 };
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
@@ -200,8 +200,9 @@ async function verifyNova(
     }
   };
   await printRows(process.stdout, ["Row", "Result", "Of", "Details"], all(), format);
-  process.stderr.write(
-    `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.\n`,
+  note(
+    format,
+    `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.`,
   );
   return count.before + count.other === 0;
 }

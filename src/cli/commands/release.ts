@@ -16,10 +16,10 @@ import {
   exitWith,
   inStage,
   ironicOption,
-  print,
   runOption,
   say,
   shellWord,
+  told,
   type Voice,
   yesOption,
 } from "./shared.ts";
@@ -108,7 +108,10 @@ export const releaseCommand: CommandModule<object, Args> = {
                 (progress) => restage(nodes(), { ...releasing, progress }),
                 ({ staged }) => `${staged} machines staged again`,
               ).then(({ staged, left, stopped }) => {
-                print(`Release taken back: ${staged} machines staged again, ${left.length} left.`);
+                told(
+                  args,
+                  `Release taken back: ${staged} machines staged again, ${left.length} left.`,
+                );
                 if (stopped) say(args, STOPPED);
                 return left;
               })
@@ -119,7 +122,8 @@ export const releaseCommand: CommandModule<object, Args> = {
                 (progress) => release(nodes(), { ...releasing, progress }, pace),
                 ({ released, done }) => `${released} machines released, ${done} handed over`,
               ).then((made) => {
-                print(
+                told(
+                  args,
                   `Release: ${made.released} machines released now, ${made.done} handed over, ` +
                     `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed.`,
                 );

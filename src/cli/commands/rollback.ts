@@ -30,10 +30,10 @@ import {
   inFlightOption,
   inStage,
   keyOption,
-  print,
   runOption,
   say,
   targetOptions,
+  told,
   type Voice,
   yesOption,
 } from "./shared.ts";
@@ -102,7 +102,8 @@ export const rollbackCommand: CommandModule<object, Args> = {
         wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
       };
       const changed = (await readNovaJournal(run)).plans.length > 0;
-      if (plans.length === 0 && !changed) return print("Rollback: this run has loaded nothing.");
+      if (plans.length === 0 && !changed)
+        return told(args, "Rollback: this run has loaded nothing.");
       if (args.plan) return preview(run, plans, entries, wanted, nova.wants, args);
       const mappings = loadMappings();
       const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
@@ -146,7 +147,8 @@ export const rollbackCommand: CommandModule<object, Args> = {
                 ({ removed }) => `${removed} rows removed`,
               ),
           );
-          print(
+          told(
+            args,
             `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
           );
           conflicts += undone.left.length;
@@ -162,7 +164,8 @@ export const rollbackCommand: CommandModule<object, Args> = {
         }
         if (!(await back("api")) || !(await back("flavors"))) return say(args, stopped);
         if (changed && novaDb === undefined && args.all) {
-          print(
+          told(
+            args,
             "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
           );
           conflicts += 1;

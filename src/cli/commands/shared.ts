@@ -1,4 +1,6 @@
 import type { Options } from "yargs";
+import { createEvents } from "../print/events.ts";
+import type { FormatOptions } from "../print/options.ts";
 import { createProgress } from "../print/progress.ts";
 import { measure, sentence } from "../print/rate.ts";
 import { runStages } from "../print/stages.ts";
@@ -173,6 +175,21 @@ export async function inStage<T>(
 /** A line for people; machines get event lines instead. */
 export function say(voice: Voice, text: string): void {
   if (!voice.quiet && !voice.json) process.stderr.write(`${text}\n`);
+}
+
+/** How results are wanted: in what form, and whether stderr is for machines. */
+export type Telling = FormatOptions & Pick<Voice, "json">;
+
+/** Totals, which stand beside the result whatever is silenced: an event for machines. */
+export function note(voice: Pick<Voice, "json">, text: string): void {
+  if (voice.json) createEvents(process.stderr, Date.now)("notice", { text });
+  else process.stderr.write(`${visibleLines(text).join("\n")}\n`);
+}
+
+/** What was done, in words: the result where it is read by people, beside it where programs read. */
+export function told(how: Telling, text: string): void {
+  if (how.format === "table") print(text);
+  else note(how, text);
 }
 
 /** Result text for people or `less`; what came out of a database cannot repaint their screen. */

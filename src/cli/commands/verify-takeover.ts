@@ -10,15 +10,15 @@ import { checkLog, linesOf } from "../../edge/log/scan.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
-import type { FormatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";
 import { checkIdentity } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import type { Mappings } from "../wire/documents.ts";
 import type { openPlan } from "../wire/run.ts";
+import { note, type Telling } from "./shared.ts";
 
-interface Args extends FormatOptions {
+interface Args extends Telling {
   readonly ironicDb?: string;
   readonly allRows: boolean;
   readonly conductorLog?: readonly string[];
@@ -55,9 +55,10 @@ export async function verifyTakeover(
     const lacks = lacksIn(database, release);
     await printStandings(observe(nodes, handover, tally, args.allRows, lacks), args);
     const { done, waiting, staged, held, failed, missing } = tally;
-    process.stderr.write(
+    note(
+      args,
       `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ` +
-        `${held} held by the plan, ${failed} failed, ${missing} missing.\n`,
+        `${held} held by the plan, ${failed} failed, ${missing} missing.`,
     );
     const faults = await printFaults(logs, args);
     return isHandedOver(tally) && faults === 0;
@@ -83,7 +84,7 @@ function lacksIn(database: Database, release: Release): Lacks {
 }
 
 /** Prints a row for each fault of the logs; gives how many there are. */
-async function printFaults(logs: readonly Place[], format: FormatOptions): Promise<number> {
+async function printFaults(logs: readonly Place[], format: Telling): Promise<number> {
   if (logs.length === 0) return 0;
   let count = 0;
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
@@ -97,9 +98,10 @@ async function printFaults(logs: readonly Place[], format: FormatOptions): Promi
     }
   };
   await printRows(process.stdout, ["Conductor Log", "Says"], rows(), format);
-  process.stderr.write(
+  note(
+    format,
     `Logs: ${count} faults in ${logs.length === 1 ? "1 log" : `${logs.length} logs`}` +
-      `${count > 0 ? "; once looked at, go on behind them: --conductor-log FILE:LINE" : ""}.\n`,
+      `${count > 0 ? "; once looked at, go on behind them: --conductor-log FILE:LINE" : ""}.`,
   );
   return count;
 }

@@ -20,6 +20,7 @@ import { type NovaVerifier, openNovaVerifier } from "./nova-rows.ts";
 import {
   exitWith,
   keyOption,
+  note,
   progressOf,
   runOption,
   say,
@@ -84,10 +85,11 @@ export async function verifyPlan(
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
   const hidden = verifier.uncompared?.() ?? 0;
   progress.done(`${validated} rows validated`);
-  process.stderr.write(
+  note(
+    voice,
     `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended; ` +
       `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}` +
-      `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.\n`,
+      `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.`,
   );
   return isEqual(tally);
 }

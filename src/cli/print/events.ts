@@ -7,6 +7,7 @@ export type EventType =
   | "progress"
   | "item"
   | "diagnostic"
+  | "notice"
   | "stage_complete"
   | "exit";
 

@@ -1,3 +1,5 @@
+import { createEvents } from "../print/events.ts";
+
 /** Two databases are written to under one Ctrl-C. */
 let told = false;
 
@@ -11,9 +13,10 @@ export function onInterrupt(): { readonly stopping: () => boolean; readonly end:
     process.exitCode = status;
     if (told) return;
     told = true;
-    process.stderr.write(
-      "\nStopping after this batch; once more stops at once. Both can be resumed with the same command.\n",
-    );
+    const text =
+      "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
+    if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
+    else process.stderr.write(`\n${text}\n`);
   };
   process.on("SIGINT", handle);
   process.on("SIGTERM", handle);

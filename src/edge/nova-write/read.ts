@@ -124,7 +124,7 @@ async function readWorld(
 ): Promise<NovaWorld> {
   const services = await ask(
     "services",
-    `SELECT id, host, disabled, disabled_reason FROM services WHERE deleted = 0 AND ${binary} = 'nova-compute' ORDER BY id`,
+    `SELECT id, host, disabled, disabled_reason FROM services WHERE deleted = 0 AND host IS NOT NULL AND ${binary} = 'nova-compute' ORDER BY id`,
   );
   const members = await ask(
     "aggregate_hosts",

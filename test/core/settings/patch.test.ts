@@ -93,7 +93,8 @@ test("patch(1) applies it, with secrets beside every change", (t) => {
     const text = `${begin}${end}`;
     writeFileSync(file, text);
     const input = settingsPatch(file, text, EDITS);
-    const { status, stdout } = spawnSync("patch", ["--fuzz=0", file], { input, encoding: "utf8" });
+    const words = ["--fuzz=0", "-d", "/", "-p0"];
+    const { status, stdout } = spawnSync("patch", words, { input, encoding: "utf8" });
     assert.equal(status, 0, `${stdout}\n${input}`);
     assert.equal(readFileSync(file, "utf8"), withEdits(text, EDITS), input);
   }

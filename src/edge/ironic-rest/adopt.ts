@@ -4,7 +4,7 @@ import type { Met } from "../../model/target.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
 import { withoutSecrets } from "./fault.ts";
-import { lookAtNode, lookAtPorts, type Road } from "./look.ts";
+import { hiding, lookAtNode, lookAtPorts, type Road } from "./look.ts";
 import {
   type Machine,
   NOTHING_THERE,
@@ -32,8 +32,9 @@ type Fail = (why: string) => void;
  * Enrols a machine, its ports after it, and brings it to its planned state. Whatever of that was
  * done before is met and gone on from; what somebody else made or changed is left alone and told.
  */
-export function adopt(road: Road, machine: Machine, journal: Known): Promise<Outcome> {
+export function adopt(shared: Road, machine: Machine, journal: Known): Promise<Outcome> {
   const outcome = noOutcome();
+  const road = hiding(shared, machine.node);
   const secrets = machine.node === null ? [] : road.rows.secrets(machine.node);
   const fail: Fail = (why) => {
     outcome.failed = withStand(withoutSecrets(why, secrets), outcome);

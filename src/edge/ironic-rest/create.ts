@@ -1,6 +1,5 @@
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { withoutSecrets } from "./fault.ts";
 import {
   lookAtNode,
   lookAtPort,
@@ -32,8 +31,8 @@ export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> 
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.tell("POST", "/v1/nodes", body), row);
     if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
-    const why = withoutSecrets(answer.fault, rows.secrets(row));
-    stopIfForbidden(road, "POST /v1/nodes", { ...answer, fault: why });
+    const why = answer.fault;
+    stopIfForbidden(road, "POST /v1/nodes", answer);
     none &&= isRefusal(answer);
     if (!mayPass(answer)) return { why, none };
     const seen = await lookAtNode(road, String(row.uuid));

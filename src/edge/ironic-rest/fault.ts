@@ -18,7 +18,8 @@ export function parsed(text: string): unknown {
  * @source facts/ironic.md 4.4
  */
 export function faultOf(text: string, secrets: readonly string[] = []): string {
-  const said = sentence(parsed(text)) ?? text.replaceAll(/<[^>]*>/g, " ");
+  // Tags are cut out of what is clean already: a secret may look like one.
+  const said = sentence(parsed(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
   return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 

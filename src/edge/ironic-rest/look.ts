@@ -10,6 +10,11 @@ export interface Road {
   readonly rows: Rows;
 }
 
+/** The road of one machine: nothing the service says of it quotes a secret of its row. */
+export function hiding({ service, rows }: Road, row: Row | null): Road {
+  return row === null ? { service, rows } : { service: service.hiding(rows.secrets(row)), rows };
+}
+
 /** A node, and what of it stands in no row. */
 export interface SeenNode {
   readonly row: Row;

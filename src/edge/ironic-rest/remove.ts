@@ -1,9 +1,11 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { stopIfForbidden } from "./create.ts";
-import { lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
+import { withoutSecrets } from "./fault.ts";
+import { hiding, lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
 import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
-import { pause, TRIES } from "./pause.ts";
+import { mayPass, pause, TRIES } from "./pause.ts";
+import type { Answer } from "./session.ts";
 import { isBeingUndone, isPassing, standingOf, UNDOING } from "./standing.ts";
 
 /** What an operator must know of a node that was to be deleted, and is not. */
@@ -19,15 +21,18 @@ const HELD =
  * @source facts/ironic.md 4.6
  */
 export function remove(
-  road: Road,
+  shared: Road,
   machine: Machine,
   strangers: ReadonlyMap<string, string>,
 ): Promise<Outcome> {
   const { uuid, node, ports } = machine;
+  const road = hiding(shared, node);
+  const secrets = node === null ? [] : road.rows.secrets(node);
   const outcome = { ...noOutcome(), stands: "" };
   const ids = [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
   const leave = (why: string): void => {
-    outcome.left.push(...ids.map((id) => ({ id, why: withStand(why, outcome) })));
+    const told = withStand(withoutSecrets(why, secrets), outcome);
+    outcome.left.push(...ids.map((id) => ({ id, why: told })));
   };
   return toItsEnd(
     outcome,
@@ -65,7 +70,8 @@ async function takeBack(
         outcome.found.push(...ids.filter((id) => !now.includes(id)));
         return;
       }
-      if (tries === TRIES) return leave(`it cannot be deleted: ${answer}`);
+      if (!mayPass(answer) || tries === TRIES)
+        return leave(`it cannot be deleted: ${answer.fault}`);
     } else if (busy === null || tries === TRIES) return leave(why);
     await pause(tries);
   }
@@ -118,7 +124,7 @@ async function takeAway(
   uuid: string,
   loose: readonly Row[] | null,
   { row }: SeenNode,
-): Promise<string | null> {
+): Promise<Answer | null> {
   const node = `/v1/nodes/${uuid}`;
   const held = isBeingUndone(row);
   const calls =
@@ -136,7 +142,7 @@ async function takeAway(
     if (answer.status >= 200 && answer.status < 300) continue;
     if (answer.status === 404 && method === "DELETE") continue;
     stopIfForbidden(road, `${method} ${path}`, answer);
-    return answer.fault;
+    return answer;
   }
   return null;
 }

@@ -21,6 +21,8 @@ export interface Service {
     path: string,
     body?: unknown,
   ) => Promise<Answer>;
+  /** The same service; no fault it tells quotes these, not even a part of one. */
+  readonly hiding: (secrets: readonly string[]) => Service;
 }
 
 const MINIMUM = "x-openstack-ironic-api-minimum-version";
@@ -60,18 +62,29 @@ export async function openService(
       charset: "utf8",
     };
     await greet(session, version);
-    const call: Session["call"] = async (words) =>
-      spoken(await session.call(words, version), version);
-    const pinned: Session = { ...session, call };
-    return {
-      ...{ identity, release, session: pinned, minor: minorOf(version) },
-      ask: (path) => ask(pinned, path, version),
-      tell: (method, path, body) => call({ method, path, body }, version),
-    };
+    return pinned({ identity, release, minor: minorOf(version) }, session, version, []);
   } catch (error) {
     session.close();
     throw error;
   }
+}
+
+function pinned(
+  known: Pick<Service, "identity" | "release" | "minor">,
+  session: Session,
+  version: string,
+  hidden: readonly string[],
+): Service {
+  const call: Session["call"] = async (words) =>
+    spoken(await session.call({ ...words, hidden }, version), version);
+  const own: Session = { ...session, call };
+  return {
+    ...known,
+    session: own,
+    ask: (path) => ask(own, path, version),
+    tell: (method, path, body) => call({ method, path, body }, version),
+    hiding: (secrets) => pinned(known, session, version, secrets),
+  };
 }
 
 /** The first call as all will be: allowed, and answered in the version asked for. */

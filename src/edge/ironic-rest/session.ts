@@ -17,7 +17,11 @@ export interface Answer {
   readonly fault: string;
 }
 
-type Words = Omit<Asked, "url" | "headers"> & { readonly path: string };
+type Words = Omit<Asked, "url" | "headers"> & {
+  readonly path: string;
+  /** Texts no fault may quote, besides those of the login. */
+  readonly hidden?: readonly string[];
+};
 
 /** Calls to one service, with its login; nothing is repeated here but a call with an old token. */
 export interface Session {
@@ -118,7 +122,7 @@ async function call(
   http: Http,
   url: string,
   login: LoggedIn,
-  { path, ...words }: Words,
+  { path, hidden = [], ...words }: Words,
   pinned: { readonly [name: string]: string },
 ): Promise<Answer> {
   for (let again = false; ; again = true) {
@@ -128,7 +132,7 @@ async function call(
       url: `${url}${path}`,
       headers: { ...pinned, ...headers },
     });
-    if (answer.status !== 401) return answered(answer, login.secrets());
+    if (answer.status !== 401) return answered(answer, [...login.secrets(), ...hidden]);
     if (!again && (await login.renew(headers["X-Auth-Token"]))) continue;
     throw new MigrationError(
       "N2I-E211",

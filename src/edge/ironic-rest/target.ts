@@ -31,15 +31,7 @@ export function createRestTarget(
 ): Target & { readonly verifier: Verifier } {
   const road: Road = {
     rows: rowsOf(doc, service.minor, seal),
-    service: {
-      ...service,
-      async tell(method, path, body) {
-        await failpoint("rest.before");
-        const answer = await service.tell(method, path, body);
-        await failpoint("rest.after");
-        return answer;
-      },
-    },
+    service: watched(service, failpoint),
   };
   const count = async (collection: string): Promise<number> => {
     let sum = 0;
@@ -83,6 +75,19 @@ export function createRestTarget(
         ...(await go(taking, (machine) => remove(road, machine, hanging))),
       ]);
     },
+  };
+}
+
+function watched(service: Service, failpoint: Failpoint): Service {
+  return {
+    ...service,
+    async tell(method, path, body) {
+      await failpoint("rest.before");
+      const answer = await service.tell(method, path, body);
+      await failpoint("rest.after");
+      return answer;
+    },
+    hiding: (secrets) => watched(service.hiding(secrets), failpoint),
   };
 }
 

@@ -71,3 +71,22 @@ test("an extra spec of nova_api that somebody changed is refused before the load
   assert.equal(again.status, 0, `${again.out}${again.err}`);
   sameRows(await rowsOf(api), before[0]);
 });
+
+test("killed around a commit in nova_api, an apply goes on, and a rollback goes back", async (t) => {
+  const made = await laterCloud("sqlite", t, ["--flavor-images", "delete"]);
+  if (made === null) return;
+  const { api, act } = made;
+  const before = await rowsOf(api);
+  const ends = async (status: number, command: string, more: readonly string[], point?: string) => {
+    const ran = await act([command, ...more], made.apiWriter, point);
+    assert.equal(ran.status, status, `${ran.out}${ran.err}`);
+  };
+  for (const point of ["nova.commit.before:1:kill", "nova.commit.after:1:kill"]) {
+    await ends(128, "apply", [], point);
+    await ends(0, "apply", []);
+    assert.equal(changes(before, await rowsOf(api))["flavor_extra_specs gone"], 4);
+    await ends(128, "rollback", ["--all"], point);
+    await ends(0, "rollback", ["--all"]);
+    sameRows(await rowsOf(api), before);
+  }
+});

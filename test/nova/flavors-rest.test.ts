@@ -1,57 +1,15 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
-import { type TestContext, test } from "node:test";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
 import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
-import { type Deployment, deployFiles } from "../hostile/deployment.ts";
-import { cloud, IMAGES, NEW, OLD } from "./cloud.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { NEW, OLD } from "./cloud.ts";
 import { type FakeCloud, fakeCloud, PASSWORD } from "./fake-cloud.ts";
+import { trainCloud } from "./later.ts";
+import { KERNEL, RAMDISK, scene } from "./rest-scene.ts";
 import { rowsOf, sameRows } from "./rows.ts";
-
-interface Scene extends Deployment {
-  readonly service: FakeCloud;
-  readonly said: Ran;
-  readonly act: (words: readonly string[], failpoint?: string) => Promise<Ran>;
-  /** Extra specs of all flavors, as text. */
-  readonly specs: () => string;
-}
-
-const KERNEL = "baremetal:deploy_kernel_id";
-const RAMDISK = "baremetal:deploy_ramdisk_id";
-
-/** A cloud planned with flavors through Nova's API: two flavors and their four deploy images. */
-async function scene(t: TestContext, options = IMAGES): Promise<Scene> {
-  const made = await deployFiles(t, cloud({ machines: 2, others: 3 }));
-  const service = await fakeCloud(t);
-  const flavor = (id: string, name: string, keys: { readonly [key: string]: string }) =>
-    service.flavors.set(id, { id, name, extra_specs: new Map(Object.entries(keys)) });
-  flavor("11", "baremetal", { cpu_arch: "x86_64", [KERNEL]: OLD.kernel, [RAMDISK]: OLD.ramdisk });
-  flavor("2", "m1.small", { "quota:cpu_shares": "10" });
-  flavor("a/b", "metal of another", { [KERNEL]: OLD.kernel, [RAMDISK]: OLD.ramdisk });
-  const { at, source, reader, plan, writer, novaWriter } = made;
-  const { env } = service;
-  await runs(0, ["extract", ...at, ...source, "-q"]);
-  const said = await runs(
-    0,
-    [
-      ...["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...options],
-      ...["--flavors-via", "rest", "-q"],
-    ],
-    { env },
-  );
-  service.calls.length = 0;
-  return {
-    ...{ ...made, service, said },
-    act: (words, failpoint) => {
-      const nova = words[0] === "verify" ? novaWriter.slice(0, 2) : [...novaWriter, "--yes"];
-      const point = failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint };
-      return run([...words, ...at, ...writer, ...nova, "-q"], { env: { ...env, ...point } });
-    },
-    specs: () =>
-      JSON.stringify(
-        [...service.flavors.values()].map((one) => [one.id, [...one.extra_specs].sort()]),
-      ),
-  };
-}
 
 async function ends(status: number, ran: Promise<Ran>): Promise<Ran> {
   const told = await ran;
@@ -168,6 +126,67 @@ test("what Nova's API answers to a change ends in it being done, or in a clear w
     gone.out,
     /Left: os-extra_specs:a\/b\/baremetal:deploy_kernel_id the flavor is gone/,
   );
+});
+
+test("a cloud of clouds.yaml is Nova's beside Ironic's database, and a new flavor's instances are found by the copy they carry", async (t) => {
+  const given = trainCloud();
+  const copy = { id: 7, name: "new metal", flavorid: "m7", swap: 0, extra_specs: {} };
+  const flavor = JSON.stringify({ cur: { "nova_object.data": copy } });
+  const [first, ...others] = given.nova?.instances ?? [];
+  const elsewhere = { ...others.at(-1), id: 5000, uuid: caseUuid("instance", 5000) };
+  const made = await deployFiles(t, {
+    ...given,
+    nova: {
+      ...given.nova,
+      instances: [
+        { ...first, instance_type_id: 7 },
+        ...others,
+        { ...elsewhere, instance_type_id: 8 },
+      ],
+      more: {
+        instance_extra: [
+          { instance_uuid: first?.uuid ?? null, deleted: 0, flavor },
+          {
+            ...{ instance_uuid: elsewhere.uuid, deleted: 0 },
+            flavor: flavor.replace('"id":7', '"id":8').replace("m7", "m8"),
+          },
+        ],
+      },
+    },
+  });
+  const service = await fakeCloud(t);
+  for (const [id, name] of [
+    ["m7", "new metal"],
+    ["m8", "metal elsewhere"],
+  ] as const)
+    service.flavors.set(id, {
+      id,
+      name,
+      extra_specs: new Map([
+        [KERNEL, OLD.kernel],
+        [RAMDISK, ""],
+      ]),
+    });
+  const { OS_AUTH_URL: auth_url, OS_USERNAME: username, OS_PASSWORD: password } = service.env;
+  const auth = { auth_url, username, password, project_name: "admin" };
+  writeFileSync(join(made.folder, "clouds.json"), JSON.stringify({ clouds: { lab: { auth } } }));
+  const env = { OS_CLIENT_CONFIG_FILE: join(made.folder, "clouds.json") };
+  const { at, source, reader, plan, writer, novaWriter } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const cloudWords = ["--os-cloud", "lab", "--flavors-via", "rest", "-q"];
+  const words = [...at, ...reader, ...source.slice(2, 4), ...plan, "--ironic-release", "train"];
+  const said = await runs(0, ["plan", ...words, "--flavor-images", "delete", ...cloudWords], {
+    env,
+  });
+  assert.match(said.out, /N2I-D233 warning flavor m8 metal elsewhere: instances of it are on kvm-/);
+  await runs(0, ["apply", ...at, ...writer, ...novaWriter, "--yes", ...cloudWords], { env });
+  assert.deepEqual(Object.fromEntries(service.flavors.get("m7")?.extra_specs ?? []), {
+    ...{ "resources:CUSTOM_METAL": "1", "resources:VCPU": "0" },
+    ...{ "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
+  });
+  assert.deepEqual([...(service.flavors.get("m8")?.extra_specs ?? [])], []);
+  const alone = ["apply", ...at, ...writer, "--os-cloud", "lab", "-q"];
+  assertRefusal(await run(alone, { env }), 64, "N2I-E100", /exclude each other/);
 });
 
 test("killed around a call to Nova's API, an apply goes on, and a rollback goes back", async (t) => {

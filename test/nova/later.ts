@@ -64,7 +64,11 @@ export interface Later extends Deployment {
   readonly api: TestDatabase;
   /** nova_api, for a user who may write. */
   readonly apiWriter: readonly string[];
-  readonly act: (words: readonly string[], more?: readonly string[]) => Promise<Ran>;
+  readonly act: (
+    words: readonly string[],
+    more?: readonly string[],
+    failpoint?: string,
+  ) => Promise<Ran>;
 }
 
 /** A Train cloud, extracted and planned with its nova_api. Null after the test was told to skip itself. */
@@ -95,10 +99,11 @@ export async function laterCloud(
   return {
     ...made,
     ...{ api, apiWriter },
-    act: (words, more = apiWriter) => {
+    act: (words, more = apiWriter, failpoint?: string) => {
       // verify watches nobody, and asks nobody.
       const nova = words[0] === "verify" ? novaWriter.slice(0, 2) : [...novaWriter, "--yes"];
-      return run([...words, ...at, ...writer, ...nova, ...more, "-q"]);
+      const env = failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint };
+      return run([...words, ...at, ...writer, ...nova, ...more, "-q"], { env });
     },
   };
 }

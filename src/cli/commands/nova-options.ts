@@ -21,6 +21,12 @@ export const novaApiOption = {
     requiresArg: true,
     describe: "nova_api's database, likewise: flavors of Newton and later",
   },
+  "flavors-via": {
+    type: "string",
+    requiresArg: true,
+    choices: ["db", "rest"],
+    describe: "With --nova-db: flavors in the database, or through Nova's API (OS_*, --os-cloud)",
+  },
 } as const satisfies Record<string, Options>;
 
 const WANT_NOVA = "with --nova-db";
@@ -65,12 +71,6 @@ export function watchingOf(
 export const novaPlanOptions = {
   ...novaOption,
   ...novaApiOption,
-  "flavors-via": {
-    type: "string",
-    requiresArg: true,
-    choices: ["db", "rest"],
-    describe: `${WANT_NOVA}: change flavors in the database, or through Nova's API (OS_*, clouds.yaml)`,
-  },
   "compute-host": {
     type: "string",
     array: true,

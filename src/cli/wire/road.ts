@@ -16,10 +16,15 @@ import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
+import { BY_NAME } from "./images.ts";
 
 /** The options by which a command says where Ironic is. */
 export interface TargetOptions extends RestOptions {
   readonly ironicDb?: string;
+  /** Of Nova's flavors, which may be reached with the same cloud. */
+  readonly flavorsVia?: "db" | "rest";
+  readonly deployKernel?: string;
+  readonly deployRamdisk?: string;
 }
 
 export interface Opened {
@@ -65,8 +70,8 @@ export async function openRoad(
   access: { readonly readOnly: boolean },
   warn: (text: string) => void,
 ): Promise<Road> {
-  const rest =
-    options.via === "rest" || options.ironicUrl !== undefined || options.osCloud !== undefined;
+  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksBeside(options));
+  const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
     throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
   if (rest) {
@@ -81,6 +86,12 @@ export async function openRoad(
       "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
     );
   return databaseRoad(await openRole("ironic-db", options.ironicDb, access), mappings);
+}
+
+/** Whether the cloud is, or is as well, for another service than Ironic. */
+function asksBeside({ flavorsVia, deployKernel, deployRamdisk }: TargetOptions): boolean {
+  const images = [deployKernel, deployRamdisk];
+  return flavorsVia === "rest" || images.some((image) => image?.startsWith(BY_NAME));
 }
 
 /** The row road on an open database. */

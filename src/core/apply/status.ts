@@ -113,7 +113,7 @@ function novaText({ plan, entries }: NovaState): string {
   const planned =
     plan === null
       ? "no plan for it belongs to the plan"
-      : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
+      : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
   const told = entries.filter((entry) => entry.do !== "open");
   return [planned, ...plansOf(told).map((sha256) => doneText(told, sha256, "changed"))].join("; ");
 }

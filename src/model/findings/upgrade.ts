@@ -100,8 +100,8 @@ export const UPGRADE = {
   },
   "N2I-D241": {
     severity: "warning",
-    title: "aggregates of this Nova are in nova_api",
+    title: "aggregates and host mappings of this Nova are in nova_api",
     advice:
-      "They were not looked at. Put the new compute host into those of the old one with openstack aggregate add host, before it starts.",
+      "They are left to you: put the new compute host into the aggregates of the old one, and once its nova-compute started run nova-manage cell_v2 discover_hosts.",
   },
 } as const satisfies Record<string, FindingKind>;

@@ -49,12 +49,15 @@ async function takeBack(
   outcome: Outcome,
   leave: (why: string) => void,
 ): Promise<void> {
+  // What was there when we asked for its deletion: our work, though the answer may be lost.
+  const asked = new Set<string>();
+  const end = (): void => {
+    outcome.done.push(...ids.filter((id) => asked.has(id)));
+    outcome.found.push(...ids.filter((id) => !asked.has(id)));
+  };
   for (let tries = 0; ; tries += 1) {
     const seen = await lookAtNode(road, uuid);
-    if (seen === null) {
-      outcome.found.push(...ids);
-      return;
-    }
+    if (seen === null) return end();
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
     const there = await lookAtPorts(road, uuid);
     const busy = isBusy(node, seen);
@@ -62,14 +65,11 @@ async function takeBack(
     if (why === null) {
       if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(idOf(port)));
-      const answer = await takeAway(road, uuid, node === null ? own : null, seen);
-      if (answer === null) {
-        const was = new Set(there.map(idOf));
-        const now = ids.filter((id) => id.startsWith("node:") || was.has(id));
-        outcome.done.push(...now);
-        outcome.found.push(...ids.filter((id) => !now.includes(id)));
-        return;
-      }
+      const mine = node === null ? own.map(idOf) : [`node:${uuid}`, ...there.map(idOf)];
+      const answer = await takeAway(road, uuid, node === null ? own : null, seen, () => {
+        for (const id of mine) asked.add(id);
+      });
+      if (answer === null) return end();
       if (!mayPass(answer) || tries === TRIES)
         return leave(`it cannot be deleted: ${answer.fault}`);
     } else if (busy === null || tries === TRIES) return leave(why);
@@ -117,6 +117,7 @@ function reasonToLeave(
 
 /**
  * @param loose ports to delete while their node stays; null to delete the node, its ports with it
+ * @param deleting told before a DELETE is sent
  * @returns null when it is done, else what the service says against it now
  */
 async function takeAway(
@@ -124,6 +125,7 @@ async function takeAway(
   uuid: string,
   loose: readonly Row[] | null,
   { row }: SeenNode,
+  deleting: () => void,
 ): Promise<Answer | null> {
   const node = `/v1/nodes/${uuid}`;
   const held = isBeingUndone(row);
@@ -138,6 +140,7 @@ async function takeAway(
           ["DELETE", node] as const,
         ];
   for (const [method, path, body] of calls) {
+    if (method === "DELETE") deleting();
     const answer = await road.service.tell(method, path, body);
     if (answer.status >= 200 && answer.status < 300) continue;
     if (answer.status === 404 && method === "DELETE") continue;

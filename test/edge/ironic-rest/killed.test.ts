@@ -46,3 +46,22 @@ test("a machine whose protection failed is protected by the next apply", async (
   const { protected: guarded, protected_reason } = ironic.nodes.get(NODE) ?? {};
   assert.deepEqual([guarded, protected_reason], [true, "a tenant's"]);
 });
+
+test("what a rollback deleted is removed by it, though the answer was lost", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  await run.apply();
+  ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
+  const { removed, gone, left } = await run.rollback();
+  assert.deepEqual({ removed, gone, left }, { removed: 2, gone: 0, left: [] });
+});
+
+test("what somebody else deleted is gone already, whatever we deleted beside it", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  await run.apply();
+  ironic.ports.clear();
+  ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
+  const { removed, gone, left } = await run.rollback();
+  assert.deepEqual({ removed, gone, left }, { removed: 1, gone: 1, left: [] });
+});

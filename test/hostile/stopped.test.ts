@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { refused, run, runs, type Started, start } from "./cli.ts";
+import { MAIN, refused, run, runs, type Started, start, startProgram } from "./cli.ts";
 import { digests } from "./digest.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
@@ -119,4 +120,28 @@ test("of two commands in one run's folder the second is refused, and says who is
     await inside.ended;
   }
   await runs(0, [...boot, "--yes", "-q"]);
+});
+
+test("on a terminal boot and release ask first, and only yes is a yes", async (t) => {
+  if (spawnSync("script", ["--version"]).status !== 0) return t.skip("needs script(1)");
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  await staged(made);
+  const before = [await digests(made), made.trees()];
+  const release = ["release", ...made.at, ...made.writer, "--deadline", "1"];
+  for (const [words, question] of [
+    [made.boot, /Stage boot files in .*\/tree\? Only "yes" is a yes: /],
+    [[...made.boot, "--undo"], /Take back boot files in .*\/tree\?/],
+    [release, /Hand over the staged machines of sqlite:.*\?/],
+    [[...release, "--undo"], /Stage again the staged machines of sqlite:.*\?/],
+  ] as const)
+    for (const answer of ["y\n", "\x04"]) {
+      const tool = [process.execPath, MAIN, ...words].map((word) => `'${word}'`).join(" ");
+      const typed = { input: answer, env: { TERM: "xterm" } };
+      const ran = await startProgram("script", ["-qec", tool, "/dev/null"], typed).ended;
+      assert.equal(ran.status, 4, ran.out);
+      assert.match(ran.out, question);
+      assert.match(ran.out, /ERROR N2I-E303 nothing was done/);
+    }
+  assert.deepEqual([await digests(made), made.trees()], before);
 });

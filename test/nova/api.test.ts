@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
-import { assertRefusal } from "../hostile/cli.ts";
+import { assertRefusal, runs } from "../hostile/cli.ts";
 import { laterCloud } from "./later.ts";
 import { changes, rowsOf, sameRows } from "./rows.ts";
 
@@ -89,4 +89,24 @@ test("killed around a commit in nova_api, an apply goes on, and a rollback goes 
     await ends(0, "rollback", ["--all"]);
     sameRows(await rowsOf(api), before);
   }
+});
+
+test("a rollback takes back plans with flavors of nova_api and plans without", async (t) => {
+  const made = await laterCloud("sqlite", t, ["--flavor-images", "delete"]);
+  if (made === null) return;
+  const { api, nova, act, at, reader, source, plan } = made;
+  const before = [await rowsOf(api), await rowsOf(nova)] as const;
+  assert.equal((await act(["apply"])).status, 0);
+  const next = await runs(0, ["status", ...at]);
+  assert.match(next.err, /verify .*--nova-db DB --nova-api-db DB/);
+  const words = [...at, ...reader, ...source.slice(2, 4), ...plan, "--ironic-release", "train"];
+  const said = await runs(0, ["plan", ...words, "--compute-host", "ironic-compute", "-q"]);
+  assert.match(said.out, /N2I-D240 warning nova 402 \(Train\)/);
+  assertRefusal(await act(["apply"]), 4, "N2I-E114", /has no flavors outside of nova/);
+  const moved = await act(["apply"], []);
+  assert.equal(moved.status, 0, `${moved.out}${moved.err}`);
+  const back = await act(["rollback", "--all"]);
+  assert.equal(back.status, 0, `${back.out}${back.err}`);
+  sameRows(await rowsOf(api), before[0]);
+  sameRows(await rowsOf(nova), before[1]);
 });

@@ -9,6 +9,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { novaWords } from "../wire/flavor-api.ts";
 import { besideNova } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
 import { openProbe } from "../wire/probe.ts";
@@ -201,7 +202,7 @@ export const applyCommand: CommandModule<object, Args> = {
               );
               return {
                 equal: equal && moved && flavorsLeft === 0,
-                database: nova === null ? "" : " --nova-db DB",
+                database: nova === null ? "" : novaWords(nova.plan.header.api),
               };
             },
           ),

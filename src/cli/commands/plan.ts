@@ -15,7 +15,7 @@ import { readJournal } from "../../edge/disk/journal.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
-import { type FlavorApi, openFlavorApi } from "../wire/flavor-api.ts";
+import { type FlavorApi, novaWords, openFlavorApi } from "../wire/flavor-api.ts";
 import { identified } from "../wire/images.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { habitsOf, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
@@ -192,7 +192,7 @@ export const planCommand: CommandModule<object, Args> = {
           say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
         say(
           args,
-          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : " --nova-db DB"}`,
+          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : novaWords(api?.identity)}`,
         );
         const { nodes, ports } = planned.counts;
         return (

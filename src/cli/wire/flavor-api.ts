@@ -60,12 +60,7 @@ export async function reopenFlavorApi(
   options: FlavorApiOptions,
   readOnly: boolean,
 ): Promise<FlavorApi | null> {
-  if (planned === undefined) {
-    if (options.novaApiDb === undefined && options.flavorsVia !== "rest") return null;
-    throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
-      fix: "Run plan again, with the same options.",
-    });
-  }
+  if (planned === undefined) return null;
   if (planned.kind === "database" && options.novaApiDb === undefined)
     throw new MigrationError("N2I-E311", "the plan changes flavors in nova_api", {
       fix: "Give --nova-api-db too.",
@@ -80,6 +75,11 @@ export async function reopenFlavorApi(
     await opened.close();
     throw error;
   }
+}
+
+/** Options that the next command wants besides, for people to copy. */
+export function novaWords(api: ApiIdentity | undefined): string {
+  return api?.kind === "database" ? " --nova-db DB --nova-api-db DB" : " --nova-db DB";
 }
 
 function checkApi(planned: ApiIdentity, found: ApiIdentity): void {

@@ -56,6 +56,11 @@ export async function besideNova<T>(
         fix: "Run plan again, with --nova-db.",
       },
     );
+  const elsewhere = words.novaApiDb !== undefined || words.flavorsVia === "rest";
+  if (elsewhere && file.header.api === undefined)
+    throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
+      fix: "Run plan again, with the same options.",
+    });
   const database = await openRole("nova-db", novaDb, { readOnly: false });
   let api: FlavorApi | null = null;
   try {

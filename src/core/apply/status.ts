@@ -1,5 +1,5 @@
 import type { JournalEntry, PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
-import type { NovaEntry, NovaPlanCounts } from "../../model/nova-plan.ts";
+import type { NovaEntry, NovaPlanCounts, NovaPlanHeader } from "../../model/nova-plan.ts";
 import { ledgerOf, plansOf } from "./ledger.ts";
 
 type Missing = { readonly missing: string };
@@ -27,7 +27,11 @@ export interface RunFiles {
 }
 
 export interface NovaState {
-  readonly plan: { readonly sha256: string; readonly counts: NovaPlanCounts } | null;
+  readonly plan: {
+    readonly sha256: string;
+    readonly counts: NovaPlanCounts;
+    readonly header?: Pick<NovaPlanHeader, "api">;
+  } | null;
   readonly entries: readonly NovaEntry[];
 }
 
@@ -104,9 +108,9 @@ export function wasStaged(entries: readonly JournalEntry[], plan: string): boole
 /** Commands that look at Nova's rows too want its database. */
 function withNova(command: string, nova: RunFiles["nova"]): string {
   const wants = /^nova2ironic (apply|verify) (?!.*--takeover)/.test(command);
-  return wants && nova !== undefined && !("missing" in nova) && nova.plan !== null
-    ? command.replace("--ironic-db DB", "--ironic-db DB --nova-db DB")
-    : command;
+  if (!wants || nova === undefined || "missing" in nova || nova.plan === null) return command;
+  const api = nova.plan.header?.api?.kind === "database" ? " --nova-api-db DB" : "";
+  return command.replace("--ironic-db DB", `--ironic-db DB --nova-db DB${api}`);
 }
 
 function novaText({ plan, entries }: NovaState): string {

@@ -3,8 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
+import { siteOf } from "../../src/demo/write-case.ts";
 import { type Ran, refused, runs } from "../hostile/cli.ts";
-import { deploy } from "../hostile/deployment.ts";
+import { deploy, deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 
 const ROOT = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
@@ -80,3 +81,20 @@ for (const engine of ["mysql", "postgresql"] as const)
       [/cannot read .*ENOENT/],
     );
   });
+
+test("on Juno, which has no field for it, the plan must know a tenant's root filesystem", async (t) => {
+  const made = await deployFiles(t, { ...GIVEN, ironic: { more: GIVEN.ironic.more }, site: SITE });
+  const { at, source, reader, writer, plan, ironic, folder } = made;
+  const planned = () => runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  const verify = (status: number) =>
+    runs(status, ["verify", ...at, ...reader, "--takeover", "-f", "value", "-c", "Why"]);
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await planned();
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
+  const why = "lacks root_uuid (juno keeps none)\n";
+  assert.equal((await verify(2)).out, `${why}${why}`);
+  writeFileSync(join(folder, "site.json"), JSON.stringify(siteOf(GIVEN)));
+  await planned();
+  assert.equal((await verify(0)).out, "");
+});

@@ -42,12 +42,22 @@ test("whatever a service does to the first of every call, adoption and rollback 
   }
 });
 
-test("a service that is gone for good ends it as halfway, and the same command goes on later", async (t) => {
+test("a service that forbids a call, or is gone for good, ends it as halfway with each machine told, and the same command goes on later", async (t) => {
   const ironic = await needsIronic(t);
   if (ironic === null) return;
   const proxy = await faultyProxy(ironic.url, t);
   const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
   await at.does(0, "plan");
+  const forbidden = ironicFault(403, "Access was denied");
+  proxy.use(({ method, path }) =>
+    method === "PUT" && path === `/v1/nodes/${THREE[2]}/states/provision` ? forbidden : null,
+  );
+  const denied = await at.does(5, "apply", ["--yes"]);
+  assert.match(denied.err, /^ERROR N2I-E301 apply stopped after 2 machines: N2I-E211 /m);
+  const told = `^Failed: ${THREE[2]} .*N2I-E211 .*its node is "enroll" in Ironic$`;
+  assert.match(denied.out, new RegExp(told, "m"));
+  proxy.use(() => null);
+  await at.does(0, "rollback", ["--yes", "--all"]);
   let writes = 0;
   proxy.use(({ method }) => {
     if (method !== "GET") writes += 1;

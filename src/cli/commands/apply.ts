@@ -163,7 +163,8 @@ export const applyCommand: CommandModule<object, Args> = {
                 args,
                 (progress) =>
                   apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
-                ({ created, found }) => `${created} rows created, ${found} there already`,
+                ({ created, found, broke }) =>
+                  `${created} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
               )
                 .catch((cause: unknown) => {
                   throw beside(cause);
@@ -208,7 +209,11 @@ export const applyCommand: CommandModule<object, Args> = {
           ),
         );
         if (ended === null) return;
-        if (failed > 0) say(args, `${failed} machines failed; mend what is named, then: ${again}`);
+        if (failed > 0)
+          say(
+            args,
+            `${failed} machines failed; mend what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
+          );
         say(
           args,
           `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} ${targetWords(args)}${ended.database} --all --plan`,

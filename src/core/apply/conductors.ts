@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
+import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { isOfGroup } from "../../model/service.ts";
+import { type Conductor, isOfGroup } from "../../model/service.ts";
 import type { Target } from "../../model/target.ts";
 import { groupWords, placeOf } from "../plan/preflight.ts";
 import { stretches } from "./apply.ts";
@@ -32,16 +33,15 @@ export function lookForConductors(
         .filter(({ verdict }) => verdict === "create")
         .flatMap(({ records }) => records)
         .filter(({ resource, change }) => resource === "node" && change === "create")
-        .map(({ row }) => row);
+        .map(({ row }) => row)
+        .filter((row) => !conductors.some((each) => each.alive && mayTake(each, row)));
+      if (nodes.length === 0) continue;
       const uuids = nodes.map(({ uuid }) => String(uuid));
       const { nodes: found } = await target.current({ ...NOTHING, uuids });
       const arrived = new Map(found.map((row) => [row.uuid, row.provision_state]));
       for (const row of nodes) {
+        if (arrived.get(row.uuid ?? null) === row.provision_state) continue;
         const { driver, group } = placeOf(row);
-        const able = conductors.some(
-          (each) => each.alive && isOfGroup(each, group) && each.drivers.includes(driver),
-        );
-        if (able || arrived.get(row.uuid ?? null) === row.provision_state) continue;
         const what = `${driver}${groupWords(group)}`;
         without.set(what, (without.get(what) ?? 0) + 1);
       }
@@ -50,6 +50,11 @@ export function lookForConductors(
     const some = [...without].map(([what, machines]) => `${what} (${machines} machines)`);
     throw new MigrationError("N2I-E214", `no conductor is alive for ${some.join(", ")}`);
   };
+}
+
+function mayTake(conductor: Conductor, row: Row): boolean {
+  const { driver, group } = placeOf(row);
+  return isOfGroup(conductor, group) && conductor.drivers.includes(driver);
 }
 
 const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

@@ -112,6 +112,12 @@ export interface TargetDoc {
   /** What take-over needs: the instance's image, `deploy-images` those too. */
   readonly takeover: "deploy-images" | "image" | "none";
   /**
+   * What adoption asks of a machine that boots from the network, besides a port: both deploy images,
+   * or those of the conductor's configuration where it has none itself; `none` of one that boots from disk.
+   * @source facts/ironic.md 4.3
+   */
+  readonly adoption: "deploy-images" | "conductor-images" | "none";
+  /**
    * What take-over makes of a network-booting machine's boot file: `deploy` leaves it in deploy
    * mode, `edit` needs it there and `netboot` makes it, both of the root filesystem's uuid, `local`
    * removes it.

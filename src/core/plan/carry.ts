@@ -1,7 +1,7 @@
 import type { FindingCode } from "../../model/findings.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { accept, blocks, finding } from "../../model/judge.ts";
-import type { Machine } from "../../model/machine.ts";
+import type { Machine, Row } from "../../model/machine.ts";
 import type { Site, TargetDoc } from "../../model/mapping.ts";
 import type { Desired } from "../../model/plan.ts";
 import { carriedFields, minorOf, type RestDoc } from "../../model/rest.ts";
@@ -62,6 +62,7 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number
         return { ...record, row, origins: [...record.origins, known, known + 1] };
       return { ...record, row };
     });
+    told.push(...asksFor(desired, target));
     if (lost.length > 0) told.push(["N2I-D750", [...new Set(lost)].join(", ")]);
     const place = desired[0]?.id ?? "";
     const found = accept(
@@ -111,6 +112,34 @@ function carryNode(
     told.push(["N2I-D752", "the machine is not protected until it is active"]);
   if (target.boot === "netboot" || target.boot === "edit")
     told.push(["N2I-D755", `${target.release} boots it from the network`]);
+  else if (target.boot === "local" && row.deploy_interface === "ramdisk")
+    told.push(["N2I-D755", "the ramdisk interface boots it from the network: nova2ironic boot"]);
+}
+
+/** What a machine lacks without which its adoption would fail, one after the other. */
+function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Told[] {
+  const node = desired.find(({ resource }) => resource === "node")?.row;
+  if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return [];
+  const info = objectOf(node.driver_info);
+  const missing = ["deploy_kernel", "deploy_ramdisk"]
+    .map((key) => keys[key] ?? key)
+    .filter((key) => (info[key] ?? "") === "");
+  const hasPort = desired.some(({ resource }) => resource === "port");
+  return [
+    ...(missing.length === 0
+      ? []
+      : [[MISSING[adoption], `without driver_info ${missing.join(", ")}`] as const]),
+    ...(hasPort ? [] : [["N2I-D759", "it has no port"] as const]),
+  ];
+}
+
+const MISSING = { "deploy-images": "N2I-D757", "conductor-images": "N2I-D758" } as const;
+
+/** Whether a boot interface of the network judges it; classic drivers have it in them. */
+function bootsOver({ boot_interface, driver }: Row): boolean {
+  return typeof boot_interface === "string"
+    ? /pxe/.test(boot_interface)
+    : !/^fake/.test(String(driver));
 }
 
 /** @returns whether it has a VIF, which stands elsewhere now */

@@ -36,7 +36,7 @@ export const REST = {
     severity: "blocks",
     title: "adoption makes no boot file for the machine",
     advice:
-      "It boots from the network, and REST cannot say its root filesystem's uuid. Keep the old TFTP service, with a tftp_root Ironic does not share, then accept it; or load into the database (--ironic-db).",
+      "It boots from the network, and adoption stages nothing for it. Keep the old TFTP service, with a tftp_root Ironic does not share, or stage it with `nova2ironic boot` before and after; then accept it. Or load into the database (--ironic-db).",
     acceptable: true,
   },
   "N2I-D756": {
@@ -44,5 +44,23 @@ export const REST = {
     title: "no conductor is alive that could adopt the machine",
     advice:
       "Ironic takes no node in whose driver no living conductor of its group has. Start one; until then apply refuses to begin.",
+  },
+  "N2I-D757": {
+    severity: "blocks",
+    title: "adoption asks for deploy images",
+    advice:
+      "This release adopts no machine that boots from the network without both: set deploy_kernel and deploy_ramdisk in the site document.",
+  },
+  "N2I-D758": {
+    severity: "warning",
+    title: "adoption takes deploy images from the conductor's configuration",
+    advice:
+      "It fails where [conductor]deploy_kernel and deploy_ramdisk of ironic.conf are not set either. Set them there, or in the site document.",
+  },
+  "N2I-D759": {
+    severity: "blocks",
+    title: "adoption asks for a port with a MAC",
+    advice:
+      "This release adopts no machine that boots from the network without one. Give it its interface in nova-baremetal and extract again, or skip the machine.",
   },
 } as const satisfies Record<string, FindingKind>;

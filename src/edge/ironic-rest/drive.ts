@@ -36,6 +36,7 @@ export async function drive(
   const uuid = String(planned.uuid);
   const history: History = { managed: false, failed: null };
   let found = from;
+  const accepted = new Set<Move["do"]>();
   let tries = 0;
   let waited = { state: found.provision_state, since: Date.now(), looks: 0 };
   for (;;) {
@@ -48,9 +49,12 @@ export async function drive(
       await sleep(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** waited.looks));
       waited.looks += 1;
     } else {
+      if (accepted.has(move.do)) return `${move.do} was accepted, and does not show`;
       const answer = await tell(road, uuid, move);
       if (answer.status >= 200 && answer.status < 300) {
         tries = 0;
+        // Of these one is enough; a node passes several provision states.
+        if (move.do !== "provision") accepted.add(move.do);
         note(history, move, found);
         if (move.do === "hold" || move.do === "release") {
           const held = move.do === "hold";
@@ -104,7 +108,11 @@ function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
     case "provision":
       return service.tell("PUT", `${node}/states/provision`, { target: move.target });
     case "hold":
-      return service.tell("PUT", `${node}/maintenance`, { reason: move.reason });
+      return service.tell(
+        "PUT",
+        `${node}/maintenance`,
+        move.reason === null ? {} : { reason: move.reason },
+      );
     case "release":
       return service.tell("DELETE", `${node}/maintenance`);
     case "traits":

@@ -5,7 +5,7 @@ import { isBeingUndone, isPassedThrough, isStill, wantsTraits } from "./standing
 /** What to do next with a node that is there. */
 export type Move =
   | { readonly do: "provision"; readonly target: "manage" | "adopt" | "provide" }
-  | { readonly do: "hold"; readonly reason: string }
+  | { readonly do: "hold"; readonly reason: string | null }
   /** Out of the maintenance that a rollback of ours began and did not live to end. */
   | { readonly do: "release" }
   | { readonly do: "traits"; readonly traits: Json }
@@ -33,7 +33,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   const { provision_state: state } = found;
   const goal = planned.provision_state;
   if (planned.maintenance === true && !isHeld(planned, found))
-    return { do: "hold", reason: String(planned.maintenance_reason ?? "") };
+    return { do: "hold", reason: reasonOf(planned) };
   if (planned.maintenance !== true && isBeingUndone(found)) return { do: "release" };
   if (isStill(state) && wantsTraits(planned, found))
     return { do: "traits", traits: planned.traits ?? [] };
@@ -74,10 +74,12 @@ export function errorOf({ last_error }: Row): string {
 }
 
 function isHeld(planned: Row, found: Row): boolean {
-  return (
-    found.maintenance === true &&
-    (found.maintenance_reason ?? null) === (planned.maintenance_reason ?? null)
-  );
+  return found.maintenance === true && reasonOf(found) === reasonOf(planned);
+}
+
+/** Some releases keep an empty reason where none is given. */
+function reasonOf({ maintenance_reason: reason }: Row): string | null {
+  return typeof reason === "string" && reason !== "" ? reason : null;
 }
 
 function finish(planned: Row, found: Row): Move {

@@ -1,3 +1,5 @@
+import { homedir } from "node:os";
+import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import type { Auth, Cloud, Login, Named, Scope, Settings } from "./cloud.ts";
 
@@ -16,14 +18,19 @@ const PLUGINS: { readonly [name: string]: Auth["kind"] | Login["kind"] } = {
  * Makes a cloud of its settings, whatever place they came from.
  *
  * @param from the place, for messages
+ * @param home what `~` stands for in paths, as for openstacksdk
  * @throws MigrationError N2I-E106 naming what is missing or not known, never a value of a secret
  */
-export function cloudOf(settings: Settings, from: string): Cloud {
+export function cloudOf(settings: Settings, from: string, home = homedir()): Cloud {
   const refuse = (why: string): MigrationError => new MigrationError("N2I-E106", `${from}: ${why}`);
   const asked = (settings.get("interface") ?? "public").replace(/URL$/, "");
   const chosen = INTERFACES.find((each) => each === asked);
   if (chosen === undefined) throw refuse(`interface ${asked} is none of ${INTERFACES.join(", ")}`);
   const verify = settings.get("verify");
+  const path = (name: string): string | null => {
+    const text = settings.get(name) ?? null;
+    return text !== null && /^~(\/|$)/.test(text) ? join(home, text.slice(1)) : text;
+  };
   return {
     from,
     auth: authOf(settings, refuse),
@@ -37,9 +44,9 @@ export function cloudOf(settings: Settings, from: string): Cloud {
     interface: chosen,
     region: settings.get("region_name") ?? null,
     tls: {
-      cacert: settings.get("cacert") ?? null,
-      cert: settings.get("cert") ?? null,
-      key: settings.get("key") ?? null,
+      cacert: path("cacert"),
+      cert: path("cert"),
+      key: path("key"),
       insecure: isTrue(settings.get("insecure")) || /^(0|false|no|off)$/i.test(verify ?? ""),
     },
   };

@@ -50,6 +50,13 @@ test("what a login lacks is told by its name", () => {
   assert.equal(from({ OS_INSECURE: "true" }).tls.insecure, true);
 });
 
+test("certificate files under ~ are in the user's folder, whatever they are for", () => {
+  const paths = { cacert: "~/ca.pem", cert: "~", key: "/etc/~/key" };
+  const { tls } = cloudOf(new Map(Object.entries(paths)), "OS_*", "/home/op");
+  const { insecure: _, ...files } = tls;
+  assert.deepEqual(files, { cacert: "/home/op/ca.pem", cert: "/home/op", key: "/etc/~/key" });
+});
+
 test("a fault is read through JSON in JSON, plain text and HTML, without its secrets", () => {
   const inner = JSON.stringify({ faultcode: "Client", faultstring: "Node a\n is locked" });
   assert.equal(faultOf(JSON.stringify({ error_message: inner })), "Node a is locked");

@@ -47,6 +47,34 @@ test("a machine whose protection failed is protected by the next apply", async (
   assert.deepEqual([guarded, protected_reason], [true, "a tenant's"]);
 });
 
+test("a machine held for no reason is held once, and a call that does not show ends its road", async (t) => {
+  const ironic = await livingIronic(t);
+  const held = { maintenance: true, maintenance_reason: null };
+  const machine = machineOf({ ...held, protected: false, protected_reason: null });
+  const isPut = (call: string): boolean => /^PUT .*maintenance$/.test(call);
+  // Somebody ends the maintenance it was made in.
+  const release = (call: string): void => {
+    if (call.endsWith("/ports"))
+      Object.assign(ironic.nodes.get(NODE) ?? {}, { maintenance: false });
+  };
+  ironic.use((call) => {
+    release(call);
+    return null;
+  });
+  assert.deepEqual((await bothWays(ironic, [machine]).apply()).failed, []);
+  assert.equal(ironic.calls.filter(isPut).length, 1);
+
+  ironic.nodes.clear();
+  ironic.ports.clear();
+  ironic.use((call) => {
+    release(call);
+    return isPut(call) ? { done: false, says: { status: 202, text: "{}" } } : null;
+  });
+  const { failed } = await bothWays(ironic, [machine]).apply();
+  assert.match(failed[0]?.why ?? "", /^hold was accepted, and does not show; its node is/);
+  assert.equal(ironic.calls.filter(isPut).length, 2);
+});
+
 test("what a rollback deleted is removed by it, though the answer was lost", async (t) => {
   const ironic = await livingIronic(t);
   const run = bothWays(ironic, [machineOf()]);

@@ -13,10 +13,11 @@ interface Says {
   readonly text: string;
 }
 
-const PROVISION: { readonly [target: string]: string } = {
-  manage: "manageable",
-  adopt: "active",
-  provide: "available",
+/** Where a verb leads to, and from where. */
+const VERBS: { readonly [target: string]: readonly [to: string, ...from: readonly string[]] } = {
+  manage: ["manageable", "enroll", "adopt failed", "available"],
+  adopt: ["active", "manageable", "adopt failed"],
+  provide: ["available", "manageable"],
 };
 
 /**
@@ -28,7 +29,8 @@ export function answerTo(held: Held, call: string, body: unknown): Says {
   const [method = "", path = ""] = call.split(" ");
   const url = new URL(path, "http://ironic");
   const [, , kind = "", uuid = "", ...rest] = url.pathname.split("/");
-  if (kind === "drivers") return says(200, { drivers: [{ name: "fake-hardware", hosts: ["a"] }] });
+  if (kind === "drivers")
+    return says(200, { drivers: DRIVERS.map((name) => ({ name, hosts: ["a"] })) });
   if (kind === "conductors") return says(200, { conductors: [CONDUCTOR] });
   if (kind !== "nodes" && kind !== "ports") return says(200, {});
   const kept = held[kind];
@@ -42,8 +44,7 @@ export function answerTo(held: Held, call: string, body: unknown): Says {
     case "GET ":
       return says(200, one);
     case "PUT states/provision":
-      one.provision_state = PROVISION[String(sent.target)] ?? "error";
-      return says(202, {});
+      return provision(one, String(sent.target));
     case "PUT maintenance":
       Object.assign(one, { maintenance: true, maintenance_reason: sent.reason ?? null });
       return says(202, {});
@@ -64,7 +65,16 @@ export function answerTo(held: Held, call: string, body: unknown): Says {
   }
 }
 
-const CONDUCTOR = { hostname: "a", conductor_group: "", alive: true, drivers: ["fake-hardware"] };
+function provision(node: Body, target: string): Says {
+  const [to = "", ...from] = VERBS[target] ?? [];
+  const state = String(node.provision_state);
+  if (!from.includes(state)) return refuses(400, `${target} can not be performed in ${state}.`);
+  node.provision_state = to;
+  return says(202, {});
+}
+
+const DRIVERS = ["fake-hardware", "manual-management"];
+const CONDUCTOR = { hostname: "a", conductor_group: "", alive: true, drivers: DRIVERS };
 
 function asked(row: Body, query: URLSearchParams): boolean {
   return ["node_uuid", "address"].every((field) => (query.get(field) ?? row[field]) === row[field]);
@@ -73,7 +83,13 @@ function asked(row: Body, query: URLSearchParams): boolean {
 function post(held: Held, kind: keyof Held, row: Body): Says {
   const uuid = String(row.uuid);
   if (held[kind].has(uuid)) return refuses(409, `${kind} ${uuid} already exists.`);
-  const made = { maintenance: false, protected: false, provision_state: "enroll", ...row };
+  const made = {
+    console_enabled: false,
+    maintenance: false,
+    protected: false,
+    provision_state: "enroll",
+    ...row,
+  };
   held[kind].set(uuid, kind === "nodes" ? made : row);
   return says(201, held[kind].get(uuid) ?? {});
 }

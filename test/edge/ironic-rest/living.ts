@@ -16,9 +16,10 @@ import { answerTo, type Held } from "./keeps.ts";
 export interface Fault {
   /** The service does what was asked, whatever it says of it. */
   readonly done: boolean;
-  /** Null: the connection breaks. */
-  readonly says: { readonly status: number; readonly text: string } | null;
-  /** Milliseconds before it says so. */
+  /** Null: the connection breaks; without it, what it would say. */
+  readonly says?: { readonly status: number; readonly text: string } | null;
+  /** Milliseconds before it does it, and before it says so. */
+  readonly before?: number;
   readonly after?: number;
 }
 
@@ -46,9 +47,10 @@ export async function livingIronic(t: TestContext, limit = 5000): Promise<Living
     const fault = choose(call);
     const text = Buffer.concat(chunks).toString();
     const body: unknown = text === "" ? null : JSON.parse(text);
+    if (fault?.before !== undefined) await sleep(fault.before, null, { ref: false });
     const own = fault?.done === false ? null : answerTo(held, call, body);
-    const says = fault === null ? own : fault.says;
-    if (fault?.after !== undefined) await sleep(fault.after);
+    const says = fault?.says === undefined ? own : fault.says;
+    if (fault?.after !== undefined) await sleep(fault.after, null, { ref: false });
     if (says === null || answer.destroyed) return void asked.socket.resetAndDestroy();
     const version = asked.headers["x-openstack-ironic-api-version"];
     answer.writeHead(says.status, {
@@ -93,6 +95,7 @@ export function machineOf(more: Row = {}): {
   const node: Row = {
     uuid: NODE,
     driver: "fake-hardware",
+    console_enabled: false,
     extra: { nova_bm: { id: 1 } },
     provision_state: "active",
     maintenance: false,

@@ -1,0 +1,81 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Case } from "../../../src/demo/case.ts";
+import { writeCase } from "../../../src/demo/write-case.ts";
+import { runs } from "../../hostile/cli.ts";
+import { bothWays } from "./both-ways.ts";
+import { type Fault, type Living, livingIronic, machineOf } from "./living.ts";
+
+/** Milliseconds: what a call may take, and what the first of each takes. */
+const LIMIT = 200;
+const SLOW = 500;
+
+/** The first of every call that changes something is slow. */
+function slowFirst(ironic: Living, fault: Fault): void {
+  const seen = new Set<string>();
+  ironic.use((call) => {
+    if (seen.has(call) || call.startsWith("GET")) return null;
+    seen.add(call);
+    return fault;
+  });
+}
+
+test("a call that is done after it was given up makes no double, and both roads come to their end", async (t) => {
+  const ironic = await livingIronic(t, LIMIT);
+  const run = bothWays(ironic, [machineOf()]);
+  slowFirst(ironic, { done: true, before: SLOW });
+  const { failed, created } = await run.apply();
+  assert.deepEqual({ failed, created }, { failed: [], created: 2 });
+  const states = [...ironic.nodes.values()].map(({ provision_state }) => provision_state);
+  assert.deepEqual([states, ironic.ports.size], [["active"], 1]);
+  slowFirst(ironic, { done: true, before: SLOW });
+  const { removed, left } = await run.rollback();
+  assert.deepEqual({ removed, left }, { removed: 2, left: [] });
+  assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0]);
+});
+
+const FREE: Case = {
+  shows: "a free machine nobody can switch",
+  nova_bm: { nodes: [{ id: 1 }] },
+  nova_conf: {
+    "*": {
+      flavor_extra_specs: "cpu_arch:x86_64",
+      power_manager: "nova.virt.baremetal.fake.FakePowerManager",
+    },
+  },
+  site: {
+    format: "nova2ironic/site@1",
+    machines: [
+      {
+        match: {},
+        accept: ["N2I-D604", "N2I-D605"].map((finding) => ({ finding, reason: "looked at it" })),
+      },
+    ],
+  },
+  allow_pairing: true,
+};
+
+test("--api-timeout gives a call up, and apply and rollback look what became of it", {
+  timeout: 60_000,
+}, async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-slow-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const ironic = await livingIronic(t);
+  const target = ["--ironic-url", ironic.url];
+  const at = ["--run", join(folder, "run")];
+  const written = await writeCase(FREE, folder);
+  await runs(0, ["extract", ...at, ...written.extract]);
+  await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
+  const given = [...at, ...target, "--yes", "--api-timeout", String(LIMIT / 1000)];
+  const hangs = { done: true, after: 30_000 };
+  slowFirst(ironic, hangs);
+  await runs(0, ["apply", ...given]);
+  assert.deepEqual([ironic.nodes.size, ironic.ports.size], [1, 1]);
+  slowFirst(ironic, hangs);
+  const { out } = await runs(0, ["rollback", ...given, "--all"]);
+  assert.match(out, /^Rollback: 2 rows removed, 0 gone already, 0 left\.$/m);
+  assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0]);
+});

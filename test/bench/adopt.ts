@@ -11,9 +11,11 @@ import type { Server } from "../lab/server.ts";
 import { bareLoop } from "./bare-loop.ts";
 import { command } from "./command.ts";
 
-/** Of the rate of the bare loop at its best. */
+/** Of the rate of the bare loop at its best setting. */
 const LIMIT = 0.9;
-const PARALLEL = [1, 4, 8, 16];
+const PARALLEL = [4, 8, 16];
+/** How often each is measured: one run says little on a machine with other work. */
+const TURNS = 3;
 const IN_FLIGHT = 8;
 
 const accept = ["N2I-D403", "N2I-D604", "N2I-D605"].map((finding) => ({
@@ -67,28 +69,34 @@ export async function benchAdopt(machines: number, write: (text: string) => void
       instance_uuid: caseUuid("instance", n + 1),
       address: caseMac(n + 1, 0),
     }));
-    const bare: number[] = [];
+    const bare = new Map(PARALLEL.map((parallel) => [parallel, [] as number[]]));
     const ours: number[] = [];
     write(`adopt: ${machines} machines on fake-hardware, machines a second\n`);
-    for (const parallel of PARALLEL) {
-      bare.push(machines / (await timed(() => bareLoop(ironic.url, rows, parallel))));
-      await empty(ironic, server);
-      write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(bare)}\n`);
+    for (let turn = 0; turn < TURNS; turn += 1) {
+      for (const [parallel, rates] of bare) {
+        rates.push(machines / (await timed(() => bareLoop(ironic.url, rows, parallel))));
+        await empty(ironic, server);
+        write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(rates)}\n`);
+      }
       const { stages } = await run("apply", ...at, "--yes", "--in-flight", String(IN_FLIGHT));
       ours.push(machines / (stages.apply ?? Number.POSITIVE_INFINITY));
       await run("rollback", ...at, "--yes", "--all");
       await empty(ironic, server);
       write(`  apply, ${IN_FLIGHT} in flight       ${rate(ours)}\n`);
     }
-    const ratio = Math.max(...ours) / Math.max(...bare);
+    const ratio = median(ours) / Math.max(...[...bare.values()].map(median));
     write(
-      `  ${ratio >= LIMIT ? "held  " : "MISSED"} ${ratio.toFixed(2)} of the bare loop at its best, limit ${LIMIT}\n`,
+      `  ${ratio >= LIMIT ? "held  " : "MISSED"} ${ratio.toFixed(2)} of the bare loop at its best setting (medians of ${TURNS}), limit ${LIMIT}\n`,
     );
   } finally {
     rmSync(folder, { recursive: true, force: true });
     await ironic.stop();
     await server.stop();
   }
+}
+
+function median(rates: readonly number[]): number {
+  return rates.toSorted((left, right) => left - right)[Math.floor(rates.length / 2)] ?? 0;
 }
 
 function rate(rates: readonly number[]): string {

@@ -16,18 +16,15 @@ const ENGINES = {
  * `npm run bench`: the whole road at three sizes on both servers, against their own
  * dump-and-restore in the same run, and 10,000 BMCs against ipmitool and ipmipower.
  * `npm run bench -- 1000 postgres` and `npm run bench -- power` or `adopt` are parts of it;
- * `--profile=FOLDER` writes a CPU profile of every command.
+ * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
  */
 async function main(words: readonly string[]): Promise<void> {
   const sizes = words.filter((word) => /^\d+$/.test(word)).map(Number);
   const folder = words.find((word) => word.startsWith("--profile="))?.slice(10) ?? null;
   const named = words.filter((word) => /^[a-z]+$/.test(word));
-  if (named.length === 0 || named.includes("power"))
-    await benchPower((text) => process.stdout.write(text));
+  if (named.length === 0 || named.includes("power")) await benchPower(write);
   if (named.length === 0 || named.includes("adopt"))
-    await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), (text) =>
-      process.stdout.write(text),
-    );
+    await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), write);
   for (const engine of ["mysql", "postgresql"] as const) {
     const { start, words: names } = ENGINES[engine];
     if (named.length > 0 && !names.some((name) => named.includes(name))) continue;
@@ -38,14 +35,19 @@ async function main(words: readonly string[]): Promise<void> {
       for (const size of sizes.length > 0 ? sizes : SIZES) {
         const done = await round(server, size, folder);
         rounds.push(done);
-        process.stdout.write(`${report(done)}\n`);
+        write(`${report(done)}\n`);
       }
     } finally {
       await server.stop();
     }
-    process.stdout.write(`${verdicts(rounds)}\n`);
+    write(`${verdicts(rounds)}\n`);
     for (const done of rounds) process.stdout.write(`${JSON.stringify(done)}\n`);
   }
+}
+
+function write(text: string): void {
+  if (/^ *MISSED/m.test(text)) process.exitCode = 1;
+  process.stdout.write(text);
 }
 
 await main(process.argv.slice(2));

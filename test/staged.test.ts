@@ -17,6 +17,11 @@ test("a staged load holds every machine, and one whose maintenance somebody took
     [1, 1, 1, 1],
   );
   const [first, second] = [fleetUuid(1), fleetUuid(2)];
+  // What was begun staged goes on so, whoever forgets to say it.
+  await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--node", first, "--yes"]);
+  const rest = await at.start("apply", ["--yes"]).ended;
+  assert.match(rest.err, /^This load was begun with --staged, and goes on so\.$/m);
+  assert.match(rest.err, /8 validated, 0 mismatched.*; 4 machines staged\./);
   await at.sql((db) =>
     db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),
   );

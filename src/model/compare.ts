@@ -42,6 +42,10 @@ function isFilledIn(column: string): boolean {
   return column.endsWith("_interface");
 }
 
+/** What it writes when it could not read a machine's power three times: fault says that it was it. */
+const GIVES_UP: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason", "fault"]);
+const POWER_FAILURE = "power failure";
+
 export interface Compared {
   /** Fields that are not as planned. */
   readonly differs: readonly FieldChange[];
@@ -57,8 +61,9 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
   const differs: FieldChange[] = [];
   const own: FieldChange[] = [];
   const stages = isStaged(planned, found);
+  const gaveUp = found.fault === POWER_FAILURE;
   const isOwn = (column: string): boolean =>
-    IRONICS_OWN.has(column) || (stages && STAGES.has(column));
+    IRONICS_OWN.has(column) || (stages && STAGES.has(column)) || (gaveUp && GIVES_UP.has(column));
   for (const [column, want] of Object.entries(planned)) {
     const got = found[column] ?? null;
     if (isObject(want) && !isSealed(want) && (isObject(got) || got === null)) {
@@ -70,7 +75,9 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
   }
   for (const [column, got] of Object.entries(found))
     if (planned[column] === undefined && !NUMBERS.has(column) && !isNothing(got))
-      (isOwn(column) ? own : differs).push({ field: column, planned: null, found: got });
+      (isOwn(column) || isFilledIn(column) ? own : differs).push({
+        ...{ field: column, planned: null, found: got },
+      });
   return { differs, own };
 }
 

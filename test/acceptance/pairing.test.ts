@@ -15,7 +15,8 @@ const REFUSED = [
   [254, 10, KILO, "plan", "N2I-E204", /kilo/],
   [254, 4, JUNO, "plan", "N2I-E205", /nova 254, nova_bm 4, ironic juno/],
   [254, 8, JUNO, "plan", "N2I-E205", /nova 254, nova_bm 8, ironic juno/],
-  [280, 10, JUNO, "extract", "N2I-E203", /nova schema version 280/],
+  [280, 10, JUNO, "plan", "N2I-E205", /nova 280, nova_bm 10, ironic juno/],
+  [423, 10, JUNO, "extract", "N2I-E203", /nova schema version 423/],
 ] as const;
 
 // D-2. The whole matrix, with columns of each version: test/hostile/pairing.test.ts.

@@ -17,6 +17,7 @@ import { checkReadings, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
+import { goesOnStaged, sameWords } from "./going-on.ts";
 import {
   novaApiOption,
   novaOption,
@@ -124,89 +125,77 @@ export const applyCommand: CommandModule<object, Args> = {
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${road.shown}?`, args.yes);
         let failed = 0;
-        const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)} --yes`;
+        const staged = await goesOnStaged(run, footer.sha256, args);
+        const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${sameWords(args, staged)} --yes`;
         const ended = await besideNova(run, footer.sha256, { ...args, watching }, (nova) =>
-          withActing(
-            run,
-            road,
-            header,
-            seal,
-            { check: true, staged: args.staged },
-            async (acting, verifier) => {
-              const same = road.same(seal);
-              const look = lookCloser(
-                plan.lines,
-                footer.sha256,
-                header.target_before,
-                same,
-                acting,
-              );
-              const conductors = lookForConductors(plan.lines, acting.target);
-              const guard = async (): Promise<void> => {
-                await acting.guard();
-                await look();
-                await conductors();
-              };
-              if (header.beside_others !== true) await checkOthers(run, road, acting);
-              const { done: flavors, left: flavorsLeft } = await beforeLoad(nova, guard, args);
-              const beside = (cause: unknown): unknown =>
-                flavors > 0 ? afterNova(cause, `${flavors} rows of flavors are changed`) : cause;
-              const stop = new AbortController();
-              const probe = args.recheckPower ? openProbe("native") : null;
-              const recheck =
-                probe === null
-                  ? {}
-                  : { recheck: recheckWith(run, readings, probe.ask, seal, stop.signal) };
-              const applied = await inStage(
-                "apply",
-                footer.footer.machines,
-                args,
-                (progress) =>
-                  apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
-                ({ created, found, broke }) =>
-                  `${created} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
-              )
-                .catch((cause: unknown) => {
-                  throw beside(cause);
-                })
-                .finally(() => probe?.close());
-              told(
-                args,
-                `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
-              );
-              for (const { machine, why } of applied.left)
-                told(args, `Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
-              for (const { machine, why } of applied.failed)
-                told(args, `Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
-              failed = applied.failed.length;
-              if (applied.broke !== null) throw beside(applied.broke);
-              if (applied.stopped) {
-                const also = failed > 0 ? `, and ${failed} machines failed before that` : "";
-                say(args, `Stopped on request${also}. Next: ${again}`);
-                return null;
-              }
-              const moved = await afterLoad(nova, applied, args).catch((cause: unknown) => {
-                throw applied.created === 0
-                  ? cause
-                  : afterNova(cause, "Ironic is loaded, nova is not");
-              });
-              if (moved === null) return null;
-              const equal = await verifyPlan(plan, verifier, same, args, args).catch(
-                (cause: unknown) => {
-                  // Without this, status 1 would say that nothing was changed.
-                  if (applied.created === 0 || !(cause instanceof MigrationError)) throw cause;
-                  const what = "everything is loaded, but verify did not end";
-                  throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, {
-                    cause,
-                  });
-                },
-              );
-              return {
-                equal: equal && moved && flavorsLeft === 0,
-                database: nova === null ? "" : novaWords(nova.plan.header.api),
-              };
-            },
-          ),
+          withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
+            const same = road.same(seal);
+            const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
+            const conductors = lookForConductors(plan.lines, acting.target);
+            const guard = async (): Promise<void> => {
+              await acting.guard();
+              await look();
+              await conductors();
+            };
+            if (header.beside_others !== true) await checkOthers(run, road, acting);
+            const { done: flavors, left: flavorsLeft } = await beforeLoad(nova, guard, args);
+            const beside = (cause: unknown): unknown =>
+              flavors > 0 ? afterNova(cause, `${flavors} rows of flavors are changed`) : cause;
+            const stop = new AbortController();
+            const probe = args.recheckPower ? openProbe("native") : null;
+            const recheck =
+              probe === null
+                ? {}
+                : { recheck: recheckWith(run, readings, probe.ask, seal, stop.signal) };
+            const applied = await inStage(
+              "apply",
+              footer.footer.machines,
+              args,
+              (progress) =>
+                apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
+              ({ created, found, broke }) =>
+                `${created} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
+            )
+              .catch((cause: unknown) => {
+                throw beside(cause);
+              })
+              .finally(() => probe?.close());
+            told(
+              args,
+              `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
+            );
+            for (const { machine, why } of applied.left)
+              told(args, `Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+            for (const { machine, why } of applied.failed)
+              told(args, `Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
+            failed = applied.failed.length;
+            if (applied.broke !== null) throw beside(applied.broke);
+            if (applied.stopped) {
+              const also = failed > 0 ? `, and ${failed} machines failed before that` : "";
+              say(args, `Stopped on request${also}. Next: ${again}`);
+              return null;
+            }
+            const moved = await afterLoad(nova, applied, args).catch((cause: unknown) => {
+              throw applied.created === 0
+                ? cause
+                : afterNova(cause, "Ironic is loaded, nova is not");
+            });
+            if (moved === null) return null;
+            const equal = await verifyPlan(plan, verifier, same, args, args).catch(
+              (cause: unknown) => {
+                // Without this, status 1 would say that nothing was changed.
+                if (applied.created === 0 || !(cause instanceof MigrationError)) throw cause;
+                const what = "everything is loaded, but verify did not end";
+                throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, {
+                  cause,
+                });
+              },
+            );
+            return {
+              equal: equal && moved && flavorsLeft === 0,
+              database: nova === null ? "" : novaWords(nova.plan.header.api),
+            };
+          }),
         );
         if (ended === null) return;
         if (failed > 0)

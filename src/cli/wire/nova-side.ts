@@ -42,8 +42,14 @@ export async function besideNova<T>(
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
     const steps = file === null ? 0 : stepsOf(file.counts);
+    const watched = file?.counts.stopped ?? [];
     if (steps > 0 && !leaveNova)
       throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
+    if (watched.length > 0 && !leaveNova)
+      throw new MigrationError(
+        "N2I-E311",
+        `the plan wants nova-compute of ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""} seen standing still`,
+      );
     return work(null);
   }
   if (leaveNova)

@@ -1,0 +1,28 @@
+import { wasStaged } from "../../core/apply/status.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { say, shellWord, type Voice } from "./shared.ts";
+
+interface Words extends Voice {
+  readonly staged: boolean;
+  readonly skipBlocked: boolean;
+  readonly novaDb?: string;
+}
+
+/** What a load was begun with, it goes on with: half of it live would be half of it taken over. */
+export async function goesOnStaged(run: RunFolder, plan: string, args: Words): Promise<boolean> {
+  if (args.staged) return true;
+  const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+  if (!wasStaged(entries, plan)) return false;
+  say(args, "This load was begun with --staged, and goes on so.");
+  return true;
+}
+
+/** Of the words it was called with, those that running it again wants. */
+export function sameWords({ novaDb, skipBlocked }: Words, staged: boolean): string {
+  return [
+    ...(novaDb === undefined ? [] : [` --nova-db ${shellWord(novaDb)}`]),
+    ...(skipBlocked ? [" --skip-blocked"] : []),
+    ...(staged ? [" --staged"] : []),
+  ].join("");
+}

@@ -82,6 +82,24 @@ export async function* novaPreview(
   }
 }
 
+/** Rollback of nova, part by part; null without its database. */
+export function novaBackOf(
+  run: RunFolder,
+  args: Telling & FlavorApiOptions & { readonly novaDb?: string },
+  scope: Parameters<typeof rollbackNova>[4],
+  watching: Watching,
+): ((part: NovaPart) => ReturnType<typeof rollbackNova>) | null {
+  const { novaDb } = args;
+  if (novaDb === undefined) return null;
+  let watch = watching;
+  return async (part) => {
+    const done = await rollbackNova(run, novaDb, args, part, scope, watch, args);
+    // What stood still a moment ago is not waited for again; its age is still looked at.
+    watch = { ...watch, seconds: 0 };
+    return done;
+  };
+}
+
 /** Takes back what the run changed in one part of nova, newest plan first. */
 export async function rollbackNova(
   run: RunFolder,
@@ -98,7 +116,8 @@ export async function rollbackNova(
   try {
     for (const sha256 of plans) {
       const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-      const api = await reopenFlavorApi(plan.header.api, reach, false);
+      // What is not in nova itself is not asked for rows that are.
+      const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
       const undo = async (acting: NovaActing, watch: ComputeWatch): Promise<NovaDone> => {
         await watch.settle();
         return undoNova(plan, part, scope, acting);

@@ -1,22 +1,20 @@
 import type { CommandModule } from "yargs";
-import { batchOf, stretches } from "../../core/apply/apply.ts";
 import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
-import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
+import type { Scope } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { Json } from "../../model/json.ts";
 import type { NovaPart, NovaStep } from "../../model/nova-plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { printRows } from "../print/table.ts";
-import { confirm, withActing } from "../wire/acting.ts";
+import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
-import { inRun, openPlan, sealOf } from "../wire/run.ts";
+import { inRun, openPlan } from "../wire/run.ts";
+import { afterNova } from "./apply-nova.ts";
 import {
   novaApiOption,
   novaOption,
@@ -24,11 +22,11 @@ import {
   watchingOf,
   watchOptions,
 } from "./nova-options.ts";
-import { novaPreview, rollbackNova } from "./nova-rows.ts";
+import { novaBackOf } from "./nova-rows.ts";
+import { preview, undoPlan } from "./rollback-plan.ts";
 import {
   exitWith,
   inFlightOption,
-  inStage,
   keyOption,
   runOption,
   say,
@@ -92,7 +90,8 @@ export const rollbackCommand: CommandModule<object, Args> = {
       ) as never,
   async handler(args) {
     const wanted = scopeOf(args);
-    let watching = watchingOf(args, (text) => say(args, text));
+    const tell = (text: string): void => say(args, text);
+    const watching = watchingOf(args, tell);
     await inRun(args.run, "rollback", { create: false }, async (run) => {
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
       const plans = await plansAt(run, entries);
@@ -106,64 +105,51 @@ export const rollbackCommand: CommandModule<object, Args> = {
         return told(args, "Rollback: this run has loaded nothing.");
       if (args.plan) return preview(run, plans, entries, wanted, nova.wants, args);
       const mappings = loadMappings();
-      const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
-      try {
-        await confirm(`Remove ${named} of this run from ${road.shown}?`, args.yes);
-        let conflicts = 0;
-        const novaDb = changed ? args.novaDb : undefined;
-        const back = async (part: NovaPart): Promise<boolean> => {
-          if (novaDb === undefined) return true;
-          const { left, stopped } = await rollbackNova(
-            run,
-            novaDb,
-            args,
-            part,
-            nova,
-            watching,
-            args,
+      const road = await openRoad(args, mappings, { readOnly: false }, tell).catch(
+        (cause: unknown) => {
+          // Nova's rows come back whether or not there still is an Ironic to ask.
+          if (
+            !changed ||
+            args.novaDb === undefined ||
+            plans.some((sha256) => isThere(entries, sha256))
+          )
+            throw cause;
+          tell(
+            `Nothing of this run is left in Ironic, which is not asked: ${cause instanceof Error ? cause.message : String(cause)}`,
           );
-          // What stood still a moment ago is not waited for again; its age is still looked at.
-          watching = { ...watching, seconds: 0 };
+          return null;
+        },
+      );
+      try {
+        const place = road === null ? "nova" : road.shown;
+        await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
+        let conflicts = 0;
+        const novaBack = changed ? novaBackOf(run, args, nova, watching) : null;
+        let removed = 0;
+        const back = async (part: NovaPart): Promise<boolean> => {
+          if (novaBack === null) return true;
+          const { left, stopped } = await novaBack(part).catch((cause: unknown) => {
+            throw removed === 0
+              ? cause
+              : afterNova(
+                  cause,
+                  `${removed} rows are removed from Ironic, nova's are not all back`,
+                );
+          });
           conflicts += left;
           return !stopped;
         };
         const stopped = "Stopped on request; run the same command to go on.";
-        if (!(await back("hosts"))) return say(args, stopped);
+        if (!(await back("hosts"))) return tell(stopped);
         for (const sha256 of plans) {
-          const plan = await openPlan(await findPlan(run, sha256));
-          const seal = await sealOf(run, args.keyFile, plan.header.key);
-          const undone = await withActing(
-            run,
-            road,
-            plan.header,
-            seal,
-            { check: false },
-            (acting) =>
-              inStage(
-                "rollback",
-                plan.footer.footer.machines,
-                args,
-                (progress) => undo(plan.lines(), sha256, wanted, { ...acting, progress }),
-                ({ removed }) => `${removed} rows removed`,
-              ),
-          );
-          told(
-            args,
-            `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
-          );
-          conflicts += undone.left.length;
-          if (undone.left.length > 0)
-            await printRows(
-              process.stdout,
-              ["Row", "Why it is left"],
-              undone.left.map(({ id, why }) => [id, why]),
-              args,
-            );
-          if (undone.broke !== null) throw undone.broke;
-          if (undone.stopped) return say(args, stopped);
+          if (road === null) break;
+          const undone = await undoPlan(run, road, sha256, wanted, args);
+          conflicts += undone.left;
+          removed += undone.removed;
+          if (undone.stopped) return tell(stopped);
         }
-        if (!(await back("api")) || !(await back("flavors"))) return say(args, stopped);
-        if (changed && novaDb === undefined && args.all) {
+        if (!(await back("api")) || !(await back("flavors"))) return tell(stopped);
+        if (changed && args.novaDb === undefined) {
           told(
             args,
             "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
@@ -172,11 +158,17 @@ export const rollbackCommand: CommandModule<object, Args> = {
         }
         if (conflicts > 0) exitWith(EXIT_STATUS.differs.status);
       } finally {
-        await road.close();
+        await road?.close();
       }
     });
   },
 };
+
+/** Whether something a plan loaded is in Ironic still, by the journal. */
+function isThere(entries: readonly JournalEntry[], sha256: string): boolean {
+  const ledger = ledgerOf(entries, sha256);
+  return ledger.begun.some((stretch) => wasBegun(ledger, stretch));
+}
 
 /** The run's plans, newest first; one of which nothing is left in Ironic is not missed. */
 async function plansAt(
@@ -185,14 +177,12 @@ async function plansAt(
 ): Promise<readonly string[]> {
   const plans: string[] = [];
   for (const sha256 of plansOf(entries)) {
-    const ledger = ledgerOf(entries, sha256);
-    const holds = ledger.begun.some((stretch) => wasBegun(ledger, stretch));
     const there = () =>
       findPlan(run, sha256).then(
         () => true,
         () => false,
       );
-    if (holds || (await there())) plans.push(sha256);
+    if (isThere(entries, sha256) || (await there())) plans.push(sha256);
   }
   return plans;
 }
@@ -221,29 +211,4 @@ async function checkNames(
       `${[...missing].map((name) => JSON.stringify(name)).join(", ")} was never loaded by this run`,
     );
   return { named: `${node.length} machines`, machines };
-}
-
-async function preview(
-  run: RunFolder,
-  plans: readonly string[],
-  entries: readonly JournalEntry[],
-  wanted: Scope,
-  ofNova: (step: NovaStep) => boolean,
-  args: Args,
-): Promise<void> {
-  const rows = async function* (): AsyncGenerator<readonly Json[]> {
-    yield* novaPreview(run, ofNova);
-    for (const sha256 of plans) {
-      const ledger = ledgerOf(entries, sha256);
-      const plan = await openPlan(await findPlan(run, sha256));
-      for await (const { from, to, machines } of stretches(
-        plan.lines(),
-        batchOf(plan.header.target),
-      ))
-        for (const machine of machines.filter(wanted.wants))
-          for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
-            yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
-    }
-  };
-  await printRows(process.stdout, ["Action", "Resource", "UUID", "BM ID"], rows(), args);
 }

@@ -57,7 +57,9 @@ async function novaFacts(nova: NovaFile) {
       else if (table === "flavor_extra_specs") api.add(`${verbOf(line)} ${table}`);
       if (part !== "hosts") {
         flavors.add(id);
-        if (after !== null && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
+        // A spec that is deleted keeps its old value.
+        const gone = after === null || (after.deleted ?? 0) !== 0;
+        if (!gone && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
           images.add(String(after.value));
       }
       if (table === "aggregate_hosts" && after !== null)

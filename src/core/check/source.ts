@@ -133,7 +133,7 @@ export function evacuations(view: CheckView): Looked {
     return told(
       records.map(({ instance_uuid, source }) => `${instance_uuid} from ${source}`),
       "evacuation records, for which nova-compute destroys the instance when it starts",
-      "UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND instance_uuid='INSTANCE'",
+      "keep what SELECT * FROM migrations WHERE migration_type='evacuation' prints; then UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND status IN ('accepted','pre-migrating','done') AND deleted=0 AND instance_uuid='INSTANCE'",
     );
   });
 }

@@ -16,7 +16,7 @@ export function owned({ ironic, ours, plan }: CheckView): Looked {
     : told(
         foreign.map(({ uuid, marked }) => `${uuid}${marked ? " with our mark" : ""}`),
         "nodes this run did not load, by its journal",
-        "openstack baremetal node delete NODE; for one with our mark, rollback of the run that loaded it; or plan --beside-others",
+        "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
         plan?.besideOthers === true ? "Warning" : "Failure",
       );
 }

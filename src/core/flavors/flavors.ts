@@ -164,9 +164,14 @@ function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
   return { steps: [], findings: [told("N2I-D233", own, where)] };
 }
 
-/** `CUSTOM_` and the class in capitals, as Nova normalises names. @source facts/nova-bm.md 4.2 */
+/**
+ * `CUSTOM_` and the class in capitals, as Nova normalises names: whatever is between letters and
+ * digits, underscores too, becomes one underscore.
+ *
+ * @source facts/nova-bm.md 4.2; nova 18.0.0:nova/objects/fields.py ResourceClass.normalize_name
+ */
 export function customClass(name: string): string {
-  return `CUSTOM_${name.toUpperCase().replaceAll(/[^A-Z0-9_]/g, "_")}`;
+  return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 }
 
 function classOf(own: Own, { flavors, classes }: Facts): PlannedFlavors {

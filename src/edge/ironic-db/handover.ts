@@ -16,7 +16,7 @@ const COLUMNS = [
  * The hand-over by Ironic's own database. Each change is one statement that changes the row only
  * while it is as expected and no conductor has reserved it: conductors read it anew at every turn.
  *
- * @source facts/ironic.md 0.1, 1.5, 2.2
+ * @source facts/ironic.md 0.1, 1.5, 2.2; facts/rehearsal.md 3
  */
 export function createHandover(database: Database, release: Release): Handover {
   const { node } = release;
@@ -41,7 +41,8 @@ export function createHandover(database: Database, release: Release): Handover {
     },
     // A power state recorded before the maintenance is old: a conductor would drive the machine to it.
     clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
-    stage: (uuid) => set("staging a node", uuid, null, STAGED),
+    // In maintenance nobody reads it again, and Nova goes by it: it switched running machines off.
+    stage: (uuid) => set("staging a node", uuid, null, STAGED, { power_state: null }),
     service: () => readService(database, release),
   };
 }

@@ -1,0 +1,87 @@
+import { batchOf, stretches } from "../../core/apply/apply.ts";
+import { ledgerOf } from "../../core/apply/ledger.ts";
+import { type Scope, undo, undoSteps } from "../../core/apply/undo.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { JournalEntry } from "../../model/artefact.ts";
+import type { Json } from "../../model/json.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { FormatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { withActing } from "../wire/acting.ts";
+import type { Road } from "../wire/road.ts";
+import { openPlan, sealOf } from "../wire/run.ts";
+import { novaPreview } from "./nova-rows.ts";
+import { inStage, told, type Voice } from "./shared.ts";
+
+interface Args extends Voice, FormatOptions {
+  readonly keyFile?: string;
+}
+
+interface Undone {
+  /** Rows, each of these. */
+  readonly removed: number;
+  readonly left: number;
+  /** On request, before its end. */
+  readonly stopped: boolean;
+}
+
+/** Takes back what one plan of the run loaded, and tells it. */
+export async function undoPlan(
+  run: RunFolder,
+  road: Road,
+  sha256: string,
+  wanted: Scope,
+  args: Args,
+): Promise<Undone> {
+  const plan = await openPlan(await findPlan(run, sha256));
+  const seal = await sealOf(run, args.keyFile, plan.header.key);
+  const undone = await withActing(run, road, plan.header, seal, { check: false }, (acting) =>
+    inStage(
+      "rollback",
+      plan.footer.footer.machines,
+      args,
+      (progress) => undo(plan.lines(), sha256, wanted, { ...acting, progress }),
+      ({ removed }) => `${removed} rows removed`,
+    ),
+  );
+  told(
+    args,
+    `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
+  );
+  if (undone.left.length > 0)
+    await printRows(
+      process.stdout,
+      ["Row", "Why it is left"],
+      undone.left.map(({ id, why }) => [id, why]),
+      args,
+    );
+  if (undone.broke !== null) throw undone.broke;
+  return { removed: undone.removed, left: undone.left.length, stopped: undone.stopped };
+}
+
+/** Prints what a rollback would take back. */
+export async function preview(
+  run: RunFolder,
+  plans: readonly string[],
+  entries: readonly JournalEntry[],
+  wanted: Scope,
+  ofNova: (step: NovaStep) => boolean,
+  args: Args,
+): Promise<void> {
+  const rows = async function* (): AsyncGenerator<readonly Json[]> {
+    yield* novaPreview(run, ofNova);
+    for (const sha256 of plans) {
+      const ledger = ledgerOf(entries, sha256);
+      const plan = await openPlan(await findPlan(run, sha256));
+      for await (const { from, to, machines } of stretches(
+        plan.lines(),
+        batchOf(plan.header.target),
+      ))
+        for (const machine of machines.filter(wanted.wants))
+          for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
+            yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
+    }
+  };
+  await printRows(process.stdout, ["Action", "Resource", "UUID", "BM ID"], rows(), args);
+}

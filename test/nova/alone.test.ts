@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { refused, run } from "../hostile/cli.ts";
+import { plannedCloud } from "./planned.ts";
+import { sameRows } from "./rows.ts";
+
+test("nova's rows come back when Ironic's are gone, though no Ironic answers any more, and not before", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  if (made === null) return;
+  const { act, writer, novaWriter } = made;
+  const back = ["rollback", "--run", made.run, "--all", "--yes"];
+  const nowhere = ["--ironic-db", `sqlite:///${made.folder}/gone.sqlite`, ...novaWriter];
+  const applied = await act(["apply"]);
+  assert.equal(applied.status, 0, applied.err);
+  const { nova } = await made.now();
+  await refused([...back, ...nowhere, "-q"], 1, "N2I-E200");
+  sameRows((await made.now()).nova, nova);
+
+  const half = await run([...back, ...writer]);
+  assert.equal(half.status, 2, half.err);
+  assert.match(half.out, /^Rows of nova that this run changed are as they are; --nova-db /m);
+  sameRows((await made.now()).nova, nova);
+
+  const rest = await run([...back, ...nowhere]);
+  assert.equal(rest.status, 0, rest.err);
+  assert.match(rest.err, /^Nothing of this run is left in Ironic, which is not asked: /m);
+  await made.isAsBefore();
+});
+
+test("a machine taken back alone says that nova's rows of this run stay", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  if (made === null) return;
+  const applied = await made.act(["apply"]);
+  assert.equal(applied.status, 0, applied.err);
+  const one = await run(["rollback", "--run", made.run, "--node", "1", "--yes", ...made.writer]);
+  assert.equal(one.status, 2, one.err);
+  assert.match(one.out, /^Rows of nova that this run changed are as they are/m);
+});

@@ -16,6 +16,8 @@ export function isOfGroup({ group }: Conductor, wanted: string): boolean {
 
 /** An interface some conductor has enabled for a hardware type: `ipmi`, `boot`, `pxe`. */
 export interface EnabledInterface {
+  /** Of the conductor; null: an API tells of all together. */
+  readonly hostname: string | null;
   readonly driver: string;
   readonly type: string;
   readonly name: string;
@@ -28,6 +30,20 @@ export interface Service {
   readonly interfaces: readonly EnabledInterface[] | null;
   /** Nodes somebody holds a lock on: uuid and holder. */
   readonly reserved: readonly { readonly uuid: string; readonly by: string }[];
+}
+
+/** Names that these conductors have enabled for a driver, by the type of the interface. */
+export function enabledBy(
+  interfaces: Service["interfaces"],
+  conductors: readonly Conductor[],
+  wanted: string,
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const hosts = new Set(conductors.map(({ hostname }) => hostname));
+  const enabled = new Map<string, Set<string>>();
+  for (const { hostname, driver, type, name } of interfaces ?? [])
+    if (driver === wanted && (hostname === null || hosts.has(hostname)))
+      enabled.set(type, (enabled.get(type) ?? new Set()).add(name));
+  return enabled;
 }
 
 /** Seconds after which Ironic takes a conductor for dead. @source ironic: [conductor]heartbeat_timeout */

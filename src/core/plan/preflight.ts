@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import { blocks, finding } from "../../model/judge.ts";
 import type { Row } from "../../model/machine.ts";
-import { isOfGroup, type Service } from "../../model/service.ts";
+import { enabledBy, isOfGroup, type Service } from "../../model/service.ts";
 import type { Transformed } from "../transform/transform.ts";
 
 /** Reserved nodes a finding names; the others are counted. */
@@ -47,11 +47,7 @@ function faultsOf(
   { conductors, interfaces }: Service,
   adopts: boolean,
 ): (id: string, row: Row) => readonly Finding[] {
-  const enabled = new Map<string, Set<string>>();
-  for (const { driver, type, name } of interfaces ?? []) {
-    const key = `${driver} ${type}`;
-    enabled.set(key, (enabled.get(key) ?? new Set()).add(name));
-  }
+  const known = new Map<string, ReturnType<typeof enabledBy>>();
   return (id, row) => {
     const { driver, group } = placeOf(row);
     const members = conductors.filter((conductor) => isOfGroup(conductor, group));
@@ -74,9 +70,12 @@ function faultsOf(
             `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`,
           ),
         ];
+    const place = JSON.stringify([driver, group]);
+    const enabled = known.get(place) ?? enabledBy(interfaces, able, driver);
+    known.set(place, enabled);
     const strange = Object.entries(row).flatMap(([column, value]) => {
       if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
-      const names = enabled.get(`${driver} ${column.slice(0, -INTERFACE.length)}`);
+      const names = enabled.get(column.slice(0, -INTERFACE.length));
       if (names === undefined || names.has(value)) return [];
       const have = [...names].toSorted().join(", ");
       return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];

@@ -1,5 +1,5 @@
 import type { Row } from "../../model/machine.ts";
-import type { Conductor, Service } from "../../model/service.ts";
+import { type Conductor, enabledBy, type Service } from "../../model/service.ts";
 
 type Takers = Pick<Service, "conductors" | "interfaces">;
 
@@ -23,14 +23,14 @@ export function nobody({ conductors, interfaces }: Takers, row: Row): string | n
   const alive = members.filter((one) => one.alive);
   if (members.length === 0) return `there is no conductor${where}`;
   if (alive.length === 0) return `no conductor${where} is alive: ${hosts(members)}`;
-  if (!alive.some(({ drivers }) => drivers.includes(driver)))
-    return `no conductor${where} that is alive has ${driver}: ${hosts(alive)}`;
+  const able = alive.filter(({ drivers }) => drivers.includes(driver));
+  if (able.length === 0) return `no conductor${where} that is alive has ${driver}: ${hosts(alive)}`;
+  const enabled = enabledBy(interfaces, able, driver);
   for (const [column, name] of Object.entries(row)) {
     if (!column.endsWith(INTERFACE) || typeof name !== "string") continue;
-    const type = column.slice(0, -INTERFACE.length);
-    const enabled = (interfaces ?? []).filter((one) => one.driver === driver && one.type === type);
-    if (enabled.length > 0 && !enabled.some((one) => one.name === name))
-      return `no conductor enables ${column} ${name} for ${driver}`;
+    const names = enabled.get(column.slice(0, -INTERFACE.length));
+    if (names !== undefined && !names.has(name))
+      return `no conductor${where} that is alive enables ${column} ${name} for ${driver}`;
   }
   return null;
 }

@@ -27,13 +27,14 @@ export async function readService(database: Database, { node }: Release): Promis
   const interfaces = hasTypes
     ? await ask(
         "reading conductor_hardware_interfaces",
-        "SELECT DISTINCT hardware_type, interface_type, interface_name FROM conductor_hardware_interfaces",
+        "SELECT DISTINCT conductor_id, hardware_type, interface_type, interface_name FROM conductor_hardware_interfaces",
       )
     : null;
   const reserved = await ask(
     "reading reservations",
     `SELECT uuid, reservation FROM nodes WHERE reservation IS NOT NULL ORDER BY id LIMIT ${RESERVED}`,
   );
+  const hosts = new Map(conductors.map((row) => [integer(row.id), text(row.hostname) ?? ""]));
   return {
     conductors: conductors.map((row) => ({
       hostname: text(row.hostname) ?? "",
@@ -43,6 +44,7 @@ export async function readService(database: Database, { node }: Release): Promis
     })),
     interfaces:
       interfaces?.map((row) => ({
+        hostname: hosts.get(integer(row.conductor_id)) ?? "",
         driver: text(row.hardware_type) ?? "",
         type: text(row.interface_type) ?? "",
         name: text(row.interface_name) ?? "",

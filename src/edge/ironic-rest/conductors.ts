@@ -49,7 +49,10 @@ function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
   return Object.entries(driver).flatMap(([key, names]) => {
     const [, type] = /^enabled_(\w+)_interfaces$/.exec(key) ?? [];
     if (type === undefined || !Array.isArray(names)) return [];
-    return names.map((name: Json) => ({ driver: String(driver.name), type, name: String(name) }));
+    return names.map((name: Json) => ({
+      ...{ hostname: null, driver: String(driver.name) },
+      ...{ type, name: String(name) },
+    }));
   });
 }
 

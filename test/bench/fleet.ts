@@ -3,6 +3,9 @@ import { createTables } from "../../src/demo/create-tables.ts";
 import { loadTables } from "../../src/demo/load-tables.ts";
 import type { ServerEngine } from "../lab/binaries.ts";
 
+/** Version of nova's schema. */
+const JUNO = 254;
+
 /**
  * A fleet made by the servers themselves, out of a row of numbers: the same `n` gives the same
  * machine on every engine and in every run. Uuids are digests, so that they meet indexes in no
@@ -177,7 +180,7 @@ export async function makeFleet(
   size: number,
 ): Promise<void> {
   await createTables(nova_bm, loadTables("nova_bm"), { engine });
-  await createTables(nova, loadTables("nova"), { engine });
+  await createTables(nova, loadTables("nova", JUNO), { engine });
   await createTables(ironic, loadTables("ironic", "juno"), { engine });
   const numbers = NUMBERS[engine](size);
   await nova_bm.raw(fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`));
@@ -191,5 +194,5 @@ export async function makeFleet(
       ? [`ANALYZE TABLE ${tables.join(",")}`]
       : tables.map((t) => `VACUUM ANALYZE ${t}`);
   for (const sql of analyse(["bm_nodes", "bm_interfaces"])) await nova_bm.raw(sql);
-  for (const sql of analyse(Object.keys(loadTables("nova").tables))) await nova.raw(sql);
+  for (const sql of analyse(Object.keys(loadTables("nova", JUNO).tables))) await nova.raw(sql);
 }

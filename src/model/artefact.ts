@@ -113,6 +113,8 @@ export interface PlanCounts {
   readonly ports: number;
   /** Finding code -> how often. */
   readonly findings: { readonly [code: string]: number };
+  /** sha256 of the plan for Nova that was made beside; absent when none was. */
+  readonly nova?: string;
 }
 
 /** The last line of every artefact. */

@@ -26,7 +26,7 @@ export async function planText(at: Pick<Workplace, "run">): Promise<string> {
     for (const machine of batch)
       parts.push(renderMachine(machine, header.origins, seal.fingerprint, false));
   const { footer } = await planOf(at);
-  const nova = await novaPlanOf(at.run, footer.sha256);
+  const nova = await novaPlanOf(at.run, footer);
   if (nova !== null)
     for await (const row of novaRows(nova.lines()))
       parts.push(`nova ${row.filter((cell) => cell !== null).join(" | ")}\n`);

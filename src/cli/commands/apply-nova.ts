@@ -8,23 +8,23 @@ import { type Telling, told } from "./shared.ts";
  * images whatever becomes of the load.
  *
  * @param guard the checks of the load itself, so that nothing is changed when it would be refused
- * @returns rows changed now, and rows that somebody else changed meanwhile
+ * @returns rows changed now, and rows that somebody else changed meanwhile; null when it was stopped
  */
 export async function beforeLoad(
   nova: NovaSide | null,
   guard: () => Promise<void>,
   args: Telling,
-): Promise<{ readonly done: number; readonly left: number }> {
+): Promise<{ readonly done: number; readonly left: number } | null> {
   if (nova === null) return { done: 0, left: 0 };
   await guard();
   await nova.check();
-  const { done, found, left } = await nova.flavors();
+  const { done, found, left, stopped } = await nova.flavors();
   told(
     args,
     `Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`,
   );
   for (const { id, why } of left) told(args, `Left: ${id} ${why}`);
-  return { done, left: left.length };
+  return stopped ? null : { done, left: left.length };
 }
 
 /**

@@ -127,7 +127,7 @@ export const applyCommand: CommandModule<object, Args> = {
         let failed = 0;
         const staged = await goesOnStaged(run, footer.sha256, args);
         const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${sameWords(args, staged)} --yes`;
-        const ended = await besideNova(run, footer.sha256, { ...args, watching }, (nova) =>
+        const ended = await besideNova(run, footer, { ...args, watching }, (nova) =>
           withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
             const same = road.same(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
@@ -138,9 +138,15 @@ export const applyCommand: CommandModule<object, Args> = {
               await conductors();
             };
             if (header.beside_others !== true) await checkOthers(run, road, acting);
-            const { done: flavors, left: flavorsLeft } = await beforeLoad(nova, guard, args);
+            const flavors = await beforeLoad(nova, guard, args);
+            if (flavors === null) {
+              say(args, `Stopped on request; nothing is loaded. Next: ${again}`);
+              return null;
+            }
             const beside = (cause: unknown): unknown =>
-              flavors > 0 ? afterNova(cause, `${flavors} rows of flavors are changed`) : cause;
+              flavors.done > 0
+                ? afterNova(cause, `${flavors.done} rows of flavors are changed`)
+                : cause;
             const stop = new AbortController();
             const probe = args.recheckPower ? openProbe("native") : null;
             const recheck =
@@ -192,7 +198,7 @@ export const applyCommand: CommandModule<object, Args> = {
               },
             );
             return {
-              equal: equal && moved && flavorsLeft === 0,
+              equal: equal && moved && flavors.left === 0,
               database: nova === null ? "" : novaWords(nova.plan.header.api),
             };
           }),

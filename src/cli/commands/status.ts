@@ -61,7 +61,7 @@ export const statusCommand: CommandModule<object, Args> = {
     const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
     const journal = await orWhy(() => readJournal(`${run.path}/journal.jsonl`));
     const nova = await orWhy(async () => {
-      const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer.sha256);
+      const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
       const { entries, plans } = await readNovaJournal(run);
       return beside !== null || plans.length > 0 ? { plan: beside, entries } : null;
     });

@@ -3,6 +3,7 @@ import { type Fingerprint, masked } from "../../core/render/value.ts";
 import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
+import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -140,7 +141,7 @@ export const verifyCommand: CommandModule<object, Args> = {
     }
     if (args.conductorLog !== undefined)
       throw new MigrationError("N2I-E100", "--conductor-log wants --takeover");
-    const nova = await besideOf(run, plan.footer.sha256, args);
+    const nova = await besideOf(run, plan.footer, args);
     const road = await openRoad(args, mappings, { readOnly: true }, (text) =>
       say(args, text),
     ).catch(async (error: unknown) => {
@@ -165,7 +166,7 @@ export const verifyCommand: CommandModule<object, Args> = {
 /** Nova's side, looked at before anything is compared; null when it is not asked for. */
 async function besideOf(
   run: RunFolder,
-  plan: string,
+  plan: Footer<PlanCounts>,
   args: Pick<Args, "novaDb" | "novaApiDb"> & TargetOptions,
 ): Promise<NovaVerifier | null> {
   const { novaDb } = args;

@@ -37,7 +37,7 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
         for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/))
           made.add(id);
     }
-  const nova = await novaPlanOf(run, plan.footer.sha256);
+  const nova = await novaPlanOf(run, plan.footer);
   const changes = nova === null ? null : await novaFacts(nova);
   for (const id of changes?.images ?? []) images.add(id);
   const besideOthers = plan.header.beside_others === true;

@@ -7,6 +7,7 @@ import { parseNovaEntry } from "../../edge/disk/journal-entry.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
+import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type {
   NovaEntry,
@@ -41,15 +42,27 @@ export async function openNovaPlan(path: string): Promise<NovaFile> {
   return { header: file.header, lines: () => file.lines(), sha256, counts: footer };
 }
 
-/** The run's plan for Nova if it belongs to this plan; null when there is none that does. */
-export async function novaPlanOf(run: RunFolder, plan: string): Promise<NovaFile | null> {
-  try {
-    const file = await openNovaPlan(`${run.path}/${NOVA}`);
-    return file.counts.plan === plan ? file : null;
-  } catch (error) {
+/**
+ * The run's plan for Nova if it belongs to this plan; null when the plan was made without one.
+ *
+ * @throws MigrationError N2I-E114 when it was made with another: planning was cut short
+ */
+export async function novaPlanOf(
+  run: RunFolder,
+  { sha256, footer }: Footer<PlanCounts>,
+): Promise<NovaFile | null> {
+  const file = await openNovaPlan(`${run.path}/${NOVA}`).catch((error: unknown) => {
     if (error instanceof MigrationError && error.code === "N2I-E110") return null;
     throw error;
-  }
+  });
+  const found = file?.counts.plan === sha256 ? file : null;
+  if (footer.nova !== undefined && footer.nova !== found?.sha256)
+    throw new MigrationError(
+      "N2I-E114",
+      `${run.path}/${NOVA} is not the plan for Nova that was made with the plan`,
+      { fix: "Run plan again, with --nova-db and its options: it was cut short the last time." },
+    );
+  return found;
 }
 
 /** What was done in Nova, and by which plans, newest first. */

@@ -47,6 +47,8 @@ export interface NovaPlanner {
   readonly add: (machine: Machine, line: PlannedMachine) => Promise<void>;
   /** What is known once all machines went by. */
   readonly end: () => Promise<readonly Finding[]>;
+  /** sha256 of the artefact, when all is in it. */
+  readonly digest: () => Promise<string>;
   /** Puts the artefact in place, chained to its plan. */
   readonly finish: (plan: string) => Promise<NovaPlanCounts>;
   readonly abandon: () => Promise<void>;
@@ -135,6 +137,7 @@ export async function planNova(
       counts.findings = findings.length;
       return findings;
     },
+    digest: writer.digest,
     async finish(plan) {
       await reader.close();
       const { api: apart, ...inNova } = counts;

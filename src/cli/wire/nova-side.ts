@@ -1,5 +1,6 @@
 import { applyNova, type NovaActing, type NovaDone } from "../../core/apply/nova.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { stepsOf } from "../../model/nova-plan.ts";
 import { confirm } from "./acting.ts";
@@ -30,11 +31,11 @@ interface NovaWords extends FlavorApiOptions {
  * Opens nova for the time of an apply, when the plan has steps for it.
  *
  * @throws MigrationError N2I-E311 when they are neither wanted nor left, N2I-E114 when nova is given
- *   and the run has no plan for it
+ *   and the run has no plan for it, or has another than the plan was made with
  */
 export async function besideNova<T>(
   run: RunFolder,
-  plan: string,
+  plan: Footer<PlanCounts>,
   words: NovaWords,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
@@ -79,8 +80,12 @@ export async function besideNova<T>(
       work({
         ...{ plan: file, acting },
         check: () => checkBeforeNova(file, acting, watch),
-        flavors: async () =>
-          together(await applyNova(file, "flavors", acting), () => applyNova(file, "api", acting)),
+        flavors: async () => {
+          const own = await applyNova(file, "flavors", acting);
+          const all = await together(own, () => applyNova(file, "api", acting));
+          // Asked to stop in the last batch, nothing is left here and all of the load.
+          return { ...all, stopped: acting.stopping() };
+        },
         hosts: (leaving) => applyNova(file, "hosts", acting, leaving),
       }),
     );

@@ -16,6 +16,7 @@ import type { NovaPlanCounts } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import type { Release, Target } from "../../model/target.ts";
 import type { Mappings } from "./documents.ts";
+import { failpoint } from "./failpoint.ts";
 import type { NovaPlanner } from "./nova-plan.ts";
 import { type openSnapshot, PLAN } from "./run.ts";
 import { VERSION } from "./version.ts";
@@ -142,8 +143,13 @@ export async function makePlan(
     }
     const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
     tally.note(late);
-    const counts = tally.counts();
+    // Each names the other: a plan that was killed between the two is told from a whole one.
+    const counts = {
+      ...tally.counts(),
+      ...(nova !== null && { nova: await nova.digest() }),
+    };
     const { sha256 } = await writer.finish(counts);
+    await failpoint("plan.between");
     const beside = (await nova?.finish(sha256)) ?? null;
     return { header, counts, sha256, late, conductors: conductors.words, nova: beside };
   } catch (error) {

@@ -77,7 +77,7 @@ export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunF
     next:
       "missing" in snapshot
         ? EXTRACT
-        : !fresh
+        : !fresh || isCut(plan, nova)
           ? PLAN
           : "missing" in journal // what it says is in doubt; verify asks the target alone
             ? withNova(VERIFY, nova)
@@ -103,6 +103,12 @@ export function wasStaged(entries: readonly JournalEntry[], plan: string): boole
   return entries
     .slice(back + 1)
     .some((entry) => entry.do === "begin" && entry.plan === plan && entry.staged === true);
+}
+
+/** The plan was made with a plan for Nova, and that is not beside it whole. */
+function isCut(plan: RunFiles["plan"], nova: RunFiles["nova"]): boolean {
+  const wanted = !("missing" in plan) && plan.counts.nova !== undefined;
+  return wanted && nova !== undefined && "missing" in nova;
 }
 
 /** Commands that look at Nova's rows too want its database. */

@@ -20,6 +20,8 @@ export interface ArtefactWriter {
    * await it and memory stays flat.
    */
   readonly write: (line: object | string) => Promise<void> | undefined;
+  /** sha256 of all that was written so far: the footer's, when nothing follows. */
+  readonly digest: () => Promise<string>;
   /** Adds the footer and puts the file in place of the old one, for good. */
   readonly finish: (counts: object) => Promise<Written>;
   /** Removes what was written; the old file stands. After a refusal this has happened already. */
@@ -104,14 +106,19 @@ export async function createArtefact(
     return wait;
   };
 
+  const digest = async (): Promise<string> => {
+    await flush();
+    await disk.catch(fail);
+    return hash.copy().digest("hex");
+  };
+
   const { format, ...rest } = header;
   await write({ format, ...rest });
   return {
     write,
+    digest,
     async finish(counts) {
-      await flush();
-      await disk.catch(fail);
-      const sha256 = hash.digest("hex");
+      const sha256 = await digest();
       const footer = Buffer.from(`${footerLine(counts, sha256)}\n`);
       await writeAll(footer).catch(fail);
       await temp.commit();

@@ -33,6 +33,7 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
     "progress-interval",
     "max-width",
     "in-flight",
+    "lock-wait",
     "api-timeout",
     "rate",
     "deadline",

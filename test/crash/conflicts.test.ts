@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { DEEDS } from "./hands.ts";
 import { ALL, YES } from "./matrix.ts";
 import { ends, statusOf } from "./truth.ts";
+
+/** A lock that nobody lets go is not waited for. */
+const AT_ONCE = ["--lock-wait", "0"];
 
 /** A loaded 2023.1 fleet, a machine for each deed, with a conductor that was there before. */
 async function loaded(
@@ -40,7 +45,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     await made.sql(async (db) => {
       for (const { work, uuid, id } of machines) await work({ db, uuid, id });
     });
-    const { out, err } = await ends(2, made.start("rollback", [...ALL, "-f", "csv"]));
+    const { out, err } = await ends(2, made.start("rollback", [...ALL, ...AT_ONCE, "-f", "csv"]));
     const there = await nodeIds(made);
     for (const { what, uuid, left } of machines)
       await t.test(`${left === null ? "removed" : "left"} although ${what}`, () => {
@@ -65,14 +70,27 @@ test("what was left goes with the next rollback, once the hand's work is undone"
   if (made === null) return;
   const uuid = fleetUuid(2);
   const set = (state: string | null): Promise<unknown> =>
-    made.sql((db) => db("nodes").where({ uuid }).update({ reservation: state }));
+    made.sql(async (db) => {
+      await db.raw("PRAGMA busy_timeout = 5000");
+      return await db("nodes").where({ uuid }).update({ reservation: state });
+    });
   await set("conductor-1");
-  await ends(2, made.start("rollback", ALL));
-  await ends(2, made.start("rollback", ALL));
+  await ends(2, made.start("rollback", [...ALL, ...AT_ONCE]));
+  const began = Date.now();
+  await ends(2, made.start("rollback", [...ALL, "--lock-wait", "2"]));
+  assert.ok(Date.now() - began > 2000, "it waited for the lock");
+  const waiting = made.start("rollback", ALL);
+  while ((await undos(made)) < 3) await sleep(50);
   await set(null);
-  await ends(0, made.start("rollback", ALL));
+  await ends(0, waiting);
   assert.equal(await made.digest(), made.before);
 });
+
+/** Tries the journal tells of. */
+async function undos({ run }: Scene): Promise<number> {
+  const journal = await readFile(`${run}/journal.jsonl`, "utf8");
+  return journal.split('"do":"undo"').length - 1;
+}
 
 test("a rollback of one machine takes that machine alone", async (t) => {
   const made = await loaded("sqlite", t);

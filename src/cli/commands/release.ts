@@ -16,6 +16,7 @@ import {
   exitWith,
   inStage,
   ironicOption,
+  lockWaitOption,
   runOption,
   say,
   shellWord,
@@ -34,6 +35,7 @@ interface Args extends Voice, FormatOptions {
   readonly maxFailures: number;
   readonly conductorLog?: readonly string[];
   readonly undo: boolean;
+  readonly lockWait: number;
   readonly yes: boolean;
 }
 
@@ -81,6 +83,7 @@ export const releaseCommand: CommandModule<object, Args> = {
           default: false,
           describe: "Put machines this run released back into maintenance",
         },
+        ...lockWaitOption,
         ...yesOption,
         ...formatOptions,
       })
@@ -105,7 +108,7 @@ export const releaseCommand: CommandModule<object, Args> = {
                 "stage",
                 machines,
                 args,
-                (progress) => restage(nodes(), { ...releasing, progress }),
+                (progress) => restage(nodes(), { ...releasing, progress }, args.lockWait),
                 ({ staged }) => `${staged} machines staged again`,
               ).then(({ staged, left, stopped }) => {
                 told(

@@ -83,6 +83,15 @@ export const inFlightOption = {
   },
 } as const satisfies Record<string, Options>;
 
+export const lockWaitOption = {
+  "lock-wait": {
+    type: "number",
+    default: 60,
+    requiresArg: true,
+    describe: "Seconds to wait for conductors that have reserved machines",
+  },
+} as const satisfies Record<string, Options>;
+
 export const yesOption = {
   yes: {
     alias: "y",

@@ -25,6 +25,8 @@ export interface TargetOptions extends RestOptions {
   readonly flavorsVia?: "db" | "rest";
   readonly deployKernel?: string;
   readonly deployRamdisk?: string;
+  /** Seconds to wait for conductors' locks, in Ironic's database. */
+  readonly lockWait?: number;
 }
 
 export interface Opened {
@@ -85,7 +87,7 @@ export async function openRoad(
       "N2I-E100",
       "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
     );
-  return databaseRoad(await openRole("ironic-db", options.ironicDb, access), mappings);
+  return databaseRoad(await openRole("ironic-db", options.ironicDb, access), mappings, options);
 }
 
 /** Whether the cloud is, or is as well, for another service than Ironic. */
@@ -95,7 +97,11 @@ function asksBeside({ flavorsVia, deployKernel, deployRamdisk }: TargetOptions):
 }
 
 /** The row road on an open database. */
-export function databaseRoad(database: Database, mappings: Mappings): Road {
+export function databaseRoad(
+  database: Database,
+  mappings: Mappings,
+  { lockWait = 0 }: Pick<TargetOptions, "lockWait"> = {},
+): Road {
   return {
     kind: "db",
     shown: database.shown,
@@ -104,9 +110,10 @@ export function databaseRoad(database: Database, mappings: Mappings): Road {
       const found = await identifyTarget(database, mappings, said);
       if (planning) expectRelease(found.release, said);
       const { identity, release } = found;
+      const load = { staged, lockWait: lockWait * 1000 };
       return {
         ...found,
-        target: createTarget(database, release, identity, seal, failpoint, { staged }),
+        target: createTarget(database, release, identity, seal, failpoint, load),
       };
     },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,

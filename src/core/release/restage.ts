@@ -34,34 +34,63 @@ export function releasedNodes(entries: readonly ReleaseEntry[]): ReadonlySet<str
   return nodes;
 }
 
+const LOOK_MS = 500;
+
 /**
  * Takes releases back: the machines this run released are put into our maintenance again. What a
- * conductor did meanwhile stays; it does nothing more. Safe to run again.
+ * conductor did meanwhile stays; it does nothing more. One that a conductor has reserved is tried
+ * again once all others are behind us. Safe to run again.
+ *
+ * @param lockWait seconds to wait for conductors' locks
  */
 export async function restage(
   plan: AsyncIterable<readonly Planned[]>,
   { handover, journal, clock, by, stopping, progress }: Releasing,
+  lockWait: number,
 ): Promise<Restaged> {
   const ours = releasedNodes(journal.entries());
   const left: Trouble[] = [];
   let [staged, behind] = [0, 0];
-  for await (const batch of plan)
-    for (const { uuid, bm_node_id, row } of batch) {
-      if (!ours.has(uuid)) continue;
-      if (stopping()) return { staged, left, stopped: true };
-      if (await handover.stage(uuid)) staged += 1;
-      else {
-        const judged = judge(row, (await handover.observe([uuid])).get(uuid));
-        if (judged.standing !== "staged") {
-          const why = judged.why ?? "a conductor is working on it";
-          const fix = judged.fix ?? "Run the same command again.";
-          left.push({ standing: judged.standing, why, fix, uuid, bm_node_id });
-          continue;
-        }
+  /** @returns the conductor whose lock keeps the machine from it; null when it has come to its end */
+  const stage = async ({ uuid, bm_node_id, row }: Planned): Promise<string | null> => {
+    if (await handover.stage(uuid)) staged += 1;
+    else {
+      const seen = (await handover.observe([uuid])).get(uuid);
+      const judged = judge(row, seen);
+      if (judged.standing !== "staged") {
+        if (judged.why === null) return seen?.reservation ?? "a conductor";
+        left.push({ ...judged, fix: judged.fix ?? AGAIN, uuid, bm_node_id });
+        return null;
       }
-      await journal.append({ do: "stage", node: uuid, at: iso(clock.now()), by });
-      behind += 1;
-      progress(behind);
     }
-  return { staged, left, stopped: false };
+    await journal.append({ do: "stage", node: uuid, at: iso(clock.now()), by });
+    behind += 1;
+    progress(behind);
+    return null;
+  };
+  let locked: (readonly [node: Planned, by: string])[] = [];
+  for await (const batch of plan)
+    for (const node of batch) {
+      if (!ours.has(node.uuid)) continue;
+      if (stopping()) return { staged, left, stopped: true };
+      const holder = await stage(node);
+      if (holder !== null) locked.push([node, holder]);
+    }
+  const since = clock.now();
+  while (locked.length > 0 && !stopping() && clock.now() - since < lockWait * 1000) {
+    await clock.sleep(LOOK_MS);
+    const still: typeof locked = [];
+    for (const [node] of locked) {
+      const holder = await stage(node);
+      if (holder !== null) still.push([node, holder]);
+    }
+    locked = still;
+  }
+  for (const [{ uuid, bm_node_id }, holder] of locked) {
+    const why = `${holder} is working on it`;
+    left.push({ standing: "waiting", why, fix: AGAIN, uuid, bm_node_id });
+  }
+  return { staged, left, stopped: stopping() && locked.length > 0 };
 }
+
+const AGAIN = "Run the same command again.";

@@ -79,7 +79,8 @@ async function deleteBy(
 
 /**
  * Deletes rows this tool created, while they still are as loaded apart from what Ironic itself
- * changes. A conductor's own rows about a node go with it; a machine somebody worked on is left.
+ * changes. A conductor's own rows about a node go with it; a machine somebody worked on is left, and
+ * one that a conductor has reserved for now.
  *
  * @source facts/ironic.md 1.6
  */
@@ -88,7 +89,7 @@ export async function removeRows(
   trx: Knex,
   steps: readonly Step[],
   same: SameSecret,
-): Promise<Performed> {
+): Promise<Removed> {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
   const there = await lockRows(ironic, trx, uuidsOf("node"), uuidsOf("port"));
@@ -106,13 +107,16 @@ export async function removeRows(
   const added = await strangers(ironic, trx, ids, named, withTraits);
 
   const left: { id: string; why: string }[] = [];
+  const locked = new Set<string>();
   const removed: Step[] = [];
   const gone: string[] = [];
   for (const { steps: group } of grouped(steps)) {
     const why = group.map((step) => reason(step, ironic, nodes, ports, added, same));
     const fault = why.find((text) => text !== null && text !== "gone");
-    if (typeof fault === "string") left.push(...group.map(({ id }) => ({ id, why: fault })));
-    else
+    if (typeof fault === "string") {
+      left.push(...group.map(({ id }) => ({ id, why: fault })));
+      if (fault.startsWith(RESERVED)) for (const { id } of group) locked.add(id);
+    } else
       group.forEach((step, at) => {
         if (why[at] === "gone") gone.push(step.id);
         else removed.push(step);
@@ -127,8 +131,15 @@ export async function removeRows(
   for (const table of ironic.release.doc.children.conductor)
     await deleteBy(ironic, trx, table, "node_id", nodeIds);
   await deleteBy(ironic, trx, "nodes", "id", nodeIds);
-  return { done: removed.map(({ id }) => id), found: gone, left };
+  return { done: removed.map(({ id }) => id), found: gone, left, locked };
 }
+
+/** Of the steps left, those that only a conductor's lock keeps from being done. */
+export interface Removed extends Performed {
+  readonly locked: ReadonlySet<string>;
+}
+
+const RESERVED = "reserved by conductor ";
 
 /** Why a row must stay; `gone` when it is not there; null when it may go. */
 function reason(
@@ -142,7 +153,7 @@ function reason(
   const raw = (step.resource === "node" ? nodes : ports).get(step.id);
   if (raw === undefined) return "gone";
   if (step.resource === "node") {
-    if (text(raw.reservation) !== null) return `reserved by conductor ${text(raw.reservation)}`;
+    if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
     const stranger = added.get(integer(raw.id) ?? 0);
     if (stranger !== undefined) return stranger;
   }

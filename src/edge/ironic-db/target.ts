@@ -10,17 +10,20 @@ import { integer, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
-import { removeRows } from "./remove.ts";
+import { type Removed, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
+import { untilUnlocked } from "./unlocked.ts";
 import { createVerifier } from "./verifier.ts";
 
 /** Called around the commit of every batch; a test kills the process or cuts the line there. */
 export type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
-/** How rows are created. */
+/** How rows are created, and removed. */
 export interface Load {
   /** In maintenance with our reason, for `release` to hand over. */
   readonly staged: boolean;
+  /** Milliseconds to wait for conductors that have reserved machines that are to be removed. */
+  readonly lockWait: number;
 }
 
 /** One secret may be sealed for two places: the snapshot's and the node's. */
@@ -35,16 +38,49 @@ export function createTarget(
   identity: TargetIdentity,
   seal: Seal,
   failpoint: Failpoint = () => Promise.resolve(),
-  load: Load = { staged: false },
+  load: Load = { staged: false, lockWait: 0 },
 ): Target & { readonly verifier: Verifier } {
   const ironic: Ironic = { database, release, seal };
   const same = sameSecret(seal);
   const { knex, run } = database;
+  const patience = { ms: load.lockWait };
   const count = async (table: string): Promise<number> => {
     const rows = await run(`counting ${table}`, () =>
       select(database, knex, `SELECT count(*) AS n FROM ${table}`),
     );
     return integer(rows[0]?.n) ?? 0;
+  };
+  type Batch = (...told: Parameters<Target["perform"]>) => Promise<Removed>;
+  const transact: Batch = async (steps, ours, guard, met) => {
+    const trx = await run("opening a transaction", () => knex.transaction());
+    try {
+      const [head] = await run("reading alembic_version", () =>
+        select(
+          database,
+          trx,
+          `SELECT ${whole(database.engine, "version_num")} AS version_num FROM alembic_version`,
+        ),
+      );
+      if (text(head?.version_num) !== identity.alembic_head)
+        throw new MigrationError(
+          "N2I-E300",
+          `the alembic head is ${text(head?.version_num)}, the plan was made for ${identity.alembic_head}`,
+        );
+      await guard();
+      const creating = steps.filter(({ before }) => before === null);
+      const removing = steps.filter(({ after }) => after === null);
+      const made = await createRows(ironic, trx, creating, ours, same, load.staged);
+      const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
+      await met?.(made);
+      await failpoint("commit.before");
+      await run("committing", () => committed(trx));
+      await failpoint("commit.after");
+      return gone ?? { ...made, locked: new Set() };
+    } catch (error) {
+      // The first error is the one to tell; a cut line fails the rollback too.
+      await trx.rollback().catch(() => null);
+      throw error;
+    }
   };
   return {
     identity,
@@ -54,35 +90,14 @@ export function createTarget(
     current: (wanted) => readCurrent(ironic, knex, wanted),
     lock: () => lockTarget(database),
     async perform(steps, ours, guard, met) {
-      const trx = await run("opening a transaction", () => knex.transaction());
-      try {
-        const [head] = await run("reading alembic_version", () =>
-          select(
-            database,
-            trx,
-            `SELECT ${whole(database.engine, "version_num")} AS version_num FROM alembic_version`,
-          ),
-        );
-        if (text(head?.version_num) !== identity.alembic_head)
-          throw new MigrationError(
-            "N2I-E300",
-            `the alembic head is ${text(head?.version_num)}, the plan was made for ${identity.alembic_head}`,
-          );
-        await guard();
-        const creating = steps.filter(({ before }) => before === null);
-        const removing = steps.filter(({ after }) => after === null);
-        const made = await createRows(ironic, trx, creating, ours, same, load.staged);
-        const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
-        await met?.(made);
-        await failpoint("commit.before");
-        await run("committing", () => committed(trx));
-        await failpoint("commit.after");
-        return gone ?? made;
-      } catch (error) {
-        // The first error is the one to tell; a cut line fails the rollback too.
-        await trx.rollback().catch(() => null);
-        throw error;
-      }
+      const performed = await transact(steps, ours, guard, met);
+      return untilUnlocked(performed, patience, (locked) =>
+        transact(
+          steps.filter(({ id }) => locked.has(id)),
+          ours,
+          guard,
+        ),
+      );
     },
   };
 }

@@ -112,14 +112,29 @@ test("what was released is staged again, but for a machine that is in another's 
   const world = ironic(3, { takes: 1 });
   await release(world.plan(), world.releasing(), PACE);
   world.hold("n2", "fans broken");
-  const { staged, left } = await restage(world.plan(), world.releasing());
+  const { staged, left } = await restage(world.plan(), world.releasing(), 60);
   assert.equal(staged, 2);
   assert.deepEqual(
     left.map(({ uuid, why }) => [uuid, why]),
     [["n2", "in maintenance: fans broken"]],
   );
   assert.deepEqual([...releasedNodes(world.entries)], ["n2"]);
-  assert.equal((await restage(world.plan(), world.releasing())).staged, 0);
+  assert.equal((await restage(world.plan(), world.releasing(), 60)).staged, 0);
+});
+
+test("a machine a conductor works on is staged again when it lets go, or named with its conductor", async () => {
+  const world = ironic(4, { takes: 1 });
+  await release(world.plan(), world.releasing(), PACE);
+  world.reserve("n1", "lab");
+  world.reserve("n3", "rack7-conductor");
+  world.at(30, () => world.reserve("n1", null));
+  const { staged, left } = await restage(world.plan(), world.releasing(), 60);
+  assert.equal(staged, 3);
+  assert.deepEqual(
+    left.map(({ uuid, why, fix }) => [uuid, why, fix]),
+    [["n3", "rack7-conductor is working on it", "Run the same command again."]],
+  );
+  assert.deepEqual([...releasedNodes(world.entries)], ["n3"]);
 });
 
 const NOTHING = {

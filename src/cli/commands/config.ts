@@ -12,7 +12,7 @@ import { visibleLines } from "../print/visible.ts";
 import { planFacts } from "../wire/check-run.ts";
 import { type LookedAt, lookAtConfs } from "../wire/config.ts";
 import { loadSettings, releaseNames } from "../wire/documents.ts";
-import { planOrNull, sizesOf } from "../wire/sizes.ts";
+import { type FlavorPlaces, planOrNull, sizesOf } from "../wire/sizes.ts";
 import { exitWith, print, runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -22,6 +22,7 @@ interface Args extends Voice, FormatOptions {
   readonly part?: Part;
   readonly exactFilters: boolean;
   readonly novaDb?: string;
+  readonly novaApiDb?: string;
   readonly check: boolean;
 }
 
@@ -63,6 +64,11 @@ export const configCommand: CommandModule<object, Args> = {
           describe:
             "With --exact-filters: look at every flavor for machines, not at those in use alone",
         },
+        "nova-api-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "and at those of Newton and later, in nova_api's database",
+        },
         check: { type: "boolean", default: false, describe: "A row a setting, and no patch" },
         ...formatOptions,
       })
@@ -75,8 +81,12 @@ export const configCommand: CommandModule<object, Args> = {
   async handler(args) {
     if (args.check && args.novaConf === undefined)
       throw new MigrationError("N2I-E100", "--check wants --nova-conf");
-    if (args.novaDb !== undefined && (args.run === undefined || !args.exactFilters))
-      throw new MigrationError("N2I-E100", "--nova-db wants --run and --exact-filters");
+    for (const [option, spec] of [
+      ["--nova-db", args.novaDb],
+      ["--nova-api-db", args.novaApiDb],
+    ] as const)
+      if (spec !== undefined && (args.run === undefined || !args.exactFilters))
+        throw new MigrationError("N2I-E100", `${option} wants --run and --exact-filters`);
     const wanted = wantedSettings(loadSettings(), releaseNames(), {
       release: await releaseOf(args),
       exactFilters: args.exactFilters,
@@ -87,7 +97,7 @@ export const configCommand: CommandModule<object, Args> = {
         ? null
         : await lookAtConfs(args.novaConf, wanted.settings, await computeHostOf(args.run));
     const stranded =
-      args.exactFilters && args.run !== undefined ? await strandedIn(args.run, args.novaDb) : null;
+      args.exactFilters && args.run !== undefined ? await strandedIn(args.run, args) : null;
     if (args.json) process.stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));
     else await tell(wanted, looked, args);
     for (const note of wanted.notes) say(args, `Note: ${note}`);
@@ -125,11 +135,12 @@ interface Held {
   readonly of: number;
   /** What the machines were read from. */
   readonly from: string;
+  readonly unseen: boolean;
 }
 
-async function strandedIn(run: string, novaDb: string | undefined): Promise<Held> {
-  const { flavors, nodes, from } = await sizesOf(run, novaDb);
-  return { flavors: strandedFlavors(flavors, nodes), of: flavors.length, from };
+async function strandedIn(run: string, places: FlavorPlaces): Promise<Held> {
+  const { flavors, nodes, from, unseen } = await sizesOf(run, places);
+  return { flavors: strandedFlavors(flavors, nodes), of: flavors.length, from, unseen };
 }
 
 async function tell(wanted: Wanted, looked: LookedAt | null, args: Args): Promise<void> {
@@ -166,7 +177,8 @@ function tellStranded(stranded: Held | null, args: Args): void {
     warn(args, "Flavors were not looked at: --run names the machines they are held against.");
     return;
   }
-  const { flavors, of, from } = stranded;
+  const { flavors, of, from, unseen } = stranded;
+  if (unseen) warn(args, "Flavors of nova_api were not looked at: give --nova-api-db.");
   const lines = flavors.map(({ flavor, why }) => `\n  ${flavor} ${why}.`).join("");
   warn(
     args,

@@ -1,10 +1,18 @@
 import { readFlavorSizes } from "../../edge/nova/flavor-sizes.ts";
+import { identifyNovaApi } from "../../edge/nova-write/api.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Machine } from "../../model/machine.ts";
+import { hasApiFlavors } from "../../model/nova-release.ts";
 import type { FlavorSize, NodeSize } from "../../model/settings.ts";
 import { openRole } from "./databases.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
+
+/** Databases that have flavors, as the options name them. */
+export interface FlavorPlaces {
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+}
 
 /** Sizes of flavors in use and of machines, from a run's folder. */
 export interface Sizes {
@@ -12,13 +20,16 @@ export interface Sizes {
   readonly nodes: readonly NodeSize[];
   /** What the machines' sizes were read from. */
   readonly from: string;
+  /** Nova has its flavors in nova_api too, and these were not looked at. */
+  readonly unseen: boolean;
 }
 
 /**
  * @param run the run's folder
- * @param novaDb where every live flavor is that is for machines; without it, those of instances
+ * @param places where every live flavor is that is for machines; without any, those of instances
+ * @throws MigrationError N2I-E202, N2I-E203 for a nova_api that is none
  */
-export async function sizesOf(run: string, novaDb: string | undefined): Promise<Sizes> {
+export async function sizesOf(run: string, places: FlavorPlaces): Promise<Sizes> {
   const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`);
   const flavors = new Map<string, FlavorSize>();
   const ids = new Set<number>();
@@ -34,10 +45,14 @@ export async function sizesOf(run: string, novaDb: string | undefined): Promise<
       flavors.set(JSON.stringify(size.flavor), size.flavor);
     }
   const planned = await planSizes(run, snapshot.footer.sha256);
+  const { novaDb, novaApiDb } = places;
+  const version = snapshot.header.source.nova?.schema_version ?? 0;
+  const inUse = novaDb === undefined && novaApiDb === undefined;
   return {
-    flavors: novaDb === undefined ? [...flavors.values()] : await flavorsIn(novaDb, [...ids]),
+    flavors: inUse ? [...flavors.values()] : await flavorsIn(places, [...ids]),
     nodes: planned ?? there,
     from: planned === null ? "the snapshot" : "the plan",
+    unseen: novaDb !== undefined && novaApiDb === undefined && hasApiFlavors(version),
   };
 }
 
@@ -61,13 +76,26 @@ function flavorOf({ nova }: Machine) {
   };
 }
 
-async function flavorsIn(spec: string, ids: readonly number[]): Promise<readonly FlavorSize[]> {
-  const database = await openRole("nova-db", spec, { readOnly: true });
-  try {
-    return await readFlavorSizes(database, ids);
-  } finally {
-    await database.close();
+/** Those of nova_api stand before nova's of the same id, as they do for Nova. */
+async function flavorsIn(
+  { novaDb, novaApiDb }: FlavorPlaces,
+  ids: readonly number[],
+): Promise<readonly FlavorSize[]> {
+  const found = new Map<number, FlavorSize>();
+  for (const [role, spec, place] of [
+    ["nova-db", novaDb, "nova"],
+    ["nova-api-db", novaApiDb, "nova_api"],
+  ] as const) {
+    if (spec === undefined) continue;
+    const database = await openRole(role, spec, { readOnly: true });
+    try {
+      if (place === "nova_api") await identifyNovaApi(database);
+      for (const [id, size] of await readFlavorSizes(database, ids, place)) found.set(id, size);
+    } finally {
+      await database.close();
+    }
   }
+  return [...found.values()];
 }
 
 /** Nodes as the plan has them; null when the run has no plan of this snapshot. */

@@ -1,5 +1,6 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { TestContext } from "node:test";
+import { listening } from "../support/listening.ts";
 
 /** What a service says to a call. */
 export interface Said {
@@ -63,15 +64,8 @@ export async function fakeCloud(t: TestContext): Promise<FakeCloud> {
       else say(said);
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
   const env = {
-    ...{ OS_AUTH_URL: `http://127.0.0.1:${at.port}/v3`, OS_USERNAME: "admin" },
+    ...{ OS_AUTH_URL: `${await listening(t, server)}/v3`, OS_USERNAME: "admin" },
     ...{ OS_PASSWORD: PASSWORD, OS_PROJECT_NAME: "admin" },
   };
   return Object.assign(cloud, { env });

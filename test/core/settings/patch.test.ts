@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
+import { type SpawnSyncReturns, spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,6 +9,7 @@ import fc from "fast-check";
 import { type Edit, withEdits } from "../../../src/core/settings/edit.ts";
 import { settingsPatch } from "../../../src/core/settings/patch.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
+import { tool } from "../../lab/bmc/tools.ts";
 
 const SECRET = "hunter2";
 const EDITS: readonly Edit[] = [
@@ -75,7 +76,8 @@ test("a patch shows no secret, can be applied, and leaves every value in force",
 });
 
 test("patch(1) applies it, with secrets beside every change", (t) => {
-  if (spawnSync("patch", ["--version"]).status !== 0) return t.skip("there is no patch");
+  const program: string | null = tool("patch");
+  if (program === null) return t.skip("needs patch: apt-get install patch");
   const folder = mkdtempSync(join(tmpdir(), "n2i-patch-"));
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, "nova.conf");
@@ -94,8 +96,8 @@ test("patch(1) applies it, with secrets beside every change", (t) => {
     writeFileSync(file, text);
     const input = settingsPatch(file, text, EDITS);
     const words = ["--fuzz=0", "-d", "/", "-p0"];
-    const { status, stdout } = spawnSync("patch", words, { input, encoding: "utf8" });
-    assert.equal(status, 0, `${stdout}\n${input}`);
+    const patched: SpawnSyncReturns<string> = spawnSync(program, words, { input, encoding: "utf8" });
+    assert.equal(patched.status, 0, `${patched.stdout}\n${input}`);
     assert.equal(readFileSync(file, "utf8"), withEdits(text, EDITS), input);
   }
 });

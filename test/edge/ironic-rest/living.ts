@@ -10,6 +10,7 @@ import { openService } from "../../../src/edge/ironic-rest/service.ts";
 import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Seal } from "../../../src/model/secret.ts";
+import { listening } from "../../support/listening.ts";
 import { answerTo, type Held } from "./keeps.ts";
 
 /** What becomes of a call: done and answered, unless this says otherwise. */
@@ -60,14 +61,7 @@ export async function livingIronic(t: TestContext, limit = 5000): Promise<Living
     });
     answer.end(says.text);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  const url = `http://127.0.0.1:${at.port}`;
+  const url = await listening(t, server);
   const { releases, rest } = loadMappings();
   const cloud = cloudOf(new Map([["endpoint", url]]), "OS_*");
   const service = await openService(cloud, releases, rest, "2023.1", limit);

@@ -12,6 +12,7 @@ import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
 import { openService, type Service } from "../../../src/edge/ironic-rest/service.ts";
 import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import { listening } from "../../support/listening.ts";
 
 const SPOKEN = "X-OpenStack-Ironic-API-Version";
 
@@ -40,15 +41,9 @@ async function service(
     });
     answer.end(text);
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
+  const endpoint = await listening(t, server);
   const { releases, rest } = loadMappings();
-  const cloud = cloudSaying({ endpoint: `http://127.0.0.1:${at.port}` });
+  const cloud = cloudSaying({ endpoint });
   const opened = await openService(cloud, releases, rest, "2023.1", 5000);
   t.after(() => opened.session.close());
   return opened;

@@ -1,5 +1,6 @@
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
+import { listening } from "../../support/listening.ts";
 
 /** What a stand-in says to GET, by path without its query; what is not there is an empty object. */
 export type Lists = { readonly [path: string]: () => object };
@@ -27,12 +28,5 @@ export async function standIn(t: TestContext, lists: Lists): Promise<string> {
     const said = asked.method === "GET" ? (lists[path]?.() ?? {}) : { error_message: "not today" };
     answer.end(JSON.stringify(said));
   });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  return `http://127.0.0.1:${at.port}`;
+  return listening(t, server);
 }

@@ -3,11 +3,12 @@ import type { TestContext } from "node:test";
 import { install, locate } from "../binaries.ts";
 import { whyNot623 } from "./addresses.ts";
 
-/** Programs others wrote that speak IPMI; the package is Debian's. */
+/** Programs others wrote, most of which speak IPMI; the packages are Debian's. */
 export const TOOLS = {
   ipmitool: { title: "ipmitool", packages: ["ipmitool"] },
   ipmipower: { title: "FreeIPMI's ipmipower", packages: ["freeipmi-tools"] },
   ipmi_sim: { title: "OpenIPMI's ipmi_sim", packages: ["openipmi"] },
+  patch: { title: "patch", packages: ["patch"] },
   pyghmi: { title: "pyghmi's server", packages: ["python3-pyghmi"] },
 } as const;
 
@@ -30,7 +31,10 @@ export function prepareTools(): readonly Tool[] {
   const names = Object.keys(TOOLS) as Tool[];
   const missing = names.filter((name) => find(name) === null);
   if (missing.length > 0)
-    install({ title: "IPMI tools", packages: missing.flatMap((name) => TOOLS[name].packages) });
+    install({
+      title: "tools that tests compare with",
+      packages: missing.flatMap((name) => TOOLS[name].packages),
+    });
   return names.filter((name) => find(name) === null);
 }
 

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, request, type ServerResponse } from
 import { createServer as createTls } from "node:https";
 import type { TestContext } from "node:test";
 import type { Pair } from "../../support/certificates.ts";
+import { listening } from "../../support/listening.ts";
 
 /** What becomes of one call. `lost`: the service does it, and its answer is cut in the middle. */
 export type Fault =
@@ -55,15 +56,8 @@ export async function faultyProxy(
   };
   const secure = pair === null ? null : createTls(pair, answers);
   const server = secure ?? createServer(answers);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
   return {
-    url: `${pair === null ? "http" : "https"}://127.0.0.1:${at.port}`,
+    url: await listening(t, server),
     use: (fault) => {
       choose = fault;
     },

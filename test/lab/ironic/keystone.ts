@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import { createServer as createTls } from "node:https";
 import type { TestContext } from "node:test";
 import type { Pair } from "../../support/certificates.ts";
+import { listening } from "../../support/listening.ts";
 
 /** Stands in for Keystone's token exchange, and for nothing else of it. */
 export interface FakeKeystone {
@@ -65,16 +66,8 @@ export async function fakeKeystone(
     });
   };
   const server = pair === null ? createServer(answers) : createTls(pair, answers);
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  t.after(() => {
-    server.closeAllConnections();
-    return new Promise<void>((resolve) => server.close(() => resolve()));
-  });
-  const at = server.address();
-  if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  const scheme = pair === null ? "http" : "https";
   return {
-    url: `${scheme}://127.0.0.1:${at.port}`,
+    url: await listening(t, server),
     asked: () => asked,
     tokens: () => tokens,
     falter: (times) => {

@@ -96,7 +96,10 @@ test("patch(1) applies it, with secrets beside every change", (t) => {
     writeFileSync(file, text);
     const input = settingsPatch(file, text, EDITS);
     const words = ["--fuzz=0", "-d", "/", "-p0"];
-    const patched: SpawnSyncReturns<string> = spawnSync(program, words, { input, encoding: "utf8" });
+    const patched: SpawnSyncReturns<string> = spawnSync(program, words, {
+      input,
+      encoding: "utf8",
+    });
     assert.equal(patched.status, 0, `${patched.stdout}\n${input}`);
     assert.equal(readFileSync(file, "utf8"), withEdits(text, EDITS), input);
   }

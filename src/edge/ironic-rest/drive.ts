@@ -3,7 +3,7 @@ import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { stopIfForbidden } from "./create.ts";
 import type { Road } from "./look.ts";
-import { errorOf, type History, type Move, nextMove } from "./move.ts";
+import { type Move, nextMove, noHistory, note } from "./move.ts";
 import { mayPass, pause, TRIES } from "./pause.ts";
 import type { Answer } from "./session.ts";
 
@@ -11,6 +11,10 @@ import type { Answer } from "./session.ts";
 const PATIENCE_MS = 600_000;
 const FIRST_LOOK_MS = 60;
 const LONGEST_LOOK_MS = 1500;
+/** Looks before a call that may be too early is made all the same: over a second. */
+const LOOKS = 6;
+/** How often the same change of state may be accepted: an adoption is tried twice. */
+const ACCEPTED = 3;
 
 /** What a step needs to be decided. */
 const DECIDING = [
@@ -21,7 +25,8 @@ const DECIDING = [
 
 /**
  * Brings a node that is there to its planned state, step by step, each decided by what the service
- * says then. Done by somebody else, done unseen or done twice makes no difference.
+ * says then. Done by somebody else, done unseen or done twice makes no difference; a change the
+ * service accepts and that never shows ends it.
  *
  * @param seen told of the node whenever it was looked at
  * @returns null, or why it did not get there
@@ -34,49 +39,57 @@ export async function drive(
   seen: (found: Row) => void,
 ): Promise<string | null> {
   const uuid = String(planned.uuid);
-  const history: History = { managed: false, failed: null };
+  const history = noHistory();
+  const accepted = new Map<string, number>();
   let found = from;
-  const accepted = new Set<Move["do"]>();
   let tries = 0;
+  /** The change of state that was accepted last, and from which state. */
+  let last = "";
+  /** What is known of the node is a 202 and not a look. */
+  let believed = false;
   let waited = { state: found.provision_state, since: Date.now(), looks: 0 };
+  const nap = async (): Promise<void> => {
+    await sleep(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** waited.looks));
+    waited.looks += 1;
+  };
   for (;;) {
     const move = nextMove(planned, found, history);
-    if (move.do === "done") return null;
+    if (move.do === "done" && !believed) return null;
     if (move.do === "stop") return move.why;
     if (move.do === "wait") {
       if (Date.now() - waited.since > PATIENCE_MS)
         return `it is ${String(found.provision_state)} for ${PATIENCE_MS / 60_000} minutes`;
-      await sleep(Math.min(LONGEST_LOOK_MS, FIRST_LOOK_MS * 1.5 ** waited.looks));
-      waited.looks += 1;
-    } else {
-      if (accepted.has(move.do)) return `${move.do} was accepted, and does not show`;
-      const answer = await tell(road, uuid, move);
-      if (answer.status >= 200 && answer.status < 300) {
-        tries = 0;
-        // Of these one is enough; a node passes several provision states.
-        if (move.do !== "provision") accepted.add(move.do);
-        note(history, move, found);
-        if (move.do === "hold" || move.do === "release") {
-          const held = move.do === "hold";
-          const reason = held ? move.reason : null;
-          found = { ...found, maintenance: held, maintenance_reason: reason };
-          continue;
+      await nap();
+    } else if (move.do !== "done") {
+      const name = nameOf(move);
+      const mark = `${name} ${String(found.provision_state)}`;
+      // A conductor that finds a node locked, or a change made twice, holds the call for a second.
+      if ((isLocked(found) || mark === last) && waited.looks < LOOKS) await nap();
+      else {
+        const times = accepted.get(name) ?? 0;
+        if (times > 0 && move.do !== "provision") return `${name} was accepted, and does not show`;
+        if (times === ACCEPTED)
+          return `${name} was accepted ${times} times, and it is ${String(found.provision_state)} still`;
+        const answer = await tell(road, uuid, move);
+        if (answer.status >= 200 && answer.status < 300) {
+          tries = 0;
+          accepted.set(name, times + 1);
+          waited.looks = 0;
+          const now = shownBy(road, move, found, answer.body);
+          if (now !== null) {
+            believed = move.do !== "protect";
+            found = now;
+            continue;
+          }
+          last = move.do === "provision" ? mark : last;
+          note(history, move, found);
+          await nap();
+        } else {
+          stopIfForbidden(road, `${name} of node ${uuid}`, answer);
+          if (!mayPass(answer) || tries === TRIES) return `${name} is refused: ${answer.fault}`;
+          await pause(tries);
+          tries += 1;
         }
-        if (move.do === "traits") {
-          found = { ...found, traits: move.traits };
-          continue;
-        }
-        if (move.do === "protect" && isObject(answer.body)) {
-          found = road.rows.told("node", answer.body);
-          continue;
-        }
-        await sleep(FIRST_LOOK_MS);
-      } else {
-        stopIfForbidden(road, told(uuid, move), answer);
-        if (!mayPass(answer) || tries === TRIES)
-          return `${move.do === "provision" ? move.target : move.do} is refused: ${answer.fault}`;
-        await pause(tries);
-        tries += 1;
       }
     }
     const next = await stateOf(road, uuid);
@@ -84,14 +97,30 @@ export async function drive(
     if (next.provision_state !== waited.state)
       waited = { state: next.provision_state, since: Date.now(), looks: 0 };
     found = next;
+    believed = false;
     seen(found);
   }
 }
 
-function note(history: History, move: Move, found: Row): void {
-  if (move.do !== "provision" || move.target !== "manage") return;
-  if (found.provision_state === "adopt failed") history.failed = errorOf(found);
-  else history.managed = true;
+/** A conductor works on it, or reads its power: it would refuse a change for now. */
+function isLocked({ reservation }: Row): boolean {
+  return typeof reservation === "string" && reservation !== "";
+}
+
+/** The node as an accepted call has left it, where that needs no look to go on. */
+function shownBy({ rows }: Road, move: Call, found: Row, body: unknown): Row | null {
+  switch (move.do) {
+    case "hold":
+      return { ...found, maintenance: true, maintenance_reason: move.reason };
+    case "release":
+      return { ...found, maintenance: false, maintenance_reason: null };
+    case "traits":
+      return { ...found, traits: move.traits };
+    case "protect":
+      return isObject(body) ? rows.told("node", body) : null;
+    case "provision":
+      return null;
+  }
 }
 
 async function stateOf({ service, rows }: Road, uuid: string): Promise<Row | null> {
@@ -122,6 +151,6 @@ function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
   }
 }
 
-function told(uuid: string, move: Call): string {
-  return `${move.do === "provision" ? move.target : move.do} of node ${uuid}`;
+function nameOf(move: Call): string {
+  return move.do === "provision" ? move.target : move.do;
 }

@@ -21,6 +21,21 @@ export interface History {
   managed: boolean;
   /** Why adoption failed the first time. */
   failed: string | null;
+  /** It was told to adopt after that. */
+  retried: boolean;
+}
+
+export function noHistory(): History {
+  return { managed: false, failed: null, retried: false };
+}
+
+/** Notes a move that the service accepted of a node as it was found before. */
+export function note(history: History, move: Move, found: Row): void {
+  if (move.do !== "provision") return;
+  if (move.target === "adopt") history.retried = history.failed !== null;
+  if (move.target !== "manage") return;
+  if (found.provision_state === "adopt failed") history.failed ??= errorOf(found);
+  else history.managed = true;
 }
 
 /**
@@ -39,7 +54,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
     return { do: "traits", traits: planned.traits ?? [] };
   switch (state) {
     case "enroll":
-      return history.managed
+      return history.managed && isTold(found)
         ? stop(`manage failed: ${errorOf(found)}`)
         : { do: "provision", target: "manage" };
     case "verifying":
@@ -51,7 +66,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
         ? { do: "wait" }
         : stop("it is being cleaned, which this tool never asks for");
     case "adopt failed":
-      if (history.failed !== null)
+      if (history.retried)
         return stop(`adoption failed twice: first ${history.failed}; then ${errorOf(found)}`);
       return { do: "provision", target: "manage" };
     case "manageable":
@@ -69,8 +84,13 @@ function stop(why: string): Move {
   return { do: "stop", why };
 }
 
-export function errorOf({ last_error }: Row): string {
-  return typeof last_error === "string" && last_error !== "" ? last_error : "no reason is given";
+function errorOf(found: Row): string {
+  return isTold(found) ? String(found.last_error) : "no reason is given";
+}
+
+/** Ironic tells why a change of state failed, always: without a word the state never changed. */
+function isTold({ last_error }: Row): boolean {
+  return typeof last_error === "string" && last_error !== "";
 }
 
 function isHeld(planned: Row, found: Row): boolean {

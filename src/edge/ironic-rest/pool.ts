@@ -33,3 +33,20 @@ export async function inFlight<T, R>(
   if (failures.length > 0) throw failures[0];
   return [...results].toSorted(([left], [right]) => left - right).map(([, result]) => result);
 }
+
+/** Lets so much work go on at a time; what comes beyond waits for its turn, in its order. */
+export function gate(most: number): <T>(work: () => Promise<T>) => Promise<T> {
+  let free = most;
+  const waiting: (() => void)[] = [];
+  return async (work) => {
+    if (free > 0) free -= 1;
+    else await new Promise<void>((go) => waiting.push(go));
+    try {
+      return await work();
+    } finally {
+      const next = waiting.shift();
+      if (next === undefined) free += 1;
+      else next();
+    }
+  };
+}

@@ -1,15 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type History, nextMove } from "../../../src/edge/ironic-rest/move.ts";
+import { nextMove, noHistory, note } from "../../../src/edge/ironic-rest/move.ts";
 import { standingOf, UNDOING } from "../../../src/edge/ironic-rest/standing.ts";
 import type { Row } from "../../../src/model/machine.ts";
 
 const MARK = { extra: { nova_bm: { id: 1 } } };
 const ACTIVE: Row = { ...MARK, provision_state: "active", maintenance: false, protected: true };
-const fresh = (): History => ({ managed: false, failed: null });
 
 /** The step from a state towards an active machine. */
-function move(found: Row, planned: Row = ACTIVE, history = fresh()): string {
+function move(found: Row, planned: Row = ACTIVE, history = noHistory()): string {
   const next = nextMove(planned, { maintenance: false, ...found }, history);
   return "target" in next ? next.target : "why" in next ? next.why : next.do;
 }
@@ -23,12 +22,16 @@ test("a machine goes from enroll over manageable and adopting to active, and is 
 
 test("one that came back to enroll, or failed twice, is stopped with both reasons", () => {
   const enroll = { provision_state: "enroll", last_error: "no BMC" };
-  const managed = { managed: true, failed: null };
-  assert.equal(move(enroll, ACTIVE, managed), "manage failed: no BMC");
-  const failed = { provision_state: "adopt failed", last_error: "no image" };
+  const history = noHistory();
+  note(history, { do: "provision", target: "manage" }, { provision_state: "enroll" });
+  assert.equal(move(enroll, ACTIVE, history), "manage failed: no BMC");
+  const failed = { provision_state: "adopt failed", last_error: "no boot" };
   assert.equal(move(failed), "manage");
+  note(history, { do: "provision", target: "manage" }, failed);
+  assert.equal(move(failed, ACTIVE, history), "manage", "nothing was tried since");
+  note(history, { do: "provision", target: "adopt" }, { provision_state: "manageable" });
   assert.match(
-    move(failed, ACTIVE, { managed: false, failed: "no boot" }),
+    move({ ...failed, last_error: "no image" }, ACTIVE, history),
     /first no boot; then no image/,
   );
 });

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { bothWays } from "./both-ways.ts";
+import { livingIronic, machineOf, NODE } from "./living.ts";
+
+const ACCEPTED = { done: false, says: { status: 202, text: "{}" } };
+const STATES = `PUT /v1/nodes/${NODE}/states/provision`;
+
+/** A call that is accepted for ever and never done: what the machine is planned as, where it stays. */
+const NEVER = [
+  ["manage", 1, {}, "enroll"],
+  ["adopt", 2, {}, "manageable"],
+  ["provide", 2, { provision_state: "available", automated_clean: false }, "manageable"],
+] as const;
+
+for (const [verb, nth, more, state] of NEVER)
+  test(`${verb} that is accepted and never shows is asked three times, and its machine told`, async (t) => {
+    const ironic = await livingIronic(t);
+    const plain = { protected: false, protected_reason: null };
+    let asked = 0;
+    ironic.use((call) => {
+      if (call === STATES) asked += 1;
+      return call === STATES && asked >= nth ? ACCEPTED : null;
+    });
+    const { failed } = await bothWays(ironic, [machineOf({ ...plain, ...more })]).apply();
+    assert.equal(
+      failed[0]?.why,
+      `${verb} was accepted 3 times, and it is ${state} still; its node is "${state}" in Ironic`,
+    );
+    assert.equal(asked, nth + 2);
+  });
+
+test("manage that is accepted of a machine whose adoption failed, and does not show, is no second failure", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  await run.apply();
+  Object.assign(ironic.nodes.get(NODE) ?? {}, {
+    ...{ provision_state: "adopt failed", last_error: "no boot", protected: false },
+  });
+  ironic.use((call) => (call === STATES ? ACCEPTED : null));
+  const { failed } = await run.apply();
+  assert.match(failed[0]?.why ?? "", /^manage was accepted 3 times, and it is adopt failed still/);
+});
+
+test("a last call that was accepted is looked at before its machine is done", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf({ protected: false, protected_reason: null })]);
+  await run.apply();
+  const killed = run.rollback(async (point) => {
+    if (point === "rest.after") throw new Error("killed");
+  });
+  await assert.rejects(killed, /killed/);
+  ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}/maintenance` ? ACCEPTED : null));
+  const { failed } = await run.apply();
+  assert.match(failed[0]?.why ?? "", /^release was accepted, and does not show/);
+  ironic.use(() => null);
+  assert.deepEqual((await run.apply()).failed, []);
+  assert.equal(ironic.nodes.get(NODE)?.maintenance, false);
+});
+
+test("a call waits for a conductor that holds the node, and is made all the same of one that never lets go", async (t) => {
+  const ironic = await livingIronic(t);
+  let looks = 0;
+  const before: number[] = [];
+  ironic.use((call) => {
+    const node = ironic.nodes.get(NODE);
+    if (call.startsWith(`GET /v1/nodes/${NODE}`)) looks += 1;
+    if (call === STATES) {
+      before.push(looks);
+      if (node !== undefined) node.reservation = "lab";
+    }
+    if (node !== undefined && before.length === 1 && looks === 3) node.reservation = null;
+    return null;
+  });
+  const { failed } = await bothWays(ironic, [machineOf()]).apply();
+  assert.deepEqual([failed, before], [[], [0, 3]]);
+  assert.equal(looks, 3 + 1 + 6, "active, it was looked at six times more before its protection");
+});

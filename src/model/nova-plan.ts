@@ -132,6 +132,10 @@ export interface NovaTarget {
   readonly look: (steps: readonly NovaStep[]) => Promise<readonly Standing[]>;
   /** What the nova-compute services of compute hosts say of themselves now. */
   readonly beats: (hosts: readonly string[]) => Promise<readonly HostBeat[]>;
+  /** How many live instances and compute nodes are on compute hosts now, whoever they belong to. */
+  readonly use: (
+    hosts: readonly string[],
+  ) => Promise<ReadonlyMap<string, { readonly instances: number; readonly computes: number }>>;
   /**
    * Performs a batch in one transaction. A row that is as after already is `found`.
    *

@@ -4,16 +4,16 @@ import type { Engine } from "../../src/demo/create-tables.ts";
 import { type PlannedCloud, plannedCloud, withoutIds } from "./planned.ts";
 import { sameRows } from "./rows.ts";
 
-/** Flavors are the first batch, hosts the second; the machines' own points lie between. */
-const COMMITS = [1, 2].flatMap((n) => [`nova.commit.before:${n}`, `nova.commit.after:${n}`]);
+/** Flavors are the first batch, hosts of machines the second, what these share the third; the machines' own points lie between. */
+const COMMITS = [1, 2, 3].flatMap((n) => [`nova.commit.before:${n}`, `nova.commit.after:${n}`]);
 const BETWEEN = ["begin.before:1", "commit.before:1", "commit.after:1", "done.after:1"];
 const APPLYING = [
   ...["nova.open.before:1", "nova.open.after:1"],
-  ...[1, 2].flatMap((n) =>
+  ...[1, 2, 3].flatMap((n) =>
     ["begin.before", "begin.after", "done.before", "done.after"].map((at) => `nova.${at}:${n}`),
   ),
 ];
-const UNDOING = [1, 2].flatMap((n) =>
+const UNDOING = [1, 2, 3].flatMap((n) =>
   ["undo.before", "undo.after", "undone.before", "undone.after"].map((at) => `nova.${at}:${n}`),
 );
 const ENGINES: readonly (readonly [Engine, readonly string[], readonly string[]])[] = [

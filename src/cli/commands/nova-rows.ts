@@ -1,14 +1,6 @@
-import {
-  type NovaActing,
-  type NovaDone,
-  novaLedger,
-  novaStretches,
-} from "../../core/apply/nova.ts";
-import { undoNova, undoNovaSteps } from "../../core/apply/undo-nova.ts";
+import { novaStretches } from "../../core/apply/nova.ts";
 import { auditComputes } from "../../core/hosts/computes.ts";
 import type { Database } from "../../edge/database/open.ts";
-import { findPlan } from "../../edge/disk/archive.ts";
-import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openComputes } from "../../edge/nova-write/computes.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
@@ -16,7 +8,6 @@ import type { Json } from "../../model/json.ts";
 import {
   NOVA_PARTS,
   type NovaLine,
-  type NovaPart,
   type NovaStep,
   type NovaTarget,
 } from "../../model/nova-plan.ts";
@@ -24,16 +15,8 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { printRows } from "../print/table.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
-import {
-  checkNova,
-  type NovaFile,
-  openNovaPlan,
-  readNovaJournal,
-  withApi,
-  withNova,
-} from "../wire/nova-acting.ts";
-import type { ComputeWatch, Watching } from "../wire/nova-watch.ts";
-import { note, type Telling, told } from "./shared.ts";
+import { checkNova, type NovaFile, withApi } from "../wire/nova-acting.ts";
+import { note, type Telling } from "./shared.ts";
 
 /** Columns of a step that change: `host: "h1" -> "h2"`. */
 function changeOf({ before, after }: NovaStep): string {
@@ -63,86 +46,6 @@ export async function* novaRows(
         const change = line.before === null ? "create" : line.after === null ? "delete" : "update";
         yield [line.part, line.id, change, line.of, line.machine, changeOf(line)];
       }
-}
-
-/** What a rollback of Nova's rows would do. */
-export async function* novaPreview(
-  run: RunFolder,
-  wants: (step: NovaStep) => boolean,
-): AsyncGenerator<readonly Json[]> {
-  const { entries, plans } = await readNovaJournal(run);
-  for (const sha256 of plans) {
-    const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-    const ledger = novaLedger(entries, sha256);
-    for (const part of NOVA_PARTS)
-      for await (const { stretch, steps } of novaStretches(plan, part)) {
-        for (const { table, id } of undoNovaSteps(steps.filter(wants), ledger, stretch))
-          yield ["restore", table, id.slice(id.indexOf(":") + 1), null];
-      }
-  }
-}
-
-/** Rollback of nova, part by part; null without its database. */
-export function novaBackOf(
-  run: RunFolder,
-  args: Telling & FlavorApiOptions & { readonly novaDb?: string },
-  scope: Parameters<typeof rollbackNova>[4],
-  watching: Watching,
-): ((part: NovaPart) => ReturnType<typeof rollbackNova>) | null {
-  const { novaDb } = args;
-  if (novaDb === undefined) return null;
-  let watch = watching;
-  return async (part) => {
-    const done = await rollbackNova(run, novaDb, args, part, scope, watch, args);
-    // What stood still a moment ago is not waited for again; its age is still looked at.
-    watch = { ...watch, seconds: 0 };
-    return done;
-  };
-}
-
-/** Takes back what the run changed in one part of nova, newest plan first. */
-export async function rollbackNova(
-  run: RunFolder,
-  novaDb: string,
-  reach: FlavorApiOptions,
-  part: NovaPart,
-  scope: { readonly all: boolean; readonly wants: (step: NovaStep) => boolean },
-  watching: Watching,
-  format: Telling,
-): Promise<{ readonly left: number; readonly stopped: boolean }> {
-  const { plans } = await readNovaJournal(run);
-  const database = await openRole("nova-db", novaDb, { readOnly: false });
-  let left = 0;
-  try {
-    for (const sha256 of plans) {
-      const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-      // What is not in nova itself is not asked for rows that are.
-      const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
-      const undo = async (acting: NovaActing, watch: ComputeWatch): Promise<NovaDone> => {
-        await watch.settle();
-        return undoNova(plan, part, scope, acting);
-      };
-      const undone = await withNova(run, database, plan, api, watching, undo).finally(() =>
-        api?.close(),
-      );
-      told(
-        format,
-        `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left.`,
-      );
-      left += undone.left.length;
-      if (undone.left.length > 0)
-        await printRows(
-          process.stdout,
-          ["Row", "Why it is left"],
-          undone.left.map(({ id, why }) => [id, why]),
-          format,
-        );
-      if (undone.stopped) return { left, stopped: true };
-    }
-  } finally {
-    await database.close();
-  }
-  return { left, stopped: false };
 }
 
 /** Compares nova with a plan for it; prints what is not as planned, and says whether all is. */

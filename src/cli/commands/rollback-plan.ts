@@ -6,12 +6,13 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import type { Json } from "../../model/json.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
+import { printLeft } from "../print/left.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { withActing } from "../wire/acting.ts";
 import type { Road } from "../wire/road.ts";
 import { openPlan, sealOf } from "../wire/run.ts";
-import { novaPreview } from "./nova-rows.ts";
+import { novaPreview } from "./nova-back.ts";
 import { inStage, told, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -49,13 +50,7 @@ export async function undoPlan(
     args,
     `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
   );
-  if (undone.left.length > 0)
-    await printRows(
-      process.stdout,
-      ["Row", "Why it is left"],
-      undone.left.map(({ id, why }) => [id, why]),
-      args,
-    );
+  await printLeft(undone.left, args);
   if (undone.broke !== null) throw undone.broke;
   return { removed: undone.removed, left: undone.left.length, stopped: undone.stopped };
 }

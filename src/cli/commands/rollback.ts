@@ -15,6 +15,7 @@ import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan } from "../wire/run.ts";
 import { afterNova } from "./apply-nova.ts";
+import { novaBackOf } from "./nova-back.ts";
 import {
   novaApiOption,
   novaOption,
@@ -22,7 +23,6 @@ import {
   watchingOf,
   watchOptions,
 } from "./nova-options.ts";
-import { novaBackOf } from "./nova-rows.ts";
 import { preview, undoPlan } from "./rollback-plan.ts";
 import {
   exitWith,

@@ -12,6 +12,7 @@ import {
 import type { Lock, Performed } from "../../model/target.ts";
 import { keptNothing, once, stretches } from "./apply.ts";
 import { isOurs, type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
+import { waiting } from "./shared-rows.ts";
 
 /** What changing Nova's rows needs of the world. */
 export interface NovaActing {
@@ -61,18 +62,30 @@ export function isNovaOurs(ledger: Ledger, stretch: Stretch, { machine, id }: No
   return isOurs(ledger, stretch, machine ?? "", id);
 }
 
-/** Stretches of a part, by their positions among all lines. */
+/**
+ * Stretches of a part, by their positions among all lines. Rows that machines share come last in it,
+ * and apart: what becomes of them depends on what became of the others.
+ */
 export async function* novaStretches(
   { lines, counts }: NovaPlan,
   part: NovaPart,
 ): AsyncGenerator<{ readonly stretch: Stretch; readonly steps: readonly NovaStep[] }> {
-  const offset = stepsBefore(part, counts);
-  const own = async function* (): AsyncGenerator<readonly NovaStep[]> {
-    for await (const batch of lines())
-      yield batch.filter((line): line is NovaStep => "table" in line && line.part === part);
-  };
-  for await (const { from, to, machines } of stretches<NovaStep>(own(), BATCH))
-    yield { stretch: { from: from + offset, to: to + offset }, steps: machines };
+  let offset = stepsBefore(part, counts);
+  for (const shared of [false, true]) {
+    const own = async function* (): AsyncGenerator<readonly NovaStep[]> {
+      for await (const batch of lines())
+        yield batch.filter(
+          (line): line is NovaStep =>
+            "table" in line && line.part === part && (line.machine === null) === shared,
+        );
+    };
+    let end = 0;
+    for await (const { from, to, machines } of stretches<NovaStep>(own(), BATCH)) {
+      yield { stretch: { from: from + offset, to: to + offset }, steps: machines };
+      end = to;
+    }
+    offset += end;
+  }
 }
 
 /**
@@ -120,19 +133,34 @@ export async function applyNova(
   let [done, found] = [0, 0];
   for await (const { stretch, steps: all } of novaStretches(plan, part)) {
     if (acting.stopping()) return { done, found, left, stopped: true };
-    const steps = all.filter(({ machine }) => machine === null || !leaving.has(machine));
     const ours = new Set(
-      steps.filter((step) => isNovaOurs(ledger, stretch, step)).map(({ id }) => id),
+      all.filter((step) => isNovaOurs(ledger, stretch, step)).map(({ id }) => id),
     );
+    const waits = await waiting(
+      all.filter(({ id }) => !ours.has(id)),
+      "apply",
+      target.use,
+    );
+    const steps = all.filter(
+      ({ id, machine }) => (machine === null || !leaving.has(machine)) && !waits.has(id),
+    );
+    for (const [id, why] of waits) left.push({ id, why });
+    if (steps.length === 0) continue;
+    const out = all.filter((step) => !steps.includes(step) && !ours.has(step.id));
     const others = (ids: readonly string[]): readonly string[] =>
       ids.filter((id) => !ours.has(id) && !ledger.foreign.has(id));
     const about = { plan: plan.sha256, ...stretch };
     try {
       await lock.check();
       const again = wasBegun(ledger, stretch);
+      // Before the stretch is begun: what is left out of it must never count as done by us.
+      if (out.length > 0) {
+        const rows = out.map(({ id }) => id);
+        await journal.append({ do: "void", ...about, at: acting.now(), why: "left out", rows });
+      }
       await journal.append({ do: "begin", ...about, at: acting.now(), by: acting.by });
       const met = async (seen: Performed): Promise<void> => {
-        const taken = seen.done.filter((id) => ledger.foreign.has(id));
+        const taken = seen.done.filter((id) => ledger.foreign.has(id) || ledger.refused.has(id));
         const strange = others(seen.found);
         if (strange.length + taken.length > 0)
           await journal.append({ do: "met", ...about, at: acting.now(), found: strange, taken });

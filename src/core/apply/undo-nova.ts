@@ -10,11 +10,17 @@ import {
   novaLedger,
   novaStretches,
 } from "./nova.ts";
+import { waiting } from "./shared-rows.ts";
 
 /** What to take back: everything, or the rows of machines. */
 export interface NovaScope {
   readonly all: boolean;
   readonly wants: (step: NovaStep) => boolean;
+}
+
+export interface NovaUndone extends NovaDone {
+  /** Rows of ours that machines share, and that a rollback of some machines does not touch. */
+  readonly shared: number;
 }
 
 /** The steps that take a stretch back: those that were ours and are not taken back, last one first. */
@@ -31,7 +37,7 @@ export function undoNovaSteps(
 
 /**
  * Takes back what was changed of a part, whatever became of Ironic's rows. A row that somebody
- * changed since is left and listed.
+ * changed since is left and listed, and so is one that instances which stay need.
  *
  * @throws MigrationError N2I-E301 when it stops midway
  */
@@ -40,17 +46,24 @@ export async function undoNova(
   part: NovaPart,
   { all, wants }: NovaScope,
   acting: NovaActing,
-): Promise<NovaDone> {
+): Promise<NovaUndone> {
   const { target, lock, journal } = acting;
   const guard = once(acting.guard);
   const ledger = novaLedger(journal.entries(), plan.sha256);
   const left: { readonly id: string; readonly why: string }[] = [];
-  let [done, found] = [0, 0];
+  let [done, found, shared] = [0, 0, 0];
   for await (const { stretch, steps } of novaStretches(plan, part)) {
-    if (acting.stopping()) return { done, found, left, stopped: true };
+    if (acting.stopping()) return { done, found, left, stopped: true, shared };
     const chosen = steps.filter(wants);
-    const undoing = undoNovaSteps(chosen, ledger, stretch);
-    if (undoing.length === 0) continue;
+    const ours = undoNovaSteps(chosen, ledger, stretch);
+    shared += undoNovaSteps(
+      steps.filter((step) => step.machine === null && !wants(step)),
+      ledger,
+      stretch,
+    ).length;
+    if (ours.length === 0) continue;
+    const waits = await waiting(ours, "back", target.use);
+    const undoing = ours.filter(({ id }) => !waits.has(id));
     try {
       await lock.check();
       const about = { plan: plan.sha256, ...stretch };
@@ -64,17 +77,18 @@ export async function undoNova(
       );
       done += performed.done.length;
       found += performed.found.length;
-      left.push(...performed.left);
+      const staying = [...performed.left, ...[...waits].map(([id, why]) => ({ id, why }))];
+      left.push(...staying);
       await journal.append({
         ...{ do: "undone", ...about, at: acting.now() },
         removed: performed.done.length,
         gone: performed.found.length,
         settled: [...performed.done, ...performed.found].filter((id) => ledger.left.has(id)),
-        conflicts: performed.left.map(({ id }) => id),
+        conflicts: staying.map(({ id }) => id),
       });
     } catch (cause) {
       throw halfway("rollback", done, cause);
     }
   }
-  return { done, found, left, stopped: false };
+  return { done, found, left, stopped: false, shared };
 }

@@ -8,10 +8,10 @@ import type {
   NovaWorld,
 } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
-import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
+import { computeHosts, useOf } from "./use.ts";
 
 /** Which rows belong to a machine. */
 export interface AskedMachine {
@@ -39,10 +39,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
     database.run(`reading ${doing}`, () => select(database, on, sql, values));
   const inList = async (doing: string, sql: string, values: readonly unknown[], more = "") =>
     values.length === 0 ? [] : ask(doing, `${sql} IN (${marks(values)}) ${more}`, values);
-  // Kilo names the host itself; rows it did not write yet still have their service alone.
-  const byHost = (await columnNames(database, "compute_nodes")).includes("host");
-  const host = byHost ? "coalesce(c.host, s.host)" : "s.host";
-  const owned = `compute_nodes c ${byHost ? "LEFT " : ""}JOIN services s ON s.id = c.service_id AND s.deleted = 0`;
+  const { byHost, host, from: owned } = await computeHosts(database);
   const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity, [
     "compute_nodes",
     `SELECT DISTINCT ${host} AS host FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL ORDER BY 1`,
@@ -89,28 +86,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         computes: (offered.get(lower(uuid)) ?? []).map(computeOf),
       }));
     },
-    async use(hosts) {
-      const instances = await inList(
-        "instances",
-        "SELECT host, count(*) AS n FROM instances WHERE deleted = 0 AND host",
-        hosts,
-        "GROUP BY host",
-      );
-      const computes = await inList(
-        "compute_nodes",
-        `SELECT ${host} AS host, count(*) AS n FROM ${owned} WHERE c.deleted = 0 AND ${host}`,
-        hosts,
-        `GROUP BY ${host}`,
-      );
-      const count = (rows: readonly RawRow[], host: string): number =>
-        integer(rows.find((row) => text(row.host) === host)?.n) ?? 0;
-      return new Map(
-        hosts.map((host) => [
-          host,
-          { instances: count(instances, host), computes: count(computes, host) },
-        ]),
-      );
-    },
+    use: (hosts) => useOf(database, on, hosts),
   };
 }
 

@@ -6,6 +6,7 @@ import type { Database } from "../database/open.ts";
 import { integer, marks, select, text, time } from "../database/rows.ts";
 import { meet, standingOf } from "./find.ts";
 import { performSteps } from "./perform.ts";
+import { useOf } from "./use.ts";
 
 /** Called around the commit of every batch; a test kills the process there. */
 export type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
@@ -33,6 +34,7 @@ export function createNovaTarget(
     identity,
     lock: () => lockTarget(database),
     look: async (steps) => (await meet(database, knex, steps, false)).map(standingOf),
+    use: (hosts) => useOf(database, knex, hosts),
     async beats(hosts) {
       if (hosts.length === 0) return [];
       const rows = await run("reading services", () =>

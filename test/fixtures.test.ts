@@ -33,7 +33,8 @@ for (const name of cases) {
   const given = readCase(name);
   test(`fixture ${name}: ${given.shows}`, async () => {
     await withCase(given, async (place) => {
-      const { counts } = await planned(place);
+      // The digest of a plan for Nova is over the folder it was made in, too.
+      const { nova: _, ...counts } = (await planned(place)).counts;
       matchesGolden(at("expected/plan.txt"), await planText(place));
       matchesGolden(at("expected/counts.json"), `${JSON.stringify(counts, null, 2)}\n`);
     });

@@ -66,6 +66,11 @@ export interface NovaPlanHeader {
   readonly target: NovaIdentity;
   /** Absent where flavors are nova's own rows. */
   readonly api?: ApiIdentity;
+  /**
+   * Which compute hosts take machines over, as `--compute-host` had it; empty: each keeps its own.
+   * Absent in plans of earlier versions.
+   */
+  readonly compute_hosts?: readonly string[];
   /** What the operator asked for, for people. */
   readonly asked: readonly string[];
 }

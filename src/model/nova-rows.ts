@@ -51,6 +51,8 @@ export interface ComputeSize {
 /** A machine's rows in nova, as they are when the plan is made. */
 export interface MachineRows {
   readonly instance: InstanceRow | null;
+  /** Whether instances.node is a live compute node that is not this machine's. */
+  readonly elsewhere: boolean;
   /** Volumes attached to its instance, by their uuid. */
   readonly volumes: readonly string[];
   /** Live rows of the node, oldest first. */

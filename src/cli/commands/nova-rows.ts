@@ -1,7 +1,10 @@
 import { novaStretches } from "../../core/apply/nova.ts";
+import { choiceOf } from "../../core/hosts/choice.ts";
 import { auditComputes } from "../../core/hosts/computes.ts";
+import { auditInstances } from "../../core/hosts/placed.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { openComputes } from "../../edge/nova-write/computes.ts";
+import { openInstances } from "../../edge/nova-write/instances.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
@@ -51,7 +54,7 @@ export async function* novaRows(
 /** Compares nova with a plan for it; prints what is not as planned, and says whether all is. */
 export interface NovaVerifier {
   readonly verify: (
-    machines: AsyncIterable<readonly PlannedMachine[]>,
+    machines: () => AsyncIterable<readonly PlannedMachine[]>,
     format: Telling & { readonly allRows?: boolean },
   ) => Promise<boolean>;
   readonly close: () => Promise<void>;
@@ -88,19 +91,23 @@ export async function openNovaVerifier(
 }
 
 /**
- * Compares every row of nova that the plan changes, and what Nova offers of the machines.
+ * Compares every row of nova that the plan changes, the instance of each machine it loads, and what
+ * Nova offers of them.
  *
- * @param machines lines of the plan
+ * @param machines gives the plan's lines from the start, each time it is called
  * @returns whether all are as planned
  */
 async function verifyNova(
   plan: NovaFile,
-  machines: AsyncIterable<readonly PlannedMachine[]>,
+  machines: () => AsyncIterable<readonly PlannedMachine[]>,
   database: Database,
   target: NovaTarget,
   format: Telling & { readonly allRows?: boolean },
 ): Promise<boolean> {
   const count = { after: 0, before: 0, other: 0 };
+  const instancesOf = openInstances(database);
+  /** Machines whose rows were told of already. */
+  const known = new Set<string | null>();
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for (const part of NOVA_PARTS)
       for await (const { steps } of novaStretches(plan, part)) {
@@ -108,6 +115,7 @@ async function verifyNova(
         for (const { id, is, why } of await target.look(steps)) {
           count[is] += 1;
           const details = is === "before" ? "as before the change" : why;
+          if (is !== "after") known.add(of.get(id)?.machine ?? null);
           if (is !== "after" || format.allRows === true)
             yield [id, is === "after" ? "validated" : "mismatched", of.get(id)?.of ?? "", details];
         }
@@ -115,8 +123,16 @@ async function verifyNova(
   };
   const all = async function* (): AsyncGenerator<readonly Json[]> {
     yield* rows();
+    const { compute_hosts: chosen } = plan.header;
+    const choice = chosen === undefined ? null : choiceOf(chosen);
+    if (choice !== null)
+      for await (const { machine, fault } of auditInstances(machines(), instancesOf, choice)) {
+        if (known.has(machine)) continue;
+        count.other += 1;
+        yield [machine && `node:${machine}`, "mismatched", "instances", fault];
+      }
     const computesOf = await openComputes(database);
-    for await (const { machine, fault } of auditComputes(machines, computesOf)) {
+    for await (const { machine, fault } of auditComputes(machines(), computesOf)) {
       count.other += 1;
       yield [machine && `node:${machine}`, "mismatched", "compute nodes", fault];
     }

@@ -154,7 +154,7 @@ export const verifyCommand: CommandModule<object, Args> = {
       checkIdentity(plan.header.target, identity);
       if (!(await verifyPlan(plan, target.verifier, road.same(seal), args, args)))
         exitWith(EXIT_STATUS.differs.status);
-      if (nova !== null && !(await nova.verify(plan.lines(), args)))
+      if (nova !== null && !(await nova.verify(() => plan.lines(), args)))
         exitWith(EXIT_STATUS.differs.status);
     } finally {
       await road.close();

@@ -2,6 +2,7 @@ import { gather } from "../../core/flavors/facts.ts";
 import { type FlavorsAsked, judgeImages, planFlavors } from "../../core/flavors/flavors.ts";
 import { judgeSchema, unreached } from "../../core/flavors/places.ts";
 import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
+import { createGate, keptHosts } from "../../core/hosts/gate.ts";
 import { createHosts } from "../../core/hosts/hosts.ts";
 import { compileSite } from "../../core/transform/site.ts";
 import type { Transformed } from "../../core/transform/transform.ts";
@@ -33,8 +34,10 @@ export interface NovaAsked {
   readonly flavors: Omit<FlavorsAsked, keyof NovaHabits>;
 }
 
-/** What Nova does with flavors on the target's release. */
-export type NovaHabits = Pick<FlavorsAsked, "classes" | "copies">;
+/** What Nova does with flavors on the target's release, and whether all its machines have one host. */
+export type NovaHabits = Pick<FlavorsAsked, "classes" | "copies"> & {
+  readonly clustered: boolean;
+};
 
 /** Plans Nova's rows beside the machines, as these go by. */
 export interface NovaPlanner {
@@ -75,7 +78,13 @@ export async function planNova(
   const at = now.slice(0, 19).replace("T", " ");
   const reader = await openHosts(database, target);
   const decisions = compileSite(site);
-  const hosts = createHosts(reader.world, choice, (machine) => decisions.of(machine).accept, at);
+  const hosts = createHosts(
+    reader.world,
+    choice,
+    (machine) => decisions.of(machine).accept,
+    createGate(habits.clustered),
+    at,
+  );
   const facts = gather();
   const header: NovaPlanHeader = {
     format: "nova2ironic/nova@1",
@@ -84,6 +93,7 @@ export async function planNova(
     made_at: now,
     target,
     ...(api !== null && { api: api.identity }),
+    compute_hosts: asked.computeHosts,
     asked: [
       ...asked.computeHosts.map((word) => `compute host ${word}`),
       `images of flavors: ${asked.flavors.images.do}`,
@@ -160,14 +170,29 @@ export async function openBeside(spec: string | undefined): Promise<Database | n
   return spec === undefined ? null : openRole("nova-db", spec, { readOnly: true });
 }
 
-/** @source facts/nova-bm.md 4.2: copies are read until Kilo, resource classes since Pike */
+/**
+ * Copies are read until Kilo, all machines have one host until Mitaka, resource classes came with Pike.
+ *
+ * @source facts/nova-bm.md 4.2, 5.3
+ */
 export function habitsOf(release: string): NovaHabits {
   const names = releaseNames();
   const at = names.indexOf(release);
-  return { classes: at >= names.indexOf("pike"), copies: at <= names.indexOf("kilo") };
+  const until = (name: string): boolean => at <= names.indexOf(name);
+  return { classes: !until("ocata"), copies: until("kilo"), clustered: until("mitaka") };
 }
 
-const NO_ROWS: MachineRows = { instance: null, volumes: [], computes: [] };
+/** Judges machines by Nova's rows as the snapshot has them, when none of these is planned to change. */
+export function judgeKept(
+  release: string,
+  site: Site,
+): (machine: Machine, made: Transformed) => Transformed {
+  const decisions = compileSite(site);
+  const gate = createGate(habitsOf(release).clustered);
+  return keptHosts(gate, (machine) => decisions.of(machine).accept);
+}
+
+const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], computes: [] };
 
 function checkSource(
   { source }: SnapshotHeader,

@@ -17,7 +17,7 @@ import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import type { Release, Target } from "../../model/target.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
-import type { NovaPlanner } from "./nova-plan.ts";
+import { judgeKept, type NovaPlanner } from "./nova-plan.ts";
 import { type openSnapshot, PLAN } from "./run.ts";
 import { VERSION } from "./version.ts";
 
@@ -115,6 +115,7 @@ export async function makePlan(
   };
   const tally = createTally(header.findings);
   const charset = inspectCharset(target.identity.charset);
+  const kept = judgeKept(release.doc.release, site.site);
   const writer = await createArtefact(run, PLAN, header);
   try {
     // An empty Ironic holds nothing to compare with; it is not asked.
@@ -125,7 +126,8 @@ export async function makePlan(
       for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
       const made = machines.map((machine) => {
         const one = transform.machine(machine);
-        return conductors.machine(carried === null ? charset(one) : carried.machine(machine, one));
+        const told = carried === null ? charset(one) : carried.machine(machine, one);
+        return nova === null ? kept(machine, conductors.machine(told)) : conductors.machine(told);
       });
       const transformed = nova === null ? made : await nova.judge(machines, made);
       const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));

@@ -1,17 +1,17 @@
 import type { Finding } from "../../model/finding.ts";
-import { accept, blocks, finding } from "../../model/judge.ts";
-import type { Machine } from "../../model/machine.ts";
+import { finding } from "../../model/judge.ts";
+import type { Machine, Row } from "../../model/machine.ts";
 import type { Acceptance } from "../../model/mapping.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { show } from "../inspect/rows.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { aggregatesOf, joining } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
+import { type HostGate, held } from "./gate.ts";
+import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
 import { instanceStep, moveComputes, serviceStep } from "./steps.ts";
-
-/** Machines that Ironic has or will have: the others keep their rows. */
-const CARRIED: ReadonlySet<PlannedMachine["verdict"]> = new Set(["create", "unchanged", "drift"]);
 
 export interface Hosts {
   /** Adds what Nova's rows say against carrying a machine over. */
@@ -34,6 +34,7 @@ export interface Hosts {
  * nodes, services and aggregates. Without a choice one host is kept, and no row changes.
  *
  * @param acceptances what the site document accepts of a machine
+ * @param gate holds what rows will say against who runs
  * @param at naive UTC, for rows that come or go
  * @source facts/nova-bm.md 5.3; facts/systems.md A3, D4
  */
@@ -41,6 +42,7 @@ export function createHosts(
   world: NovaWorld,
   choice: Choice,
   acceptances: (machine: Machine) => readonly Acceptance[],
+  gate: HostGate,
   at: string,
 ): Hosts {
   const services = new Map(world.services.map((service) => [service.host, service]));
@@ -58,34 +60,49 @@ export function createHosts(
     return known;
   };
 
+  /** Where the instance will be, held against the nova-compute that will run. */
+  const placesIn = (
+    machine: Machine,
+    node: Row,
+    { instance, elsewhere }: MachineRows,
+    to: string | null,
+  ): readonly Finding[] => {
+    if (instance === null || (instance.deleted ?? 0) !== 0) return [];
+    if (!keepsInstance(node, instance)) return [];
+    const step = to === null ? null : instanceStep(node, instance, to);
+    const place = step === null ? instance : { ...instance, host: to, node: machine.node.uuid };
+    const { service_host } = machine.node;
+    const known = to !== null || services.has(service_host ?? "");
+    const found = gate(machine, place, { host: to ?? service_host, known });
+    if (found.length > 0 || to === null || !elsewhere) return found;
+    const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
+    return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
+  };
+
   return {
     judge(machine, made, rows) {
-      const node = made.desired.find(({ resource }) => resource === "node")?.row;
+      const node = nodeOf(made.desired);
       if (node === undefined) return made;
       const to = targetOf(machine.node.service_host, node);
-      const found = accept(
-        [
-          ...volumesIn(machine, rows),
-          ...changesIn(machine, rows, to),
-          ...(rows.instance === null || to === null ? [] : memberships.judge(rows.instance, to)),
-        ],
-        acceptances(machine),
-      );
-      if (found.length === 0) return made;
-      const findings = [...made.findings, ...found];
-      return found.some(blocks)
-        ? { ...made, findings, blocked: true, desired: [] }
-        : { ...made, findings };
+      const { instance } = rows;
+      const found = [
+        ...volumesIn(machine, rows),
+        ...changesIn(machine, rows, to),
+        ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
+        ...placesIn(machine, node, rows, to),
+      ];
+      return held(made, found, acceptances(machine));
     },
     steps(line, rows) {
-      if (!CARRIED.has(line.verdict)) return [];
+      if (!isCarried(line)) return [];
       if (line.service_host !== null) seen.add(line.service_host);
-      const node = line.records.find(({ resource }) => resource === "node")?.row ?? {};
-      const to = targetOf(line.service_host, node);
+      const node = nodeOf(line.records);
+      const to = targetOf(line.service_host, node ?? {});
       if (to === null) return [];
       reached.add(to);
-      const instance = instanceStep(line, rows.instance, to);
-      if (instance !== null && rows.instance?.host) leaving(rows.instance.host, to).instances += 1;
+      const instance = instanceStep(node, rows.instance, to);
+      const from = instance === null ? null : (rows.instance?.host ?? null);
+      if (from !== null && from !== to) leaving(from, to).instances += 1;
       const computes = moveComputes(line, rows.computes, world.services, to, at);
       for (const host of computes.left) leaving(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
@@ -140,7 +157,7 @@ function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): reado
 /** Columns of the instance that decide what becomes of it. */
 const WATCHED = ["host", "node", "task_state"] as const;
 
-/** @param to the host it shall name: when it does already, we made it so */
+/** @param to the host it shall name: when it does already, we made it so, and its node likewise */
 function changesIn(
   { node, nova }: Machine,
   { instance }: MachineRows,
@@ -159,8 +176,11 @@ function changesIn(
             instance === null ? "the row is gone" : "there is a row by now",
           ),
         ];
+  const ours = { host: instance.host === to, node: same(instance.node, node.uuid) };
   const changed: string[] = WATCHED.filter(
-    (column) => before[column] !== instance[column] && !(column === "host" && instance.host === to),
+    (column) =>
+      before[column] !== instance[column] &&
+      (column === "task_state" || to === null || !ours[column]),
   );
   if (before.deleted !== (instance.deleted !== 0 && instance.deleted !== null))
     changed.push("deleted");

@@ -1,6 +1,8 @@
+import type { Row } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { ComputeRow, InstanceRow, NovaService } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { keepsInstance, same } from "./keeps.ts";
 
 /** `disabled_reason` of services whose machines were moved, and of nothing else. */
 const REASON = "nova2ironic: moved to";
@@ -8,26 +10,31 @@ const REASON = "nova2ironic: moved to";
 const LONGEST = 255;
 
 /**
- * The step that makes an instance name its new host. A deleted row, one of another node and one that
- * Nova is working on are not touched: the state table has judged them.
+ * The step that makes an instance name its new host, and the node of its machine where it names none
+ * or another: which machine it is on is bm_nodes' word, which Ironic's node carries. A deleted row and
+ * that of a claim bm_nodes lost are not touched.
+ *
+ * @source facts/nova-bm.md 2.4, 5.2
  */
 export function instanceStep(
-  { uuid: machine }: PlannedMachine,
+  machine: Row | undefined,
   instance: InstanceRow | null,
   to: string,
 ): NovaStep | null {
-  if (instance === null || instance.host === to || instance.deleted !== 0) return null;
-  if (instance.node?.toLowerCase() !== machine?.toLowerCase()) return null;
-  const { id, uuid, node, deleted, task_state } = instance;
-  const same = { uuid, node, deleted, task_state };
+  if (instance === null || instance.deleted !== 0 || !keepsInstance(machine, instance)) return null;
+  const uuidOf = typeof machine?.uuid === "string" ? machine.uuid : null;
+  const { id, uuid, deleted, task_state, host } = instance;
+  const node = same(instance.node, uuidOf) ? instance.node : uuidOf;
+  if (host === to && node === instance.node) return null;
+  const common = { uuid, deleted, task_state };
   return {
     id: `instances:${id}`,
     part: "hosts",
     table: "instances",
     key: { id },
-    before: { ...same, host: instance.host },
-    after: { ...same, host: to },
-    machine,
+    before: { ...common, host, node: instance.node },
+    after: { ...common, host: to, node },
+    machine: uuidOf,
     of: `instance ${uuid}`,
   };
 }

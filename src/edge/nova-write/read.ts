@@ -1,16 +1,11 @@
 import type { Knex } from "knex";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
-import type {
-  ComputeRow,
-  HostUse,
-  InstanceRow,
-  MachineRows,
-  NovaWorld,
-} from "../../model/nova-rows.ts";
+import type { ComputeRow, HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
+import { INSTANCE, instanceOf, spellings } from "./instances.ts";
 import { computeHosts, useOf } from "./use.ts";
 
 /** Which rows belong to a machine. */
@@ -29,8 +24,6 @@ export interface HostReader {
   readonly on: Knex;
   readonly close: () => Promise<void>;
 }
-
-const INSTANCE = "id, uuid, host, node, task_state, deleted";
 
 /** @source facts/nova-bm.md 5.1 */
 export async function openHosts(database: Database, identity: NovaIdentity): Promise<HostReader> {
@@ -71,7 +64,10 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         uuids,
         "ORDER BY id",
       );
-      const nodes = machines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+      const nodes = [
+        ...machines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])),
+        ...instances.map(({ node }) => text(node) ?? "").filter((name) => name !== ""),
+      ];
       const computes = await inList(
         "compute_nodes",
         `SELECT id, service_id, ${byHost ? "host, " : ""}hypervisor_hostname, deleted, deleted_at FROM compute_nodes WHERE id`,
@@ -82,6 +78,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
       const offered = grouped(computes, "hypervisor_hostname");
       return machines.map(({ uuid, instance_uuid }) => ({
         instance: byUuid.get(lower(instance_uuid)) ?? null,
+        elsewhere: isElsewhere(byUuid.get(lower(instance_uuid))?.node, uuid, offered),
         volumes: (attached.get(lower(instance_uuid)) ?? []).map((row) => text(row.volume_id) ?? ""),
         computes: (offered.get(lower(uuid)) ?? []).map(computeOf),
       }));
@@ -125,17 +122,6 @@ async function readWorld(
   };
 }
 
-function instanceOf(row: RawRow): InstanceRow {
-  return {
-    id: integer(row.id) ?? 0,
-    uuid: text(row.uuid) ?? "",
-    host: text(row.host),
-    node: text(row.node),
-    task_state: text(row.task_state),
-    deleted: integer(row.deleted),
-  };
-}
-
 function computeOf(row: RawRow): ComputeRow {
   return {
     id: integer(row.id) ?? 0,
@@ -145,6 +131,15 @@ function computeOf(row: RawRow): ComputeRow {
     deleted: integer(row.deleted),
     deleted_at: text(row.deleted_at),
   };
+}
+
+/** Whether a node that an instance names is a compute node, and not the machine itself. */
+function isElsewhere(
+  node: string | null | undefined,
+  machine: string | null,
+  offered: ReadonlyMap<string, unknown>,
+): boolean {
+  return lower(node) !== lower(machine) && offered.has(lower(node));
 }
 
 /** Rows by a column's text in lower case; those without any are nobody's. */
@@ -161,10 +156,4 @@ function grouped(rows: readonly RawRow[], column: string): ReadonlyMap<string, r
 
 function lower(value: unknown): string {
   return String(plain(value) ?? "").toLowerCase();
-}
-
-/** As written and in lower case: PostgreSQL and SQLite compare exactly. */
-function spellings(values: readonly (string | null)[]): readonly string[] {
-  const given = values.filter((value): value is string => value !== null && value !== "");
-  return [...new Set(given.flatMap((value) => [value, value.toLowerCase()]))];
 }

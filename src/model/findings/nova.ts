@@ -26,12 +26,13 @@ export const NOVA = {
     severity: "warning",
     title: "instances.node is not this node",
     advice:
-      "bm_nodes is trusted. Nova will not find the instance until instances.node is this uuid.",
+      "bm_nodes is trusted. plan --nova-db --compute-host NAME writes this uuid there; without it the machine is blocked (N2I-D225).",
   },
   "N2I-D204": {
     severity: "warning",
     title: "instances.host is not service_host",
-    advice: "Nova destroys or hides instances of another host. Mend it before nova-compute starts.",
+    advice:
+      "Nova destroys or hides instances of another host. plan --nova-db --compute-host NAME writes the right one; without it the machine is blocked (N2I-D225).",
   },
   "N2I-D205": {
     severity: "warning",

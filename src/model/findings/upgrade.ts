@@ -33,6 +33,27 @@ export const UPGRADE = {
     advice:
       "Its nova-compute makes it at its first start, and a compute node for each machine. The old ones are soft-deleted.",
   },
+  "N2I-D225": {
+    severity: "blocks",
+    title: "no nova-compute will manage the instance",
+    advice:
+      "To Kilo a nova-compute destroys at its start what names another host than its own; later ones do not manage it. Plan with --nova-db and --compute-host NAME, which changes host and node; accept it when you change the row yourself.",
+    acceptable: true,
+  },
+  "N2I-D226": {
+    severity: "blocks",
+    title: "Nova places the instance on another compute node",
+    advice:
+      "instances.node is a live compute node, and nova_bm has the instance on this machine. Find out where it runs and mend the side that is wrong; accept it when it runs here: host and node are then changed.",
+    acceptable: true,
+  },
+  "N2I-D227": {
+    severity: "blocks",
+    title: "machines have several compute hosts, and this Nova allows one",
+    advice:
+      "To Mitaka each nova-compute is told of all nodes, and destroys those of the others to Kilo. Plan with --nova-db and --compute-host NAME; accept it when you change the rows yourself.",
+    acceptable: true,
+  },
   "N2I-D230": {
     severity: "warning",
     title: "a flavor names one deploy image of two",

@@ -1,0 +1,89 @@
+import type { Finding } from "../../model/finding.ts";
+import { accept, blocks, finding } from "../../model/judge.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { Acceptance } from "../../model/mapping.ts";
+import { show } from "../inspect/rows.ts";
+import type { Transformed } from "../transform/transform.ts";
+import { keepsInstance, nodeOf, same } from "./keeps.ts";
+
+/** Where Nova has a live instance when everything the plan wants was done. */
+export interface Place {
+  readonly uuid: string;
+  readonly host: string | null;
+  readonly node: string | null;
+}
+
+/** The nova-compute that runs for a machine after the window. */
+export interface Runs {
+  readonly host: string | null;
+  /** Whether Nova has its service, or the operator named it. */
+  readonly known: boolean;
+}
+
+/** What stands against a machine because of the compute host its instance will name. */
+export type HostGate = (machine: Machine, place: Place, runs: Runs) => readonly Finding[];
+
+/**
+ * Holds each instance against the nova-compute that runs for its machine: to Kilo one destroys at its
+ * start what its driver reports under another host's name, later ones do not manage it. To Mitaka all
+ * machines have one host: the first that is met, since each nova-compute is told of every node.
+ *
+ * @param clustered whether Nova of the target's release is such a one
+ * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
+ */
+export function createGate(clustered: boolean): HostGate {
+  let only: string | null = null;
+  return ({ node }, place, runs) => {
+    const where = `bm_nodes.id=${node.id} instance ${place.uuid}`;
+    const faults = [
+      ...(place.host === runs.host
+        ? []
+        : [`instances.host will be ${told(place.host)}, its nova-compute ${told(runs.host)}`]),
+      ...(runs.known ? [] : [`no live nova-compute is called ${told(runs.host)}`]),
+      ...(same(place.node, node.uuid) ? [] : [`instances.node will be ${told(place.node)}`]),
+    ];
+    if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
+    only ??= runs.host;
+    if (!clustered || runs.host === only) return [];
+    return [
+      finding(
+        "N2I-D227",
+        where,
+        `instances.host will be ${told(place.host)}, that of others ${told(only)}`,
+      ),
+    ];
+  };
+}
+
+/** Judges machines whose rows in Nova stay as `extract` found them. */
+export function keptHosts(
+  gate: HostGate,
+  acceptances: (machine: Machine) => readonly Acceptance[],
+): (machine: Machine, made: Transformed) => Transformed {
+  return (machine, made) => {
+    const { nova, node } = machine;
+    const instance = nova?.instance ?? null;
+    if (nova === null || instance === null || instance.deleted) return made;
+    if (!keepsInstance(nodeOf(made.desired), instance)) return made;
+    const runs = { host: node.service_host, known: nova.service };
+    return held(made, gate(machine, instance, runs), acceptances(machine));
+  };
+}
+
+/** A machine with more found against it. */
+export function held(
+  made: Transformed,
+  found: readonly Finding[],
+  acceptances: readonly Acceptance[],
+): Transformed {
+  if (found.length === 0) return made;
+  const judged = accept(found, acceptances);
+  const findings = [...made.findings, ...judged];
+  return judged.some(blocks)
+    ? { ...made, findings, blocked: true, desired: [] }
+    : { ...made, findings };
+}
+
+function told(name: string | null): string {
+  return name === null ? "NULL" : show(name);
+}

@@ -1,0 +1,27 @@
+import type { Row } from "../../model/machine.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+
+const CARRIED: ReadonlySet<PlannedMachine["verdict"]> = new Set(["create", "unchanged", "drift"]);
+
+/** Whether Ironic has or will have the machine: the others keep their rows in Nova. */
+export function isCarried({ verdict }: PlannedMachine): boolean {
+  return CARRIED.has(verdict);
+}
+
+/** The node among the records of a machine. */
+export function nodeOf(
+  records: readonly { readonly resource: string; readonly row: Row }[],
+): Row | undefined {
+  return records.find(({ resource }) => resource === "node")?.row;
+}
+
+/** Whether Ironic's node has this instance: bm_nodes named it, and nobody disputes it. */
+export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
+  const kept = node?.instance_uuid;
+  return typeof kept === "string" && same(kept, uuid);
+}
+
+/** Whether two uuids are one: each system spells them its own way. */
+export function same(one: string | null | undefined, other: string | null | undefined): boolean {
+  return (one ?? null)?.toLowerCase() === (other ?? null)?.toLowerCase();
+}

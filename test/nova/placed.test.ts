@@ -1,0 +1,58 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { run, runs } from "../hostile/cli.ts";
+import { deploy } from "../hostile/deployment.ts";
+import { SITE } from "../hostile/fleet.ts";
+import { cloud, IMAGES } from "./cloud.ts";
+import { changes, differences, rowsOf, sameRows } from "./rows.ts";
+
+const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
+const HOST = ["--compute-host", "ironic-compute", ...IMAGES];
+
+for (const engine of ENGINES)
+  test(`on ${engine}, an instance that no nova-compute will manage blocks its machine until a compute host is planned, which mends host and node`, async (t) => {
+    const made = await deploy(engine, t, { ...cloud({ machines: 3, others: 2 }), site: SITE });
+    if (made === null) return;
+    const { at, source, reader, writer, novaWriter, plan, nova } = made;
+    const beside = source.slice(2, 4);
+    const instance = (id: number) => nova.db("instances").where({ id });
+    await instance(1).update({ host: "compute-2", node: null });
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    for (const database of [[], beside]) {
+      const kept = await run(["plan", ...at, ...reader, ...plan, ...database, "-q"]);
+      assert.match(kept.out, /! a0+-0000-4000-8000-000000000001 .*N2I-D225/);
+      // Juno's machines have one host: that of the first that loads.
+      assert.match(kept.out, /! a0+-0000-4000-8000-000000000003 .*N2I-D227/);
+    }
+    const words = [...at, ...writer, ...novaWriter, "--yes", "-q"];
+    const refusedApply = await run(["apply", ...at, ...writer, "--leave-nova", "--yes", "-q"]);
+    assert.equal(refusedApply.status, 4, refusedApply.err);
+    const before = await rowsOf(nova);
+    await runs(0, ["plan", ...at, ...reader, ...plan, ...beside, ...HOST, "-q"]);
+    await runs(0, ["apply", ...words]);
+    const applied = await rowsOf(nova);
+    const moved = changes(before, applied);
+    assert.equal(moved["instances host"], 2);
+    assert.deepEqual(differences(before, applied).get("instances:1"), ["host", "node"]);
+    assert.equal(applied.get("instances:1")?.node, "a0000000-0000-4000-8000-000000000001");
+    const verify = ["verify", ...at, ...reader, ...beside, "-q"];
+    await runs(0, verify);
+    // Made again, the plan changes none of these rows, and they are looked at all the same.
+    await runs(0, ["plan", ...at, ...reader, ...plan, ...beside, ...HOST, "-q"]);
+    await runs(0, verify);
+    await instance(1).update({ host: "kvm-1" });
+    await instance(2).update({ node: "kvm-2" });
+    await instance(3).update({ deleted: 3 });
+    const found = await run(verify);
+    assert.equal(found.status, 2, found.err);
+    assert.match(found.out, /node:a0+-.*1 .*host is "kvm-1", its nova-compute "ironic-compute"/);
+    assert.match(found.out, /node:a0+-.*2 .*node is "kvm-2", its machine another/);
+    assert.match(found.out, /node:a0+-.*3 .*is deleted in nova/);
+    assert.equal(found.out.match(/mismatched/g)?.length, 3);
+    await instance(1).update({ host: "ironic-compute" });
+    await instance(2).update({ node: "a0000000-0000-4000-8000-000000000002" });
+    await instance(3).update({ deleted: 0 });
+    await runs(0, ["rollback", ...words, "--all"]);
+    sameRows(await rowsOf(nova), before);
+  });

@@ -57,9 +57,13 @@ export interface Beat {
 
 export interface NovaFacts {
   readonly version: number;
-  /** Those on our machines, or named by them; deleted ones only when named. */
+  /**
+   * Those on our machines and their compute hosts, or named by machines and by Ironic's nodes; deleted
+   * ones only when named.
+   */
   readonly instances: readonly {
     readonly uuid: string;
+    readonly host: string | null;
     readonly node: string | null;
     readonly task_state: string | null;
     readonly deleted: boolean;
@@ -124,6 +128,8 @@ export interface PlanFacts {
     readonly uuid: string;
     /** Null: it keeps none. */
     readonly instance_uuid: string | null;
+    /** The compute host that runs for it after the window. */
+    readonly host: string | null;
     readonly blocked: boolean;
     /** Findings by their code, with whether the operator accepted them. */
     readonly findings: ReadonlyMap<string, boolean>;
@@ -140,8 +146,17 @@ export interface PlanFacts {
   readonly nova: {
     /** Ids of its steps on flavors. */
     readonly flavors: ReadonlySet<string>;
-    /** Host of instances -> the one they get. */
-    readonly moves: ReadonlyMap<string, string>;
+    /** Host of instances -> those they get, of which a group or a shard may make several. */
+    readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
+    /** Where instances will be whose row it changes, by their uuid in lower case. */
+    readonly places: ReadonlyMap<
+      string,
+      { readonly host: string | null; readonly node: string | null }
+    >;
+    /** Compute hosts it makes machines' rows name, as --compute-host had them. */
+    readonly hosts: readonly string[];
+    /** Compute hosts whose nova-compute must not run while rows change. */
+    readonly stopped: readonly string[];
     /** Aggregates that hosts join. */
     readonly joins: readonly { readonly host: string; readonly id: number }[];
     /** `UPDATE instances`: what nova's user must be allowed to do, and nova_api's. */

@@ -125,7 +125,7 @@ async function releaseOf({ run, ironicRelease }: Args): Promise<string> {
 async function computeHostOf(run: string | undefined): Promise<string | null> {
   if (run === undefined) return null;
   const plan = await planFacts(await openRun(run, { create: false }));
-  const [host = null, ...more] = new Set(plan?.nova?.moves.values() ?? []);
+  const [host = null, ...more] = plan?.nova?.hosts ?? [];
   return more.length === 0 ? host : null;
 }
 

@@ -1,4 +1,5 @@
 import { isOurs, ledgerOf, plansOf } from "../../core/apply/ledger.ts";
+import { choiceOf } from "../../core/hosts/choice.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -16,6 +17,9 @@ import { planOrNull } from "./sizes.ts";
 export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
+  const nova = await novaPlanOf(run, plan.footer);
+  const chosen = nova?.header.compute_hosts ?? [];
+  const choice = choiceOf(chosen);
   const machines: PlanFacts["machines"][number][] = [];
   const skipped = new Set<string>();
   const [images, made] = [new Set<string>(), new Set<string>()];
@@ -27,6 +31,7 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
         machines.push({
           uuid: lower(line.uuid),
           instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
+          host: choice.of({ ...line, node: row ?? {} }) ?? line.service_host,
           blocked: !isLoaded(line),
           findings: new Map(
             line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
@@ -37,17 +42,17 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
         for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/))
           made.add(id);
     }
-  const nova = await novaPlanOf(run, plan.footer);
-  const changes = nova === null ? null : await novaFacts(nova);
+  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
   const besideOthers = plan.header.beside_others === true;
   return { machines, skipped, besideOthers, images, made, nova: changes };
 }
 
-async function novaFacts(nova: NovaFile) {
+async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Set<string>(), new Set<string>()];
-  const moves = new Map<string, string>();
+  const moves = new Map<string, Set<string>>();
+  const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
   for await (const batch of nova.lines())
     for (const line of batch) {
@@ -65,15 +70,23 @@ async function novaFacts(nova: NovaFile) {
       if (table === "aggregate_hosts" && after !== null)
         joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
       const [from, to] = [before?.host, after?.host];
+      if (table === "instances" && after !== null)
+        places.set(lower(nameOf(after.uuid)), { host: nameOf(to), node: nameOf(after.node) });
       if (
         table === "instances" &&
         typeof from === "string" &&
         typeof to === "string" &&
         from !== to
       )
-        moves.set(from, to);
+        moves.set(from, (moves.get(from) ?? new Set()).add(to));
     }
-  return { flavors, images, moves, joins, statements: [...statements], api: [...api] };
+  const { stopped } = nova.counts;
+  const words = { statements: [...statements], api: [...api] };
+  return { ...{ flavors, images, moves, places, hosts, joins, stopped }, ...words };
+}
+
+function nameOf(value: Row[string] | undefined): string | null {
+  return typeof value === "string" ? value : null;
 }
 
 function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {

@@ -75,14 +75,15 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
     const bm = await orWhy(() => checkNovaBm(source));
     const plan = await planFacts(run);
     const nodes = "refused" in bm ? [] : bm.nodes;
+    const ironic = await orWhy(() => checkIronic(target, writing, loadMappings(), asked.release));
+    const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
     const nova =
       cloud === null
         ? null
         : await orWhy(async () => ({
-            ...(await watched(cloud, nodes, asked.watch)),
+            ...(await watched(cloud, nodes, held, asked.watch)),
             forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements ?? [], open),
           }));
-    const ironic = await orWhy(() => checkIronic(target, writing, loadMappings(), asked.release));
     const version = nova === null || "refused" in nova ? null : nova.version;
     const pairing =
       "refused" in bm || "refused" in ironic || (nova !== null && version === null)
@@ -190,9 +191,14 @@ async function laterNova(
 async function watched(
   nova: Database,
   nodes: BmFacts["nodes"],
+  held: readonly (string | null)[],
   seconds: number,
 ): Promise<Omit<NovaFacts, "forbidden">> {
-  const facts = await checkNova(nova, nodes);
+  const facts = await checkNova(
+    nova,
+    nodes,
+    held.filter((uuid) => uuid !== null),
+  );
   if (seconds > 0) await sleep(seconds * 1000);
   return { ...facts, later: await readBeats(nova) };
 }

@@ -1,5 +1,6 @@
 import { CHECK_STATUS, type CheckView, type Looked } from "../../model/check.ts";
 import { aggregates, allocations, flavors, helpers, images, mappings } from "./cloud.ts";
+import { hosts } from "./hosts.ts";
 import {
   computes,
   deploys,
@@ -38,6 +39,7 @@ export const CHECKS: readonly Check[] = [
   { title: "Unmatched instances", look: unmatched },
   { title: "Instances planned and loaded", look: loaded },
   { title: "Deleted instances", look: reaped },
+  { title: "Hosts of instances", look: hosts },
   { title: "Evacuation records", look: evacuations },
   { title: "Attached volumes", look: volumes },
   { title: "Flavors", look: flavors },

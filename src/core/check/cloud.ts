@@ -137,7 +137,10 @@ export function aggregates(view: CheckView): Looked {
         "Warning",
       );
     }
-    const left = [...planned.moves].flatMap(([from, to]) => {
+    const moves = [...planned.moves].flatMap(([from, to]) =>
+      [...to].map((one) => [from, one] as const),
+    );
+    const left = moves.flatMap(([from, to]) => {
       const kept = new Set([
         ...of(to).map(({ id }) => id),
         ...planned.joins.filter(({ host }) => host === to).map(({ id }) => id),

@@ -1,4 +1,4 @@
-import type { Looked, Outcome, Refused } from "../../model/check.ts";
+import type { BmFacts, CheckView, Looked, NovaFacts, Outcome, Refused } from "../../model/check.ts";
 
 /** Things a detail names; the others are counted. */
 const NAMED = 5;
@@ -16,6 +16,16 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 /** A database that could not be read says so in its own row; the others only that they did not look. */
 export function unseen(option: string): Looked {
   return { result: "Warning", details: `Not looked at: ${option} was not read.` };
+}
+
+/** Looks that need nova_bm and nova. */
+export function withBoth(
+  { bm, nova }: CheckView,
+  look: (bm: BmFacts, nova: NovaFacts) => Looked,
+): Looked {
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  if (nova === null || isRefused(nova)) return unseen("--nova-db");
+  return look(bm, nova);
 }
 
 /** Nothing found is a success; anything else is told with what mends it. */

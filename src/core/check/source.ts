@@ -1,28 +1,28 @@
-import type { BmFacts, CheckView, Looked, NovaFacts } from "../../model/check.ts";
-import { FINE, fine, isRefused, lower, told, unseen } from "./look.ts";
-
-/** Looks that need nova_bm and nova. */
-function withBoth({ bm, nova }: CheckView, look: (bm: BmFacts, nova: NovaFacts) => Looked): Looked {
-  if (isRefused(bm)) return unseen("--nova-bm-db");
-  if (nova === null || isRefused(nova)) return unseen("--nova-db");
-  return look(bm, nova);
-}
+import type { CheckView, Looked } from "../../model/check.ts";
+import { hosts } from "./hosts.ts";
+import { FINE, fine, isRefused, lower, told, unseen, withBoth } from "./look.ts";
 
 /** Seconds: two of nova's report_interval; less than that proves nothing. */
 const STILL = 20;
 
 /**
  * Heartbeats, watched: a service that says nothing for as long as we look has stopped, whatever
- * `disabled` or anybody says.
+ * `disabled` or anybody says. The hosts are those of machines, of their instances, and those the plan
+ * wants stopped.
  *
  * @source facts/systems.md D R20
  */
 export function computes(view: CheckView): Looked {
-  return withBoth(view, (bm, { beats, later }) => {
-    const hosts = new Set(bm.nodes.map(({ service_host }) => service_host));
+  return withBoth(view, (bm, { beats, later, instances }) => {
+    const claimed = new Set(bm.nodes.map(({ instance_uuid }) => lower(instance_uuid)));
+    const watched = new Set([
+      ...bm.nodes.map(({ service_host }) => service_host),
+      ...instances.filter(({ uuid }) => claimed.has(lower(uuid))).map(({ host }) => host),
+      ...(view.plan?.nova?.stopped ?? []),
+    ]);
     const before = new Map(beats.map((beat) => [beat.id, beat]));
     const running = later
-      .filter(({ host }) => hosts.has(host))
+      .filter(({ host }) => watched.has(host))
       .flatMap((now) => {
         const was = before.get(now.id);
         if (was?.report_count === now.report_count && was?.updated_at === now.updated_at) return [];
@@ -84,7 +84,10 @@ export function duplicates({ bm }: CheckView): Looked {
   );
 }
 
-/** The sets of instance_uuid of nova_bm and nova are one, on the same machines. */
+/**
+ * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
+ * compute host of nova-baremetal is on one of its machines, or on one Ironic has already.
+ */
 export function unmatched(view: CheckView): Looked {
   return withBoth(view, (bm, nova) => {
     const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
@@ -99,9 +102,15 @@ export function unmatched(view: CheckView): Looked {
       if (row.deleted || lower(row.node) === lower(machine)) return [];
       return [`bm_nodes.id=${id} ${uuid} is on node ${row.node ?? "none"} in nova`];
     });
+    const native = new Set(
+      isRefused(view.ironic)
+        ? []
+        : view.ironic.nodes.map(({ instance_uuid }) => lower(instance_uuid)),
+    );
     const alone = nova.instances
       .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
-      .map(({ uuid, node }) => `${uuid} is on ${node ?? "none"} in nova alone`);
+      .filter(({ uuid }) => !native.has(lower(uuid)))
+      .map(({ uuid, node, host }) => `${uuid} is on ${node ?? `host ${host}`} in nova alone`);
     return told(
       [...claims, ...alone],
       "instances without their like",
@@ -126,10 +135,22 @@ export function reaped(view: CheckView): Looked {
   });
 }
 
-/** @source facts/rehearsal.md 5 */
+/**
+ * Liberty and later destroy by records of evacuations. Before, nova-compute asks none: whatever its
+ * driver reports under a host that is not its own is destroyed when it starts.
+ *
+ * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
+ */
 export function evacuations(view: CheckView): Looked {
   return withBoth(view, (_, { evacuations: records }) => {
-    if (records === null) return fine("This nova keeps no records of evacuations.");
+    if (records === null) {
+      const { result, details } = hosts(view);
+      const habit =
+        "This nova keeps no records of evacuations: to Kilo nova-compute destroys at its start every instance on its machines whose host is not its own";
+      return result === "Success"
+        ? fine(`${habit}. There will be none.`)
+        : { result, details: `${habit}. ${details}` };
+    }
     return told(
       records.map(({ instance_uuid, source }) => `${instance_uuid} from ${source}`),
       "evacuation records, for which nova-compute destroys the instance when it starts",

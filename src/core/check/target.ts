@@ -1,4 +1,4 @@
-import type { CheckView, IronicFacts, Looked } from "../../model/check.ts";
+import type { BmFacts, CheckView, IronicFacts, Looked } from "../../model/check.ts";
 import { fine, isRefused, lower, told, unseen } from "./look.ts";
 
 /**
@@ -22,12 +22,13 @@ export function owned({ ironic, ours, plan }: CheckView): Looked {
 }
 
 /**
- * What nova_bm says of each machine's instance, the plan and Ironic say too: the third side beside
- * nova_bm and nova.
+ * What nova_bm says of each machine's instance, the plan and Ironic say too, and what they say
+ * nova_bm and nova do: the third side beside nova_bm and nova, looked at from each.
  *
  * @source facts/rehearsal.md 3: a node without its instance is a machine nobody stops
  */
-export function loaded({ bm, ironic, plan }: CheckView): Looked {
+export function loaded(view: CheckView): Looked {
+  const { bm, ironic, plan } = view;
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const planned = new Map(plan?.machines.map((line) => [lower(line.uuid), line]));
   const nodes = new Map(
@@ -52,7 +53,7 @@ export function loaded({ bm, ironic, plan }: CheckView): Looked {
     ];
   });
   const found = told(
-    apart,
+    [...apart, ...strangers(view, bm)],
     "machines whose instance is another one elsewhere",
     "nova2ironic extract and plan again; for a node that is loaded, rollback it first",
   );
@@ -66,6 +67,41 @@ export function loaded({ bm, ironic, plan }: CheckView): Looked {
   const there = [...nodes.values()].filter(({ instance_uuid }) => instance_uuid).length;
   const kept = plan.machines.filter((line) => !line.blocked && line.instance_uuid).length;
   return fine(`${tenants} in nova_bm, ${kept} in the plan, ${there} in Ironic.`);
+}
+
+/** What the plan and Ironic have of machines and instances that nova_bm or nova has no more. */
+function strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): readonly string[] {
+  const machines = new Set(bm.nodes.map(({ uuid }) => lower(uuid)));
+  const claims = new Map(
+    bm.nodes.flatMap(({ id, uuid, instance_uuid }) =>
+      instance_uuid ? [[lower(instance_uuid), { id, uuid: lower(uuid) }] as const] : [],
+    ),
+  );
+  const live = new Set(
+    nova === null || isRefused(nova)
+      ? []
+      : nova.instances.filter(({ deleted }) => !deleted).map(({ uuid }) => lower(uuid)),
+  );
+  const known = nova !== null && !isRefused(nova);
+  const nodes = isRefused(ironic) ? [] : ironic.nodes;
+  return [
+    ...(plan?.machines ?? [])
+      .filter(({ uuid, blocked }) => !blocked && !machines.has(lower(uuid)))
+      .map(({ uuid }) => `node ${uuid} is planned, and no more in nova_bm`),
+    ...nodes.flatMap(({ uuid, instance_uuid }) => {
+      const instance = lower(instance_uuid);
+      const claim = claims.get(instance);
+      if (claim !== undefined && claim.uuid !== lower(uuid))
+        return [`bm_nodes.id=${claim.id} has ${instance}, and so has node ${uuid} in Ironic`];
+      // What others loaded is theirs.
+      if (!ours.has(lower(uuid))) return [];
+      if (!machines.has(lower(uuid)))
+        return [`node ${uuid} is ours in Ironic, and no more in nova_bm`];
+      return instance !== "" && known && !live.has(instance)
+        ? [`node ${uuid} has ${instance} in Ironic, which nova has no more`]
+        : [];
+    }),
+  ];
 }
 
 /** The finding of a machine that this Ironic cannot boot; explain has what to do. */

@@ -12,11 +12,13 @@ type Nodes = BmFacts["nodes"];
  * What the readiness check wants of nova, but for the second look at heartbeats.
  *
  * @param nodes nova_bm's machines
+ * @param held instances that Ironic's nodes have
  * @throws MigrationError N2I-E202, N2I-E203, N2I-E206
  */
 export async function checkNova(
   database: Database,
   nodes: Nodes,
+  held: readonly string[],
 ): Promise<Omit<NovaFacts, "later" | "forbidden">> {
   const version = await novaVersion(database);
   const columns = (names: readonly string[]): string =>
@@ -37,8 +39,8 @@ export async function checkNova(
       );
     return found;
   };
-  const claimed = spellings(nodes.map(({ instance_uuid }) => instance_uuid));
-  const wanted = `deleted, ${columns(["uuid", "node", "task_state", "image_ref"])} FROM instances WHERE`;
+  const claimed = spellings([...nodes.map(({ instance_uuid }) => instance_uuid), ...held]);
+  const wanted = `deleted, ${columns(["uuid", "host", "node", "task_state", "image_ref"])} FROM instances WHERE`;
   const named = await listed("instances", `${wanted} $`, "uuid", claimed);
   const placed = await listed(
     "instances",
@@ -46,11 +48,17 @@ export async function checkNova(
     "node",
     spellings(nodes.map(({ uuid }) => uuid)),
   );
+  // One nova-compute has one driver: all instances of its host are machines'.
+  const hosts = nodes.flatMap(({ service_host }) => (service_host === null ? [] : [service_host]));
+  const hosted = await listed("instances", `${wanted} deleted = 0 AND $`, "host", [
+    ...new Set(hosts),
+  ]);
   const instances = new Map(
-    [...named, ...placed].map((row) => [
+    [...named, ...placed, ...hosted].map((row) => [
       text(row.uuid) ?? "",
       {
         uuid: text(row.uuid) ?? "",
+        host: text(row.host),
         node: text(row.node),
         task_state: text(row.task_state),
         deleted: integer(row.deleted) !== 0,

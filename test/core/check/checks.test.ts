@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/core/check/checks.ts";
+import { CASES_PLACES } from "./places.ts";
 import {
   ALIVE,
   BEAT,
@@ -25,6 +26,7 @@ const WHOLE = {
 
 const CASES: readonly CheckCase[] = [
   ...CASES_MORE,
+  ...CASES_PLACES,
   [
     "Databases and schema heads",
     HEAD ? { ironic: HEAD } : {},
@@ -108,7 +110,6 @@ const CASES: readonly CheckCase[] = [
     "Failure",
     /b-1 from c-9.*UPDATE migrations/s,
   ],
-  ["Evacuation records", nova({ evacuations: null }), "Success", /keeps no records/],
   ["Attached volumes", nova({ volumes: [INSTANCE] }), "Failure", /volume-detach/],
   [
     "Target empty or ours",

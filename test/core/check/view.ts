@@ -21,6 +21,7 @@ export const BM: BmFacts = {
 export const BEAT = { id: 1, host: "c-1", report_count: 10, updated_at: "2014-06-01 12:00:00" };
 export const TENANT = {
   uuid: INSTANCE,
+  host: "c-1",
   node: NODE,
   task_state: null,
   deleted: false,
@@ -39,7 +40,10 @@ export const IRONIC: IronicFacts = {
   ...{ conductors: [], nodes: [] },
   ...{ local: false, flavored: true, clustered: true, cells: false },
 };
-export const LINE = { uuid: NODE, instance_uuid: INSTANCE, blocked: false, findings: new Map() };
+export const LINE = {
+  ...{ uuid: NODE, instance_uuid: INSTANCE, host: "c-1", blocked: false },
+  findings: new Map(),
+};
 export const PLAN: PlanFacts = {
   machines: [LINE, { ...LINE, uuid: "a-2", instance_uuid: null }],
   ...{
@@ -74,19 +78,20 @@ export const server = (ahead: number, wsrep = {}) => ({
   servers: [{ option: "--nova-db", ahead, wsrep }],
 });
 
-const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });
-const line = (more: Partial<PlanFacts["machines"][number]>) =>
+export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });
+export const line = (more: Partial<PlanFacts["machines"][number]>) =>
   plan({ machines: PLAN.machines.map((one) => (one.uuid === NODE ? { ...one, ...more } : one)) });
 const helper = (answer: "open" | "unreachable") => ({
   helpers: [...READY.helpers, { at: "10.0.0.2:10000", answer, why: "did not answer" }],
 });
 const SPEC = { steps: ["specs:4"], flavor: "baremetal", value: "old" };
-const MOVED = {
-  ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", "c-9"]]) },
+export const MOVED = {
+  ...{ places: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
+  ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", new Set(["c-9"])]]) },
   ...{ joins: [], statements: [], api: [] },
 };
 const RACK = { aggregates: [{ host: "c-1", id: 3, name: "rack7" }] };
-const LATER = { ...IRONIC, release: "zed", cells: true, flavored: false, clustered: false };
+export const LATER = { ...IRONIC, release: "zed", cells: true, flavored: false, clustered: false };
 const gate = (accepted: boolean) => new Map([["N2I-D403", accepted]]);
 const TWO_HOSTS = node({ service_host: "c-2" });
 
@@ -151,6 +156,15 @@ export const CASES_MORE: readonly CheckCase[] = [
     { ...nova(RACK), ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }) },
     "Success",
     /^null$/,
+  ],
+  [
+    "Aggregates",
+    {
+      ...nova(RACK),
+      ...plan({ nova: { ...MOVED, moves: new Map([["c-1", new Set(["c-9", "c-8"])]]) } }),
+    },
+    "Warning",
+    /^2 .*c-9 will not be, .*c-8 will not be/,
   ],
   ["Aggregates", nova(RACK), "Success", /No host/],
   ["Instance mappings", { ironic: LATER }, "Warning", /--nova-api-db/],

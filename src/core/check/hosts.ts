@@ -1,0 +1,75 @@
+import type { BmFacts, CheckView, Looked, NovaFacts, PlanFacts } from "../../model/check.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import { fine, isRefused, lower, told, withBoth } from "./look.ts";
+
+/** What blocks a machine whose instance is under a wrong host, and what the operator may accept. */
+const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
+const MEND =
+  "nova2ironic plan --nova-db DB --compute-host NAME, then apply --nova-db DB; explain N2I-D225 and N2I-D227";
+
+interface Tenant {
+  readonly uuid: string;
+  readonly host: string | null;
+  /** What is wrong with its place; null: nothing alone. */
+  readonly fault: string | null;
+  readonly accepted: boolean;
+}
+
+/**
+ * Each instance's host and node as they will be, by nova's rows and the plan's changes of them,
+ * against the nova-compute that runs for its machine then.
+ *
+ * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
+ */
+export function hosts(view: CheckView): Looked {
+  return withBoth(view, (bm, nova) => {
+    const tenants = tenantsOf(bm, nova, view.plan);
+    const clustered = !isRefused(view.ironic) && view.ironic.clustered;
+    const [only = null] = tenants.filter(({ fault }) => fault === null).map(({ host }) => host);
+    const faults = tenants.flatMap(({ uuid, host, fault, accepted }) => {
+      const apart =
+        clustered && host !== only ? `${uuid} under ${host}, others under ${only}` : null;
+      const what = fault ?? apart;
+      return what === null ? [] : [{ what, accepted }];
+    });
+    const open = faults.filter(({ accepted }) => !accepted);
+    if (faults.length === 0)
+      return fine(`${tenants.length} instances name the nova-compute of their machine.`);
+    const found = (open.length > 0 ? open : faults).map(({ what }) => what);
+    return open.length > 0
+      ? told(found, "instances no nova-compute will manage, and to Kilo destroy at its start", MEND)
+      : told(found, "instances no nova-compute will manage, as you accepted", MEND, "Warning");
+  });
+}
+
+function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readonly Tenant[] {
+  const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
+  const lines = new Map(plan?.machines.map((line) => [line.uuid, line]));
+  const services = new Set(nova.beats.map(({ host }) => host));
+  return bm.nodes.flatMap(({ uuid: machine, instance_uuid, service_host }) => {
+    const uuid = lower(instance_uuid);
+    const row = instances.get(uuid);
+    // What is missing or deleted in nova has rows of its own.
+    if (row === undefined || row.deleted || plan?.skipped.has(lower(machine))) return [];
+    const line = lines.get(lower(machine));
+    if (line !== undefined && !line.blocked && line.instance_uuid === null) return [];
+    const { host, node } = plan?.nova?.places.get(uuid) ?? row;
+    const runs = line?.host ?? service_host;
+    const known = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
+    const [fault = null] = [
+      ...(host === runs
+        ? []
+        : [`${uuid} under ${named(host)}, its nova-compute is ${named(runs)}`]),
+      ...(lower(node) === lower(machine)
+        ? []
+        : [`${uuid} on node ${named(node)}, its machine is ${named(machine)}`]),
+      ...(known ? [] : [`${uuid} under ${named(host)}, which is no nova-compute`]),
+    ];
+    const accepted = HELD.some((code) => line?.findings.get(code) === true);
+    return [{ uuid, host, fault, accepted }];
+  });
+}
+
+function named(value: string | null): string {
+  return value ?? "none";
+}

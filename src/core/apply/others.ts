@@ -25,7 +25,8 @@ export async function countOthers(
 ): Promise<number> {
   const { nodes } = await target.counts();
   if (nodes === 0) return 0;
-  let own = 0;
+  // A node that was lost and loaded again stands in several plans, and is one.
+  const own = new Set<string>();
   for (const { sha256, lines } of plans) {
     const ledger = ledgerOf(entries, sha256);
     for await (const { from, to, machines } of stretches(lines(), batchOf(target.identity))) {
@@ -37,11 +38,12 @@ export async function countOthers(
       );
       if (uuids.length === 0) continue;
       const found = await target.current({ ...NOTHING, uuids });
-      own += found.nodes.length;
-      ours(found.nodes.map(({ uuid }) => String(uuid).toLowerCase()));
+      const there = found.nodes.map(({ uuid }) => String(uuid).toLowerCase());
+      for (const uuid of there) own.add(uuid);
+      ours(there);
     }
   }
-  return Math.max(0, nodes - own);
+  return Math.max(0, nodes - own.size);
 }
 
 const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

@@ -33,12 +33,13 @@ export interface Choice {
 
 /**
  * Reads `NAME`, `HOST=NAME`, `group:GROUP=NAME` and `shard:SHARD=NAME`; the first that fits a machine
- * counts, and a bare NAME fits all.
+ * counts, and a bare NAME fits all. A host whose own name looks like a selector is `host:HOST=NAME`.
  *
- * @throws MigrationError N2I-E100
+ * @throws MigrationError N2I-E100, also when two words name different hosts for the same machines
  */
 export function choiceOf(words: readonly string[]): Choice {
   const rules = words.map(ruleOf).toSorted((one, other) => rank(one) - rank(other));
+  refuseRivals(rules);
   const targets = new Map<string, readonly string[] | null>();
   for (const { by, to } of rules) {
     const known = targets.get(to);
@@ -52,6 +53,20 @@ export function choiceOf(words: readonly string[]): Choice {
   };
 }
 
+function refuseRivals(rules: readonly Rule[]): void {
+  for (const { by, to } of rules) {
+    const rival = rules.find(
+      (other) => other.by?.kind === by?.kind && other.by?.value === by?.value && other.to !== to,
+    );
+    if (rival === undefined) continue;
+    const of = by === null ? "all machines" : `${by.kind}:${by.value}`;
+    throw new MigrationError(
+      "N2I-E100",
+      `--compute-host names both ${to} and ${rival.to} for ${of}`,
+    );
+  }
+}
+
 /** Those that name something come before the one for all. */
 function rank({ by }: Rule): number {
   return by === null ? 1 : 0;
@@ -60,7 +75,12 @@ function rank({ by }: Rule): number {
 function ruleOf(word: string): Rule {
   const [, kind = "host", value, to] = /^(?:(?:([a-z]+):)?([^=]+)=)?([^=]+)$/s.exec(word) ?? [];
   const select = Object.hasOwn(SELECTORS, kind) ? SELECTORS[kind] : undefined;
-  if (to === undefined || select === undefined || to.length > 255)
+  // `group:rack7` without a name is a word half written, and no host of all machines.
+  const half =
+    value === undefined &&
+    Object.hasOwn(SELECTORS, to?.split(":", 1)[0] ?? "") &&
+    to?.includes(":");
+  if (to === undefined || select === undefined || to.length > 255 || half === true)
     throw new MigrationError(
       "N2I-E100",
       `--compute-host ${JSON.stringify(word)} is not understood`,

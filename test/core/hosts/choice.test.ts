@@ -40,7 +40,38 @@ test("a name may hold colons where it is no selector, and a host that another ch
   assert.deepEqual([...targets], [["metal", null]]);
 });
 
-for (const word of ["rack:r7=x", "=x", "compute-1=", "", "a=b=c", `x=${"y".repeat(256)}`])
+test("a host whose name looks like a selector is another than the group of that name", () => {
+  const { of, targets } = choiceOf(["host:group:rack7=hosted", "group:rack7=grouped"]);
+  assert.equal(of(machine("group:rack7")), "hosted");
+  assert.equal(of(machine("rack7", { conductor_group: "rack7" })), "grouped");
+  assert.deepEqual(targets.get("hosted"), ["group:rack7"]);
+  assert.equal(choiceOf(["host", "host=a"]).of(machine("host")), "a");
+});
+
+for (const words of [
+  ["metal", "iron"],
+  ["compute-1=metal", "host:compute-1=iron"],
+  ["group:rack7=metal", "group:rack7=iron"],
+])
+  test(`${words.join(" and ")} contradict each other`, () => {
+    assert.throws(
+      () => choiceOf(words),
+      (error) => error instanceof MigrationError && /names both metal and iron/.test(error.message),
+    );
+    assert.equal(choiceOf([...words.slice(0, 1), ...words.slice(0, 1)]).targets.size, 1);
+  });
+
+for (const word of [
+  "group:rack7",
+  "shard:s1",
+  "host:compute-1",
+  "rack:r7=x",
+  "=x",
+  "compute-1=",
+  "",
+  "a=b=c",
+  `x=${"y".repeat(256)}`,
+])
   test(`${JSON.stringify(word.slice(0, 12))} is not understood`, () => {
     assert.throws(
       () => choiceOf([word]),

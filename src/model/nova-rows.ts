@@ -48,6 +48,14 @@ export interface ComputeSize {
   readonly local_gb: number | null;
 }
 
+/** Where Nova offers a machine. */
+export interface ComputePlace {
+  readonly id: number;
+  /** Of its service, or as it says itself. */
+  readonly host: string | null;
+  readonly hypervisor_hostname: string;
+}
+
 /** A machine's rows in nova, as they are when the plan is made. */
 export interface MachineRows {
   readonly instance: InstanceRow | null;

@@ -134,3 +134,19 @@ test("exact filters look at flavors of nova_api, and say so when they cannot", a
   const swapped = [...words, "--nova-api-db", source[3] ?? ""];
   await refused(swapped, 4, "N2I-E202", [/not a nova_api database/]);
 });
+
+test("a rollback that lacks --nova-api-db is refused, and previewed so, before anything is taken back", async (t) => {
+  const made = await laterCloud("sqlite", t, ["--flavor-images", "delete"]);
+  if (made === null) return;
+  const { api, ironic, act } = made;
+  assert.equal((await act(["apply"])).status, 0);
+  const there = [await rowsOf(api), await rowsOf(ironic)] as const;
+  for (const words of [
+    ["rollback", "--all", "--plan"],
+    ["rollback", "--all"],
+  ])
+    assertRefusal(await act(words, []), 4, "N2I-E311", /12 of the rows are in nova_api/);
+  sameRows(await rowsOf(api), there[0]);
+  sameRows(await rowsOf(ironic), there[1]);
+  assert.equal((await act(["rollback", "--all"])).status, 0);
+});

@@ -5,14 +5,14 @@ import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import type { Json } from "../../model/json.ts";
-import type { NovaStep } from "../../model/nova-plan.ts";
 import { printLeft } from "../print/left.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { withActing } from "../wire/acting.ts";
 import type { Road } from "../wire/road.ts";
 import { openPlan, sealOf } from "../wire/run.ts";
-import { novaPreview } from "./nova-back.ts";
+import type { NovaWish } from "./nova-back.ts";
+import { novaPreview } from "./nova-preview.ts";
 import { inStage, told, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -61,11 +61,11 @@ export async function preview(
   plans: readonly string[],
   entries: readonly JournalEntry[],
   wanted: Scope,
-  ofNova: (step: NovaStep) => boolean,
-  args: Args,
+  ofNova: NovaWish,
+  args: Args & Parameters<typeof novaPreview>[1],
 ): Promise<void> {
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
-    yield* novaPreview(run, ofNova);
+    yield* novaPreview(run, args, ofNova);
     for (const sha256 of plans) {
       const ledger = ledgerOf(entries, sha256);
       const plan = await openPlan(await findPlan(run, sha256));
@@ -75,8 +75,9 @@ export async function preview(
       ))
         for (const machine of machines.filter(wanted.wants))
           for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
-            yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id];
+            yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id, null];
     }
   };
-  await printRows(process.stdout, ["Action", "Resource", "UUID", "BM ID"], rows(), args);
+  const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
+  await printRows(process.stdout, columns, rows(), args);
 }

@@ -23,6 +23,7 @@ import {
   watchingOf,
   watchOptions,
 } from "./nova-options.ts";
+import { novaStepsBack } from "./nova-preview.ts";
 import { preview, undoPlan } from "./rollback-plan.ts";
 import {
   exitWith,
@@ -99,13 +100,19 @@ export const rollbackCommand: CommandModule<object, Args> = {
       const plans = await plansAt(run, entries);
       const { named, machines } = await checkNames(run, plans, args);
       const nova = {
-        all: args.all,
+        ...{ all: args.all, machines: wanted.wants },
         wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
       };
       const changed = (await readNovaJournal(run)).plans.length > 0;
       if (plans.length === 0 && !changed)
         return told(args, "Rollback: this run has loaded nothing.");
-      if (args.plan) return preview(run, plans, entries, wanted, nova.wants, args);
+      const staying = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
+      if (args.plan) {
+        await preview(run, plans, entries, wanted, nova, args);
+        if (staying)
+          told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
+        return;
+      }
       const mappings = loadMappings();
       const road = await openRoad(args, mappings, { readOnly: false }, tell).catch(
         (cause: unknown) => {
@@ -151,7 +158,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
           if (undone.stopped) return tell(stopped);
         }
         if (!(await back("api")) || !(await back("flavors"))) return tell(stopped);
-        if (changed && args.novaDb === undefined) {
+        if (staying) {
           told(
             args,
             "Rows of nova that this run changed are as they are; --nova-db takes them back too.",

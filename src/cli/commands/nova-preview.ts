@@ -1,0 +1,151 @@
+import { type NovaPlan, novaLedger, novaStretches } from "../../core/apply/nova.ts";
+import { waiting } from "../../core/apply/shared-rows.ts";
+import { undoNovaSteps } from "../../core/apply/undo-nova.ts";
+import type { Database } from "../../edge/database/open.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { identifyNova } from "../../edge/nova-write/open.ts";
+import { createNovaTarget } from "../../edge/nova-write/target.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { Json } from "../../model/json.ts";
+import {
+  NOVA_PARTS,
+  type NovaEntry,
+  type NovaPart,
+  type NovaStep,
+  type NovaTarget,
+} from "../../model/nova-plan.ts";
+import { openRole } from "../wire/databases.ts";
+import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
+import { checkNova, openNovaPlan, readNovaJournal, withApi } from "../wire/nova-acting.ts";
+import { straysOf } from "../wire/strays.ts";
+import type { NovaWish } from "./nova-back.ts";
+
+type Reach = FlavorApiOptions & { readonly novaDb?: string };
+
+/**
+ * How many rows of Nova a rollback is to take back, by the journal, before any is.
+ *
+ * @throws MigrationError N2I-E311 when some are in a database that is not given beside nova's
+ */
+export async function novaStepsBack(
+  run: RunFolder,
+  { novaDb, novaApiDb }: Reach,
+  { wants }: NovaWish,
+): Promise<number> {
+  const { entries, plans } = await readNovaJournal(run);
+  let count = 0;
+  for (const sha256 of plans) {
+    const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
+    for (const part of NOVA_PARTS) {
+      let own = 0;
+      for await (const steps of undoing(plan, entries, part, wants)) own += steps.length;
+      const elsewhere = part === "api" && plan.header.api?.kind === "database";
+      if (own > 0 && elsewhere && novaDb !== undefined && novaApiDb === undefined)
+        throw new MigrationError("N2I-E311", `${own} of the rows are in nova_api`, {
+          fix: "Give --nova-api-db too.",
+        });
+      count += own;
+    }
+  }
+  return count;
+}
+
+async function* undoing(
+  plan: NovaPlan,
+  entries: readonly NovaEntry[],
+  part: NovaPart,
+  wants: NovaWish["wants"],
+): AsyncGenerator<readonly NovaStep[]> {
+  const ledger = novaLedger(entries, plan.sha256);
+  for await (const { stretch, steps } of novaStretches(plan, part))
+    yield undoNovaSteps(steps.filter(wants), ledger, stretch);
+}
+
+/** What the same command line would do with Nova's rows: a row of the preview each. */
+export async function* novaPreview(
+  run: RunFolder,
+  reach: Reach,
+  wish: NovaWish,
+): AsyncGenerator<readonly Json[]> {
+  const { entries, plans } = await readNovaJournal(run);
+  if (plans.length === 0) return;
+  const { novaDb } = reach;
+  const database =
+    novaDb === undefined ? null : await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    for (const sha256 of plans) {
+      const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
+      const identity = database && (await identifyNova(database));
+      if (identity !== null) checkNova(plan.header.target, identity);
+      const nova = database && identity && createNovaTarget(database, identity);
+      for (const part of NOVA_PARTS) {
+        const batches = undoing(plan, entries, part, wish.wants);
+        if (nova === null) yield* leaving(batches);
+        else {
+          const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
+          yield* looking(batches, withApi(nova, api));
+          await api?.close();
+        }
+      }
+    }
+    if (database !== null) yield* strays(run, database, wish);
+  } finally {
+    await database?.close();
+  }
+}
+
+async function* leaving(
+  batches: AsyncIterable<readonly NovaStep[]>,
+): AsyncGenerator<readonly Json[]> {
+  for await (const steps of batches)
+    for (const step of steps) yield shown("leave", step, "--nova-db is not given");
+}
+
+/** Rows that are so already are not told, as those of Ironic that are gone. */
+async function* looking(
+  batches: AsyncIterable<readonly NovaStep[]>,
+  target: NovaTarget,
+): AsyncGenerator<readonly Json[]> {
+  const going = new Map<string, number>();
+  const later: NovaTarget["use"] = async (hosts) =>
+    new Map(
+      [...(await target.use(hosts))].map(([host, { instances, computes }]) => [
+        host,
+        { instances: instances - (going.get(host) ?? 0), computes },
+      ]),
+    );
+  for await (const steps of batches) {
+    const stands = new Map((await target.look(steps)).map((one) => [one.id, one]));
+    const waits = await waiting(steps, "back", later);
+    for (const step of steps) {
+      const { is, why } = stands.get(step.id) ?? { is: "after", why: "" };
+      if (is === "after") continue;
+      const stays = waits.get(step.id) ?? (is === "other" ? why : null);
+      if (stays === null && step.table === "instances") {
+        const host = String(step.before?.host);
+        going.set(host, (going.get(host) ?? 0) + 1);
+      }
+      yield stays === null ? shown("restore", step, null) : shown("leave", step, stays);
+    }
+  }
+}
+
+function shown(action: string, { table, id }: NovaStep, why: string | null): readonly Json[] {
+  return [action, table, id.slice(id.indexOf(":") + 1), null, why];
+}
+
+async function* strays(
+  run: RunFolder,
+  database: Database,
+  { machines }: NovaWish,
+): AsyncGenerator<readonly Json[]> {
+  for await (const { id, host, hypervisor_hostname, bm_node_id } of straysOf(
+    run,
+    database,
+    machines,
+  )) {
+    const why = `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
+    yield ["leave", "compute_nodes", String(id), bm_node_id, why];
+  }
+}

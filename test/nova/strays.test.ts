@@ -1,0 +1,73 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { runs } from "../hostile/cli.ts";
+import { plannedCloud } from "./planned.ts";
+import { changes, rowsOf } from "./rows.ts";
+
+const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
+
+for (const engine of ENGINES)
+  test(`on ${engine}, compute nodes that the new nova-compute made are listed by a rollback until they are gone`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, nova, before, at, reader, source } = made;
+    assert.equal((await act(["apply"])).status, 0);
+    const [service] = await nova.db("services").max("id as id");
+    const id = Number(service?.id) + 1;
+    await nova.db("services").insert({
+      ...before.nova.get("services:1"),
+      ...{ id, host: "ironic-compute", disabled: false },
+    });
+    await nova.db("compute_nodes").insert(
+      [1, 2, 3, 4].map((node) => ({
+        ...before.nova.get(`compute_nodes:${node}`),
+        ...{ id: 500 + node, service_id: id, hypervisor_type: "ironic" },
+      })),
+    );
+    const shown = await runs(0, [
+      ...["rollback", ...at, ...reader, ...source.slice(2, 4), "--node", "2", "--plan"],
+      ...["-f", "csv"],
+    ]);
+    assert.deepEqual(
+      [...shown.out.matchAll(/^"(leave|restore)","(\w+)","(\w+)"/gm)].map((one) => one.slice(1)),
+      [
+        ["restore", "compute_nodes", "2"],
+        ["restore", "instances", "2"],
+        ["leave", "compute_nodes", "502"],
+      ],
+    );
+    const one = await act(["rollback", "--node", "2"]);
+    assert.equal(one.status, 2, one.err);
+    assert.match(one.out, /\| +502 \| ironic-compute \| a0000000-0000-4000-8000-000000000002 \|/);
+    assert.doesNotMatch(one.out, /503/);
+    const all = await act(["rollback", "--all"]);
+    assert.equal(all.status, 2, all.err);
+    assert.match(
+      all.out,
+      /^4 compute nodes were made by the new nova-compute.*UPDATE compute_nodes SET .* \(501, 502, 503, 504\)$/m,
+    );
+    // Whose they are, that one takes them away: here the statement the rollback gives.
+    const [, statement = ""] = /: (UPDATE compute_nodes .*)$/m.exec(all.out) ?? [];
+    assert.deepEqual(changes(before.nova, await rowsOf(nova)), {
+      "services new": 1,
+      "compute_nodes new": 4,
+    });
+    await nova.db.raw(statement);
+    assert.equal((await nova.db("compute_nodes").where({ deleted: 0 })).length, 4);
+    const again = await act(["rollback", "--all"]);
+    assert.equal(again.status, 0, `${again.out}${again.err}`);
+    assert.doesNotMatch(again.out, /compute nodes were made/);
+  });
+
+test("a compute node that the ironic driver wrote over on its own host is no stray", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  assert.ok(made);
+  const { act, nova } = made;
+  assert.equal((await act(["apply"])).status, 0);
+  const back = await act(["rollback", "--all"]);
+  assert.equal(back.status, 0, back.err);
+  await nova.db("compute_nodes").update({ hypervisor_type: "ironic" });
+  const again = await act(["rollback", "--all"]);
+  assert.equal(again.status, 0, `${again.out}${again.err}`);
+});

@@ -5,12 +5,16 @@ import { availableParallelism, tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
+import { cloudPrograms } from "./lab/cloud/programs.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
 
 /** Test files at a time: one more than processors, as many wait for a server or a clock. */
 const AT_ONCE = availableParallelism() + 1;
+
+/** The test that starts a real Keystone, Nova and Glance. */
+const REAL_CLOUD = join("nova", "real.test.js");
 
 /**
  * `npm test`: starts the servers once, runs every compiled test against them, ends them.
@@ -36,6 +40,8 @@ async function main(args: readonly string[]): Promise<number> {
   const ironic = wanted && mariadb !== null ? await startIronic(mariadb) : null;
   if (strict && wanted && ironic === null)
     return fail("Ironic 2023.1 is missing, and N2I_FORBID_SKIP is set");
+  // Tests beside each other do not wait for apt-get.
+  if (!fast && files.some((file) => file.endsWith(REAL_CLOUD))) cloudPrograms();
   const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const lab: LabFile = {

@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import type { Server } from "../server.ts";
+
+/** One account for everybody: what these services do with roles is not our matter. */
+export const ADMIN = "admin";
+
+export interface CloudPlace {
+  readonly folder: string;
+  readonly server: Server;
+  /** A database each. */
+  readonly databases: { readonly [service in Service | "nova_api"]: string };
+  readonly ports: { readonly [service in Service]: number };
+  readonly password: string;
+}
+
+export type Service = "keystone" | "nova" | "glance";
+
+type Sections = {
+  readonly [section: string]: { readonly [option: string]: string | number | boolean };
+};
+
+/** The configuration of a service: loopback, nothing of the system's own. */
+export function cloudConfig(service: Service, place: CloudPlace): string {
+  return Object.entries({ ...common(place), ...CONFIGS[service](place) })
+    .map(([section, options]) =>
+      [`[${section}]`, ...Object.entries(options).map(([key, value]) => `${key} = ${value}`)].join(
+        "\n",
+      ),
+    )
+    .join("\n");
+}
+
+/** @source facts/lab.md 5, 6 */
+const CONFIGS: { readonly [service in Service]: (place: CloudPlace) => Sections } = {
+  keystone: (place) => ({
+    database: { connection: connection(place, "keystone") },
+    fernet_tokens: { key_repository: join(place.folder, "fernet") },
+    credential: { key_repository: join(place.folder, "credential") },
+    cache: { enabled: false },
+    identity: { password_hash_rounds: 4 },
+  }),
+  nova: (place) => ({
+    DEFAULT: {
+      host: "lab",
+      my_ip: "127.0.0.1",
+      state_path: place.folder,
+      transport_url: "fake:/",
+      // Small pages, so that there are several.
+      osapi_max_limit: 2,
+    },
+    api_database: { connection: connection(place, "nova_api") },
+    database: { connection: connection(place, "nova") },
+    api: { auth_strategy: "keystone", max_limit: 2 },
+    keystone_authtoken: token(place),
+  }),
+  glance: (place) => ({
+    DEFAULT: { api_limit_max: 2, limit_param_default: 2, enabled_backends: "files:file" },
+    database: { connection: connection(place, "glance") },
+    glance_store: { default_backend: "files" },
+    files: { filesystem_store_datadir: join(place.folder, "images") },
+    paste_deploy: { flavor: "keystone" },
+    keystone_authtoken: token(place),
+  }),
+};
+
+function common({ folder }: CloudPlace): Sections {
+  return {
+    oslo_concurrency: { lock_path: folder },
+    oslo_policy: { policy_file: "policy.yaml", policy_dirs: join(folder, "policy.d") },
+    oslo_messaging_notifications: { driver: "noop" },
+  };
+}
+
+/** How a service asks Keystone whose a token is. */
+function token({ ports, password }: CloudPlace): Sections[string] {
+  const url = `http://127.0.0.1:${ports.keystone}/v3`;
+  return {
+    ...{ auth_type: "password", auth_url: url, www_authenticate_uri: url },
+    ...{ username: ADMIN, password, project_name: ADMIN },
+    ...{ user_domain_id: "default", project_domain_id: "default" },
+  };
+}
+
+function connection(
+  { server, databases }: CloudPlace,
+  name: keyof CloudPlace["databases"],
+): string {
+  const { user, password, host, port } = server;
+  return `mysql+pymysql://${user}:${password}@${host}:${port}/${databases[name]}?charset=utf8`;
+}

@@ -6,11 +6,19 @@ export interface Observed {
   readonly provision_state: string | null;
   readonly maintenance: boolean;
   readonly maintenance_reason: string | null;
-  /** Id of the conductor that took it over; null until then. */
-  readonly conductor_affinity: number | null;
+  /** The conductor that took it over; null until then. */
+  readonly taker: Taker | null;
   /** Host of the conductor that works on it now. */
   readonly reservation: string | null;
   readonly last_error: string | null;
+}
+
+/** A conductor as a node's conductor_affinity names it. */
+export interface Taker {
+  /** Null: no conductor has this id any more. */
+  readonly hostname: string | null;
+  /** As a conductor's `alive`: a dead one keeps the node until another takes it over. */
+  readonly alive: boolean;
 }
 
 /** How machines are handed over; every call speaks of node uuids. */

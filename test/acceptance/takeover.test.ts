@@ -9,12 +9,14 @@ import { deploy, deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 
 const ROOT = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
+/** Its heart beats for as long as a test takes. */
+const CONDUCTOR = { hostname: "cond-1", updated_at: "2099-01-01 00:00:00" };
 const GIVEN = {
   shows: "two tenants and a free machine",
   nova_bm: { nodes: [tenant(1), tenant(2), { id: 3 }] },
   ironic: {
     release: "kilo",
-    more: { conductors: [{ hostname: "cond-1", drivers: "[]", online: true }] },
+    more: { conductors: [{ ...CONDUCTOR, drivers: "[]", online: true }] },
   },
   allow_pairing: true,
   site: { ...SITE, machines: [...SITE.machines, ROOT] },
@@ -50,6 +52,17 @@ for (const engine of ["mysql", "postgresql"] as const)
     const healthy = await verify(0, "--conductor-log", log);
     assert.equal(healthy.out, "");
     assert.match(healthy.err, /^Take-over: 3 handed over, .*\nLogs: 0 faults in 1 log\.$/m);
+
+    const conductors = () => ironic.db("conductors");
+    const standings = ["-c", "UUID", "-c", "Standing", "-c", "Why"];
+    const waiting = (why: string): string =>
+      [1, 2].map((id) => `${caseUuid("node", id)} waiting ${why}\n`).join("");
+    const dead = "conductor cond-1, which took it over, is not alive";
+    for (const change of [{ updated_at: "2014-12-01 10:00:00" }, { online: false }]) {
+      await conductors().update(change);
+      assert.equal((await verify(2, ...standings)).out, waiting(dead), JSON.stringify(change));
+      await conductors().update({ updated_at: CONDUCTOR.updated_at, online: true });
+    }
 
     const rows: readonly { instance_info: string }[] = await nodes(1);
     const { image_source: _, ...rest } = JSON.parse(rows[0]?.instance_info ?? "{}");
@@ -92,9 +105,14 @@ test("on Juno, which has no field for it, the plan must know a tenant's root fil
   await planned();
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
   await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
+  const gone = "the conductor that took it over is no longer in Ironic\n";
   const why = "lacks root_uuid (juno keeps none)\n";
   assert.equal((await verify(2)).out, `${why}${why}`);
   writeFileSync(join(folder, "site.json"), JSON.stringify(siteOf(GIVEN)));
   await planned();
   assert.equal((await verify(0)).out, "");
+  // As in a database whose foreign keys were dropped, or were never there.
+  await ironic.db.raw("PRAGMA foreign_keys = OFF");
+  await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 77 });
+  assert.equal((await verify(2)).out, `${gone}${gone}`);
 });

@@ -70,7 +70,7 @@ export const releaseCommand: CommandModule<object, Args> = {
         "max-failures": {
           type: "number",
           default: 1,
-          describe: "Release no other machine after so many failed",
+          describe: "Release no other machine after so many failed now",
         },
         "conductor-log": {
           type: "string",
@@ -128,7 +128,7 @@ export const releaseCommand: CommandModule<object, Args> = {
                 told(
                   args,
                   `Release: ${made.released} machines released now, ${made.done} handed over, ` +
-                    `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed.`,
+                    `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed${made.before > 0 ? `, ${made.before} of them before` : ""}.`,
                 );
                 for (const notice of made.notices) say(args, `Notice: ${notice}.`);
                 if (made.stopped) say(args, STOPPED);

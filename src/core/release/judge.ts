@@ -1,4 +1,4 @@
-import type { Observed } from "../../model/handover.ts";
+import type { Observed, Taker } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import { isOurs } from "../../model/staged.ts";
 import { BRING } from "./takers.ts";
@@ -20,7 +20,8 @@ export interface Judged {
 
 /**
  * Judges a machine by its planned row and what Ironic says now. Only a machine in use is taken
- * over; for any other it is enough that nothing keeps a conductor from it.
+ * over, and only a conductor that is alive has it: of another one it is waited for until the next
+ * takes it. For any other machine it is enough that nothing keeps a conductor from it.
  *
  * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried again
  */
@@ -28,7 +29,7 @@ export function judge(planned: Row, observed: Observed | undefined): Judged {
   if (observed === undefined)
     return told("missing", "no such node in Ironic", "Run verify, then apply again.");
   if (planned.maintenance === true) return told("held");
-  const { maintenance, maintenance_reason, last_error, conductor_affinity } = observed;
+  const { maintenance, maintenance_reason, last_error, taker } = observed;
   if (isOurs(maintenance, maintenance_reason)) return told("staged");
   if (maintenance)
     return told(
@@ -36,12 +37,21 @@ export function judge(planned: Row, observed: Observed | undefined): Judged {
       `in maintenance: ${maintenance_reason ?? "without a reason"}${quoted(last_error)}`,
       "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
     );
-  const taken = planned.provision_state !== "active" || conductor_affinity !== null;
+  const gone = planned.provision_state === "active" ? lost(taker) : null;
+  const taken = planned.provision_state !== "active" || (taker !== null && gone === null);
   // The lock of a machine that is taken over is of a conductor's daily work: it comes and goes.
   if (taken && (last_error === null || last_error === planned.last_error)) return told("done");
-  if (observed.reservation !== null || last_error === null) return told("waiting");
+  if (observed.reservation !== null || last_error === null) return told("waiting", gone);
   const whose = taken ? "a conductor says" : "take-over failed";
-  return told("failed", `${whose}: ${last_error}`, RETRIES);
+  return told("failed", `${gone === null ? "" : `${gone}; `}${whose}: ${last_error}`, RETRIES);
+}
+
+/** Why a conductor that took a machine over has it no more; null when it has, or none did. */
+function lost(taker: Taker | null): string | null {
+  if (taker === null || taker.alive) return null;
+  return taker.hostname === null
+    ? "the conductor that took it over is no longer in Ironic"
+    : `conductor ${taker.hostname}, which took it over, is not alive`;
 }
 
 const RETRIES =
@@ -50,12 +60,18 @@ const RETRIES =
 /**
  * A machine nobody took over in time. An interface no conductor enables leaves nothing in the row:
  * its name ends the whole periodic task, each time, with a trace in the log alone (seen on 2023.1).
+ *
+ * @param why what is known of the conductor that had it
  */
-export function overdue({ driver, conductor_group }: Row, seconds: number): Judged {
+export function overdue(
+  { driver, conductor_group }: Row,
+  seconds: number,
+  why: string | null = null,
+): Judged {
   const group = typeof conductor_group === "string" ? conductor_group : "";
   return told(
     "failed",
-    `no conductor took it over in ${seconds} s`,
+    `no conductor took it over in ${seconds} s${why === null ? "" : `: ${why}`}`,
     `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
       "interfaces enabled? One that is not stops the take-over of all others: its log says so " +
       "(--conductor-log). " +

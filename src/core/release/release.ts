@@ -34,7 +34,7 @@ export interface Pace {
   readonly every: number;
   /** Seconds a conductor may take. */
   readonly deadline: number;
-  /** Failures that end it. */
+  /** Failures that end it; of those that stood when it began none counts. */
   readonly maxFailures: number;
 }
 
@@ -54,6 +54,8 @@ export interface Released {
   /** Released, and not seen taken over when this ended. */
   waiting: number;
   readonly trouble: Trouble[];
+  /** How many of them stood so when this began. */
+  before: number;
   /** What became of conductors, and what ails all machines: a sentence each. */
   readonly notices: string[];
   stopped: boolean;
@@ -93,8 +95,9 @@ export async function* plannedNodes(
  * Clears the maintenance of staged machines in the order of the plan, never more at a time than the
  * pace allows, and watches each until a conductor has it. One that no conductor would take stays
  * staged, and one whose conductors all die is waited for no longer. Safe to run again: the rows tell who was
- * released. It ends at the last machine, on request, or with so many failures; machines that are
- * under way then are watched to their end, unless it was on request.
+ * released. It ends at the last machine, on request, or with so many failures; one that failed before is
+ * told and ends nothing. Machines that are under way then are watched to their end, unless it was
+ * on request.
  */
 export async function release(
   plan: AsyncIterable<readonly Planned[]>,
@@ -103,10 +106,20 @@ export async function release(
 ): Promise<Released> {
   const { handover, clock } = releasing;
   const result: Released = {
-    ...{ released: 0, done: 0, held: 0, waiting: 0, trouble: [], notices: [], stopped: false },
+    ...{
+      released: 0,
+      done: 0,
+      held: 0,
+      waiting: 0,
+      trouble: [],
+      before: 0,
+      notices: [],
+      stopped: false,
+    },
   };
   const waiting = new Map<string, Planned & { readonly since: number }>();
-  const enough = (): boolean => releasing.stopping() || result.trouble.length >= pace.maxFailures;
+  const enough = (): boolean =>
+    releasing.stopping() || result.trouble.length - result.before >= pace.maxFailures;
   const outlook = await createOutlook(handover, releasing.logs);
   let behind = 0;
   const look = async (): Promise<void> => {
@@ -142,7 +155,7 @@ export async function release(
       }
       waiting.delete(uuid);
       if (why !== null) ends(node, without(why, "failed"));
-      else ends(node, under ? overdue(node.row, pace.deadline) : judged);
+      else ends(node, under ? overdue(node.row, pace.deadline, judged.why) : judged);
     }
   };
   const room = async (): Promise<void> => {
@@ -176,7 +189,10 @@ export async function release(
         } else ends(node, without(why, "staged"));
       } else if (judged.standing === "waiting")
         waiting.set(node.uuid, { ...node, since: clock.now() });
-      else ends(node, judged);
+      else {
+        if (judged.standing !== "done" && judged.standing !== "held") result.before += 1;
+        ends(node, judged);
+      }
       if (enough()) break;
     }
     if (enough()) break;

@@ -5,7 +5,7 @@ import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
-import { readService } from "./service.ts";
+import { AGE, isAlive, readService } from "./service.ts";
 
 const COLUMNS = [
   ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
@@ -22,8 +22,9 @@ export function createHandover(database: Database, release: Release): Handover {
   const { node } = release;
   // Juno keeps no reason of a maintenance.
   const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column))
-    .map((name) => `${whole(database.engine, name)} AS ${name}`)
+    .map((name) => `${whole(database.engine, `nodes.${name}`)} AS ${name}`)
     .join(",");
+  const keeper = `${whole(database.engine, "conductors.hostname")} AS hostname, conductors.online, ${AGE[database.engine]} AS age`;
   const { knex, run } = database;
   const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
     run(doing, async () => {
@@ -35,7 +36,7 @@ export function createHandover(database: Database, release: Release): Handover {
   return {
     async observe(uuids) {
       if (uuids.length === 0) return new Map();
-      const sql = `SELECT ${columns} FROM nodes WHERE uuid IN (${marks(uuids)})`;
+      const sql = `SELECT ${columns}, ${keeper} FROM nodes LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (${marks(uuids)})`;
       const rows = await run("observing nodes", () => select(database, knex, sql, uuids));
       return new Map(rows.map((row) => [text(row.uuid) ?? "", observed(row)]));
     },
@@ -61,7 +62,10 @@ function observed(row: RawRow): Observed {
     provision_state: text(row.provision_state),
     maintenance: boolean(row.maintenance) === true,
     maintenance_reason: text(row.maintenance_reason),
-    conductor_affinity: integer(row.conductor_affinity),
+    taker:
+      integer(row.conductor_affinity) === null
+        ? null
+        : { hostname: text(row.hostname), alive: isAlive(row) },
     reservation: text(row.reservation),
     last_error: text(row.last_error),
   };

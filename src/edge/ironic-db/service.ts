@@ -4,10 +4,11 @@ import type { Database } from "../database/open.ts";
 import { boolean, integer, type RawRow, select, text } from "../database/rows.ts";
 
 /** Seconds since a conductor's last heartbeat, by the database's own clock; Ironic writes UTC. */
-const AGE: { readonly [engine in Database["engine"]]: string } = {
-  mysql: "TIMESTAMPDIFF(SECOND, updated_at, UTC_TIMESTAMP())",
-  postgresql: "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - updated_at) AS bigint)",
-  sqlite: "CAST(strftime('%s', 'now') - strftime('%s', updated_at) AS integer)",
+export const AGE: { readonly [engine in Database["engine"]]: string } = {
+  mysql: "TIMESTAMPDIFF(SECOND, conductors.updated_at, UTC_TIMESTAMP())",
+  postgresql:
+    "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - conductors.updated_at) AS bigint)",
+  sqlite: "CAST(strftime('%s', 'now') - strftime('%s', conductors.updated_at) AS integer)",
 };
 const RESERVED = 1000;
 
@@ -39,7 +40,7 @@ export async function readService(database: Database, { node }: Release): Promis
     conductors: conductors.map((row) => ({
       hostname: text(row.hostname) ?? "",
       group: (text(row.conductor_group) ?? "").toLowerCase(),
-      alive: boolean(row.online) === true && (integer(row.age) ?? HEARTBEAT) < HEARTBEAT,
+      alive: isAlive(row),
       drivers: driversOf(text(row.drivers)),
     })),
     interfaces:
@@ -54,6 +55,11 @@ export async function readService(database: Database, { node }: Release): Promis
       by: text(reservation) ?? "",
     })),
   };
+}
+
+/** Of `online` and `age`, as ironic itself goes by them. */
+export function isAlive({ online, age }: RawRow): boolean {
+  return boolean(online) === true && (integer(age) ?? HEARTBEAT) < HEARTBEAT;
 }
 
 /** A JSON list; what is none says nothing. */

@@ -4,6 +4,8 @@ import { judge, overdue } from "../../../src/core/release/judge.ts";
 import type { Observed } from "../../../src/model/handover.ts";
 import { STAGED } from "../../../src/model/staged.ts";
 
+const LAB = { hostname: "lab", alive: true };
+const DEAD = { hostname: "lab", alive: false };
 const ACTIVE = { provision_state: "active", maintenance: false, driver: "ipmi" };
 const FREE = { provision_state: "available", maintenance: false };
 const HELD = { provision_state: "manageable", maintenance: true };
@@ -11,7 +13,7 @@ const IDLE: Observed = {
   provision_state: "active",
   maintenance: false,
   maintenance_reason: null,
-  conductor_affinity: null,
+  taker: null,
   reservation: null,
   last_error: null,
 };
@@ -22,14 +24,17 @@ test("a machine in use is done when a conductor has it, any other when nothing i
     [ACTIVE, {}, "waiting"],
     [ACTIVE, { reservation: "lab" }, "waiting"],
     [ACTIVE, { reservation: "lab", last_error: "of the try before" }, "waiting"],
-    [ACTIVE, { reservation: "lab", conductor_affinity: 1, last_error: "no power" }, "waiting"],
-    [ACTIVE, { reservation: "lab", conductor_affinity: 1 }, "done"],
+    [ACTIVE, { reservation: "lab", taker: LAB, last_error: "no power" }, "waiting"],
+    [ACTIVE, { reservation: "lab", taker: LAB }, "done"],
     [FREE, { reservation: "lab" }, "done"],
-    [ACTIVE, { conductor_affinity: 1 }, "done"],
+    [ACTIVE, { taker: LAB }, "done"],
     [ACTIVE, { last_error: "Async execution of _do_takeover failed" }, "failed"],
-    [ACTIVE, { conductor_affinity: 1, last_error: "no power" }, "failed"],
+    [ACTIVE, { taker: LAB, last_error: "no power" }, "failed"],
     [ACTIVE, { maintenance: true }, "failed"],
     [ACTIVE, { maintenance: true, maintenance_reason: "fans broken" }, "failed"],
+    [ACTIVE, { taker: DEAD }, "waiting"],
+    [ACTIVE, { taker: DEAD, last_error: "no power" }, "failed"],
+    [FREE, { taker: DEAD }, "done"],
     [FREE, {}, "done"],
     [FREE, { last_error: "no power" }, "failed"],
     [HELD, { maintenance: true, maintenance_reason: "unclean" }, "held"],
@@ -49,4 +54,16 @@ test("what failed is told with what the conductor says and with what to do", () 
     overdue({ ...ACTIVE, conductor_group: "rack7" }, 60).fix ?? "",
     /ipmi in group rack7/,
   );
+});
+
+test("a conductor that died or is gone is told with the machine it had", () => {
+  const why = (taker: Observed["taker"], last_error: string | null = null) =>
+    judge(ACTIVE, { ...IDLE, taker, last_error }).why;
+  assert.equal(why(DEAD), "conductor lab, which took it over, is not alive");
+  assert.equal(
+    why({ ...DEAD, hostname: null }),
+    "the conductor that took it over is no longer in Ironic",
+  );
+  assert.match(why(DEAD, "no power") ?? "", /is not alive; take-over failed: no power$/);
+  assert.equal(why(LAB), null);
 });

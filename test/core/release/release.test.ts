@@ -11,6 +11,7 @@ import type { Handover, Observed, ReleaseEntry } from "../../../src/model/handov
 import type { Conductor } from "../../../src/model/service.ts";
 import { STAGED } from "../../../src/model/staged.ts";
 
+const LAB = { hostname: "lab", alive: true };
 const PACE: Pace = { inFlight: 2, every: 0, deadline: 100, maxFailures: 1 };
 
 test("no more machines are under way than the pace allows, and all get there", async () => {
@@ -37,6 +38,36 @@ test("a machine that fails lets no other go, and those under way are watched to 
   );
   assert.equal(result.done, result.released - 1);
   assert.ok(result.released < 10 && result.waiting === 0);
+});
+
+test("a machine that failed in an earlier run is told, and does not end this one", async () => {
+  const world = ironic(6, { takes: 3, fails: { n1: "no route to host" } });
+  const first = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual([first.trouble.length, first.before], [1, 0]);
+  const second = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual([second.trouble.length, second.before], [1, 1]);
+  assert.deepEqual([first.released + second.released, second.done], [6, 5]);
+});
+
+test("a machine whose conductor died is waited for until another one has it", async () => {
+  const world = ironic(2, { takes: 2 });
+  await release(world.plan(), world.releasing(), PACE);
+  world.change("n1", { taker: { hostname: "other", alive: false }, last_error: null });
+  world.at(20, () => world.change("n1", { taker: null }));
+  const found = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual([found.released, found.done, found.trouble], [0, 2, []]);
+  assert.ok(world.now() >= 20_000);
+  world.change("n2", { taker: { hostname: null, alive: false } });
+  const { trouble } = await release(world.plan(), world.releasing(), PACE);
+  assert.deepEqual(
+    trouble.map(({ uuid, why }) => [uuid, why]),
+    [
+      [
+        "n2",
+        "no conductor took it over in 100 s: the conductor that took it over is no longer in Ironic",
+      ],
+    ],
+  );
 });
 
 test("a machine nobody takes over in time has failed", async () => {
@@ -143,6 +174,7 @@ const NOTHING = {
   held: 0,
   waiting: 0,
   trouble: [],
+  before: 0,
   notices: [],
   stopped: false,
 };
@@ -166,7 +198,8 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
     const { since, ...here } = row(uuid);
     if (here.maintenance || now - since < takes * 1000) return here;
     const last_error = fails[uuid] ?? null;
-    return last_error === null ? { ...here, conductor_affinity: 1 } : { ...here, last_error };
+    if (last_error !== null) return { ...here, last_error };
+    return { ...here, taker: here.taker ?? LAB };
   };
   const set = (uuid: string, from: boolean, to: boolean): Promise<boolean> => {
     const { maintenance, reservation } = row(uuid);
@@ -174,7 +207,7 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
     if (maintenance && row(uuid).maintenance_reason !== STAGED) return Promise.resolve(false);
     const maintenance_reason = to ? STAGED : null;
     rows.set(uuid, { ...row(uuid), maintenance: to, maintenance_reason, since: now });
-    const under = uuids.map(look).filter((one) => !one.maintenance && !one.conductor_affinity);
+    const under = uuids.map(look).filter((one) => !one.maintenance && one.taker === null);
     most = Math.max(most, under.length);
     return Promise.resolve(true);
   };
@@ -214,6 +247,8 @@ function ironic(count: number, { takes, fails = {} }: Nature) {
   return {
     entries,
     releasing,
+    change,
+    now: () => now,
     most: () => most,
     at: (second: number, work: () => void) => {
       events = [...events, { second, work }];
@@ -238,7 +273,7 @@ const ROW: Observed = {
   provision_state: "active",
   maintenance: true,
   maintenance_reason: STAGED,
-  conductor_affinity: null,
+  taker: null,
   reservation: null,
   last_error: null,
 };

@@ -18,6 +18,8 @@ export interface Point {
   readonly open: boolean;
 }
 
+type Named = Pick<Point, "name">;
+
 function around(entry: string, n: number, begun: string): readonly Point[] {
   const before = { recorded: n - 1, kept: n - 1 };
   return [
@@ -42,13 +44,13 @@ export const APPLYING = [...OPENING, ...[1, 2, 3].flatMap((n) => around("done", 
 export const UNDOING = [1, 2, 3].flatMap((n) => around("undone", n, "undo"));
 
 /** Those of the whole matrix; the fast part has each kind of moment once. */
-export function ofThisPart(points: readonly Point[]): readonly Point[] {
+export function ofThisPart<P extends Named>(points: readonly P[]): readonly P[] {
   return process.env.N2I_FAST === "1" ? points.filter(isOnce) : points;
 }
 
 /** Every kind of moment once: the second batch has one before it and one after. */
-export function isOnce({ name }: Point): boolean {
-  return name.startsWith("open.") || name.endsWith(":2");
+export function isOnce({ name }: Named): boolean {
+  return /(?:^|\.)open\./.test(name) || name.endsWith(":2");
 }
 
 /** Rows of the first `batches` batches. */

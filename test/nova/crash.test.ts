@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
+import { ofThisPart } from "../crash/points.ts";
 import { type PlannedCloud, plannedCloud, withoutIds } from "./planned.ts";
 import { sameRows } from "./rows.ts";
 
@@ -28,6 +29,12 @@ async function ends(status: number, ran: ReturnType<PlannedCloud["act"]>): Promi
   assert.equal(found, status, `${out}${err}`);
 }
 
+/** The points this part of the tests has, each with its number. */
+function here(points: readonly string[]): readonly (readonly [at: number, point: string])[] {
+  const named = points.map((name, at) => ({ name, at }));
+  return ofThisPart(named).map(({ name, at }) => [at, name]);
+}
+
 for (const [engine, applying, undoing] of ENGINES)
   test(`on ${engine}, killed at any point, an apply goes on, and a rollback goes back or on`, async (t) => {
     const made = await plannedCloud(engine, t);
@@ -37,7 +44,7 @@ for (const [engine, applying, undoing] of ENGINES)
     const after = await now();
     await ends(0, act(ALL, undefined, `${made.folder}/undisturbed`));
     await isAsBefore();
-    for (const [at, point] of applying.entries()) {
+    for (const [at, point] of here(applying)) {
       const [first, second] = [copy(`on-${at}`), copy(`back-${at}`)];
       await ends(128, act(["apply"], `${point}:kill`, first));
       await ends(0, act(["apply"], undefined, first));
@@ -52,7 +59,7 @@ for (const [engine, applying, undoing] of ENGINES)
       await ends(0, act(ALL, undefined, second));
       await isAsBefore();
     }
-    for (const [at, point] of undoing.entries()) {
+    for (const [at, point] of here(undoing)) {
       const folder = copy(`undo-${at}`);
       await ends(0, act(["apply"], undefined, folder));
       await ends(128, act(ALL, `${point}:kill`, folder));

@@ -95,6 +95,10 @@ function work_(cloud: FakeCloud, asked: IncomingMessage, body: string): Said {
     const { page, more } = paged(named, after);
     return { status: 200, body: { images: page, ...(more && { next: "/v2/images?more" }) } };
   }
+  if (url.pathname.startsWith("/image/v2/images/")) {
+    const one = cloud.images.find(({ id }) => url.pathname.endsWith(`/${encodeURIComponent(id)}`));
+    return one === undefined ? { status: 404 } : { status: 200, body: one };
+  }
   const [, flavorid, key] =
     /^\/compute\/v2\.1\/flavors\/([^/]+)\/os-extra_specs(?:\/([^/]+))?$/.exec(url.pathname) ?? [];
   if (flavorid === undefined)

@@ -66,3 +66,37 @@ test("deploy images are looked up in Glance by their names, and what is not exac
   assert.match(made_, /"old-ramdisk".*"id-of-the-ramdisk"/);
   assert.ok(![ran.out, ran.err, made_].some((text) => text.includes(PASSWORD)));
 });
+
+test("deploy images given by their ids are looked up where a login is given, and taken as they are without one", async (t) => {
+  const made = await deployFiles(t, cloud({ machines: 2, others: 1 }));
+  const glance = await fakeCloud(t);
+  const { at, source, reader, plan } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const ids = ["--deploy-kernel", KERNEL.id, "--deploy-ramdisk", RAMDISK.id];
+  const words = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, ...ids, "-q"];
+  const planning = (env = glance.env) => run(words, { env });
+  const kernel = { ...KERNEL, disk_format: "raw" };
+  const ramdisk = { ...RAMDISK, disk_format: "ari" };
+  const cases: readonly (readonly [typeof glance.images, RegExp])[] = [
+    [[ramdisk], /deploy kernel "id-of-the-kernel": \S+ has no image of this id that this login/],
+    [[{ ...kernel, status: "deactivated" }, ramdisk], /id-of-the-kernel is deactivated/],
+    [[kernel, { ...ramdisk, disk_format: "aki" }], /disk_format aki, wanted is ari or raw/],
+  ];
+  for (const [images, saying] of cases) {
+    glance.images.splice(0, glance.images.length, ...images);
+    assertRefusal(await planning(), 4, "N2I-E215", saying);
+  }
+  glance.images.splice(0, glance.images.length, kernel, ramdisk);
+  const half = await planning({ OS_AUTH_URL: glance.env.OS_AUTH_URL ?? "" });
+  assertRefusal(half, 64, "N2I-E106", /password is missing/);
+  glance.calls.length = 0;
+  assert.equal((await planning()).status, 0);
+  assert.deepEqual(glance.calls, [
+    "GET /image/v2/images/id-of-the-kernel",
+    "GET /image/v2/images/id-of-the-ramdisk",
+  ]);
+  glance.calls.length = 0;
+  const none = await planning({});
+  assert.equal(none.status, 0, none.err);
+  assert.deepEqual(glance.calls, []);
+});

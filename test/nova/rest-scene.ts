@@ -1,7 +1,7 @@
 import type { TestContext } from "node:test";
 import { type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deployFiles } from "../hostile/deployment.ts";
-import { cloud, IMAGES, OLD } from "./cloud.ts";
+import { cloud, IMAGES, NEW, OLD } from "./cloud.ts";
 import { type FakeCloud, fakeCloud } from "./fake-cloud.ts";
 
 /** A deployment whose flavors a real HTTP server has. */
@@ -25,6 +25,10 @@ export async function scene(t: TestContext, options = IMAGES): Promise<Scene> {
   flavor("11", "baremetal", { cpu_arch: "x86_64", [KERNEL]: OLD.kernel, [RAMDISK]: OLD.ramdisk });
   flavor("2", "m1.small", { "quota:cpu_shares": "10" });
   flavor("a/b", "metal of another", { [KERNEL]: OLD.kernel, [RAMDISK]: OLD.ramdisk });
+  const image = (id: string, disk_format: string) =>
+    service.images.push({ ...{ id, name: id, status: "active" }, disk_format });
+  image(NEW.kernel, "aki");
+  image(NEW.ramdisk, "ari");
   const { at, source, reader, plan, writer, novaWriter } = made;
   const { env } = service;
   await runs(0, ["extract", ...at, ...source, "-q"]);

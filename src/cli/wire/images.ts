@@ -1,5 +1,5 @@
 import type { Images } from "../../core/flavors/flavors.ts";
-import { findImages, type ImageUse } from "../../edge/glance/images.ts";
+import { type AskedImage, findImages, type ImageUse } from "../../edge/glance/images.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
 
 /** What stands before the name of an image that Glance is to be asked for. */
@@ -9,28 +9,35 @@ export const BY_NAME = "name:";
 const LIMIT = 60;
 
 /**
- * The images with their ids, those that are named looked up in Glance; others are taken as they are
- * given, and Glance is not asked.
+ * The images with their ids, looked up in Glance: by name always, by id where the options or OS_* say
+ * how to reach it; else ids are taken as they are given.
  *
  * @throws MigrationError N2I-E215 when there is not exactly one that fits, N2I-E106 and N2I-E21. of
  *   the service
  */
 export async function identified(images: Images, options: RestOptions): Promise<Images> {
   if (images.do !== "point") return images;
-  const given: readonly (readonly [ImageUse, string])[] = [
-    ["deploy kernel", images.kernel],
-    ["deploy ramdisk", images.ramdisk],
-  ];
-  const asked = given.flatMap(([use, text]) =>
-    text.startsWith(BY_NAME) ? [{ use, name: text.slice(BY_NAME.length) }] : [],
-  );
-  if (asked.length === 0) return images;
+  const asked = [
+    askedOf("deploy kernel", images.kernel),
+    askedOf("deploy ramdisk", images.ramdisk),
+  ] as const;
+  const named = asked.some(({ by }) => by === "name");
+  const cloud = named || isSaid(options) ? cloudFor(options) : null;
+  if (cloud === null || (!named && cloud.auth.kind !== "keystone" && cloud.image === null))
+    return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
-  const found = await findImages(cloudFor(options), limit, asked);
-  const ids = new Map(asked.map(({ use }, at) => [use, found[at] ?? ""]));
-  return {
-    do: "point",
-    kernel: ids.get("deploy kernel") ?? images.kernel,
-    ramdisk: ids.get("deploy ramdisk") ?? images.ramdisk,
-  };
+  const [kernel = images.kernel, ramdisk = images.ramdisk] = await findImages(cloud, limit, asked);
+  return { do: "point", kernel, ramdisk };
+}
+
+function askedOf(use: ImageUse, given: string): AskedImage {
+  return given.startsWith(BY_NAME)
+    ? { use, by: "name", text: given.slice(BY_NAME.length) }
+    : { use, by: "id", text: given };
+}
+
+/** Whether anything says where a cloud is; half of a login is told as that, and not passed over. */
+function isSaid({ osCloud }: RestOptions): boolean {
+  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = process.env;
+  return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
 }

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
-import { isObject } from "../../model/json.ts";
+import { isObject, type JsonObject } from "../../model/json.ts";
 import type { Cloud } from "../ironic-rest/cloud.ts";
 import { IMAGE } from "../ironic-rest/kinds.ts";
 import { ask, openSession, type Session } from "../ironic-rest/session.ts";
@@ -12,11 +12,14 @@ const FORMATS = {
 
 export type ImageUse = keyof typeof FORMATS;
 
-/** An image by its name, and what it is for. */
+/** An image by its name or its id, and what it is for. */
 export interface AskedImage {
-  readonly name: string;
+  readonly by: "name" | "id";
+  readonly text: string;
   readonly use: ImageUse;
 }
+
+const COMPARE = "Compare the image endpoint of the catalog.";
 
 /** What Glance tells of an image. */
 interface Image {
@@ -26,11 +29,11 @@ interface Image {
 }
 
 /**
- * Looks images up by their names: there must be one each that is active, and it must have a format
- * that fits its use.
+ * Looks images up: there must be one each that is active and that this login may see, and it must
+ * have a format that fits its use.
  *
  * @param limit milliseconds a call may take
- * @returns ids in the order of the names
+ * @returns ids in the order asked
  * @throws MigrationError N2I-E215 naming what is wrong; N2I-E106, N2I-E210 to N2I-E212
  */
 export async function findImages(
@@ -41,19 +44,23 @@ export async function findImages(
   const session = await openSession(cloud, limit, IMAGE);
   try {
     const ids: string[] = [];
-    for (const image of asked) ids.push(idOf(await named(session, image.name), image, session.url));
+    for (const image of asked) {
+      const look = image.by === "name" ? named : withId;
+      ids.push(idOf(await look(session, image.text), image, session.url));
+    }
     return ids;
   } finally {
     session.close();
   }
 }
 
-function idOf(images: readonly Image[], { name, use }: AskedImage, url: string): string {
+function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: string): string {
   const refuse = (why: string): MigrationError =>
-    new MigrationError("N2I-E215", `${use} ${JSON.stringify(name)}: ${why}`);
+    new MigrationError("N2I-E215", `${use} ${JSON.stringify(text)}: ${why}`);
   const active = images.filter(({ status }) => status === "active");
   const [only, ...others] = active;
-  if (images.length === 0) throw refuse(`${url} has no image of this name`);
+  if (images.length === 0)
+    throw refuse(`${url} has no image of this ${by} that this login may see`);
   if (only === undefined)
     throw refuse(`not active: ${images.map(({ id, status }) => `${id} is ${status}`).join(", ")}`);
   if (others.length > 0)
@@ -78,22 +85,34 @@ async function named(session: Session, name: string): Promise<readonly Image[]> 
       throw new MigrationError(
         "N2I-E202",
         `${session.url} is no image service: it tells no images`,
-        {
-          fix: "Compare the image endpoint of the catalog.",
-        },
+        { fix: COMPARE },
       );
     const page = (body.images as readonly unknown[]).filter(isObject);
     // A service that does not know the filter gives all.
     for (const one of page)
-      if (one.name === name && typeof one.id === "string")
-        found.set(one.id, {
-          id: one.id,
-          status: String(one.status),
-          disk_format: typeof one.disk_format === "string" ? one.disk_format : "",
-        });
+      if (one.name === name && typeof one.id === "string") found.set(one.id, imageOf(one.id, one));
     const last = page.at(-1)?.id;
     if (typeof body.next !== "string" || typeof last !== "string" || last === after)
       return [...found.values()];
     after = last;
   }
+}
+
+async function withId(session: Session, id: string): Promise<readonly Image[]> {
+  const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`, null);
+  if (body === null) return [];
+  if (!isObject(body) || typeof body.status !== "string")
+    throw new MigrationError(
+      "N2I-E202",
+      `${session.url} is no image service: it tells no status of an image`,
+      { fix: COMPARE },
+    );
+  return [imageOf(id, body)];
+}
+
+function imageOf(id: string, { status, disk_format }: JsonObject): Image {
+  return {
+    ...{ id, status: String(status) },
+    disk_format: typeof disk_format === "string" ? disk_format : "",
+  };
 }

@@ -45,6 +45,6 @@ export const SERVICE = {
     exit: refused.status,
     title: "an image is not what is asked for",
     why: "Flavors would name an image that no deployment can boot, or one of several by chance.",
-    fix: "Compare openstack image list --name NAME, or give the id of the image you mean.",
+    fix: "Compare openstack image list --name NAME and openstack image show ID; give the image you mean.",
   },
 } as const satisfies Record<string, Refusal>;

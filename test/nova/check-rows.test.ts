@@ -77,7 +77,8 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   );
   const copy = join(made.folder, "runs", "copy");
   await runs(0, ["extract", "--run", copy, ...made.source, "-q"]);
-  copyFileSync(join(made.run, "plan.jsonl"), join(copy, "plan.jsonl"));
+  for (const name of ["plan.jsonl", "nova.jsonl"])
+    copyFileSync(join(made.run, name), join(copy, name));
   const other = await rowsOf({ ...made, at: ["--run", copy] });
   assert.match(other("Target empty or ours"), /^Failure: 4 .* with our mark/);
   assert.match(other("Deploy helper stopped"), /^Warning: Not looked at/);

@@ -37,8 +37,17 @@ export function hosts(view: CheckView): Looked {
       return fine(`${tenants.length} instances name the nova-compute of their machine.`);
     const found = (open.length > 0 ? open : faults).map(({ what }) => what);
     return open.length > 0
-      ? told(found, "instances no nova-compute will manage, and to Kilo destroy at its start", MEND)
-      : told(found, "instances no nova-compute will manage, as you accepted", MEND, "Warning");
+      ? told(
+          found,
+          "instances are not under the nova-compute of their machine, which to Kilo destroys them when it starts",
+          MEND,
+        )
+      : told(
+          found,
+          "instances are not under the nova-compute of their machine, as you accepted",
+          MEND,
+          "Warning",
+        );
   });
 }
 

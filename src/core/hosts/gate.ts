@@ -18,6 +18,8 @@ export interface Runs {
   readonly host: string | null;
   /** Whether Nova has its service, or the operator named it. */
   readonly known: boolean;
+  /** Whether nothing else keeps the machine from being loaded. */
+  readonly loads: boolean;
 }
 
 /** What stands against a machine because of the compute host its instance will name. */
@@ -26,7 +28,7 @@ export type HostGate = (machine: Machine, place: Place, runs: Runs) => readonly 
 /**
  * Holds each instance against the nova-compute that runs for its machine: to Kilo one destroys at its
  * start what its driver reports under another host's name, later ones do not manage it. To Mitaka all
- * machines have one host: the first that is met, since each nova-compute is told of every node.
+ * machines have one host, since each nova-compute is told of every node: that of the first that loads.
  *
  * @param clustered whether Nova of the target's release is such a one
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
@@ -43,8 +45,8 @@ export function createGate(clustered: boolean): HostGate {
       ...(same(place.node, node.uuid) ? [] : [`instances.node will be ${told(place.node)}`]),
     ];
     if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
-    only ??= runs.host;
-    if (!clustered || runs.host === only) return [];
+    if (runs.loads) only ??= runs.host;
+    if (!clustered || only === null || runs.host === only) return [];
     return [
       finding(
         "N2I-D227",
@@ -65,7 +67,7 @@ export function keptHosts(
     const instance = nova?.instance ?? null;
     if (nova === null || instance === null || instance.deleted) return made;
     if (!keepsInstance(nodeOf(made.desired), instance)) return made;
-    const runs = { host: node.service_host, known: nova.service };
+    const runs = { host: node.service_host, known: nova.service, loads: true };
     return held(made, gate(machine, instance, runs), acceptances(machine));
   };
 }

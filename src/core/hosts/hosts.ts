@@ -1,5 +1,5 @@
 import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/judge.ts";
+import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Acceptance } from "../../model/mapping.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
@@ -66,6 +66,7 @@ export function createHosts(
     node: Row,
     { instance, elsewhere }: MachineRows,
     to: string | null,
+    loads: boolean,
   ): readonly Finding[] => {
     if (instance === null || (instance.deleted ?? 0) !== 0) return [];
     if (!keepsInstance(node, instance)) return [];
@@ -73,7 +74,7 @@ export function createHosts(
     const place = step === null ? instance : { ...instance, host: to, node: machine.node.uuid };
     const { service_host } = machine.node;
     const known = to !== null || services.has(service_host ?? "");
-    const found = gate(machine, place, { host: to ?? service_host, known });
+    const found = gate(machine, place, { host: to ?? service_host, known, loads });
     if (found.length > 0 || to === null || !elsewhere) return found;
     const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
     return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
@@ -85,13 +86,17 @@ export function createHosts(
       if (node === undefined) return made;
       const to = targetOf(machine.node.service_host, node);
       const { instance } = rows;
-      const found = [
-        ...volumesIn(machine, rows),
-        ...changesIn(machine, rows, to),
-        ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
-        ...placesIn(machine, node, rows, to),
-      ];
-      return held(made, found, acceptances(machine));
+      const accepted = acceptances(machine);
+      const found = accept(
+        [
+          ...volumesIn(machine, rows),
+          ...changesIn(machine, rows, to),
+          ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
+        ],
+        accepted,
+      );
+      const places = placesIn(machine, node, rows, to, !found.some(blocks));
+      return held(made, [...found, ...places], accepted);
     },
     steps(line, rows) {
       if (!isCarried(line)) return [];

@@ -48,7 +48,7 @@ function faultsOf(
   const host = choice.of({ service_host, node: nodeOf(line.records) ?? {} }) ?? service_host;
   return [
     ...(row.host === host ? [] : [`host is ${told(row.host)}, its nova-compute ${told(host)}`]),
-    ...(same(row.node, uuid) ? [] : [`node is ${told(row.node)}, its machine another`]),
+    ...(same(row.node, uuid) ? [] : [`node is ${told(row.node)}, its machine ${told(uuid)}`]),
   ];
 }
 

@@ -1,0 +1,71 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { choiceOf } from "../../../src/core/hosts/choice.ts";
+import { auditInstances } from "../../../src/core/hosts/placed.ts";
+import { accept, finding } from "../../../src/model/judge.ts";
+import type { InstanceRow } from "../../../src/model/nova-rows.ts";
+import type { PlannedMachine } from "../../../src/model/plan.ts";
+
+const [NODE, INSTANCE] = ["a-1", "b-1"];
+const LINE: PlannedMachine = {
+  ...{ bm_node_id: 1, uuid: NODE, service_host: "c-1", verdict: "unchanged", reason: null },
+  ...{ state: { row: "active", outcome: "active" }, findings: [] },
+  records: [
+    {
+      ...{ resource: "node", id: `node:${NODE}`, origins: [], change: "none" },
+      row: { uuid: NODE, instance_uuid: INSTANCE, conductor_group: "rack7" },
+    },
+  ],
+};
+const ROW: InstanceRow = {
+  ...{ id: 1, uuid: INSTANCE, host: "c-1", node: "A-1", task_state: null, deleted: 0 },
+};
+
+/** What is told of a machine with this row. */
+async function told(
+  row: Partial<InstanceRow> | null,
+  line: Partial<PlannedMachine> = {},
+  words: readonly string[] = [],
+): Promise<readonly string[]> {
+  const machines = async function* () {
+    yield await Promise.resolve([{ ...LINE, ...line }]);
+  };
+  const rows = new Map(row === null ? [] : [[INSTANCE, { ...ROW, ...row }]]);
+  const faults: string[] = [];
+  const found = auditInstances(machines(), () => Promise.resolve(rows), choiceOf(words));
+  for await (const { fault } of found) faults.push(fault);
+  return faults;
+}
+
+test("an instance under its nova-compute, on its machine, is passed over", async () => {
+  assert.deepEqual(await told({}), []);
+  assert.deepEqual(await told({ host: "metal" }, {}, ["group:rack7=metal"]), []);
+  assert.deepEqual(await told(null, { verdict: "blocked", records: [] }), []);
+  assert.deepEqual(await told(null, { verdict: "conflict" }), []);
+});
+
+test("a host, a node, a deletion and a missing row are told, whether a step changes the row or not", async () => {
+  assert.deepEqual(await told({}, {}, ["metal"]), [
+    'instance b-1: host is "c-1", its nova-compute "metal"',
+  ]);
+  assert.deepEqual(await told({ host: null, node: null }), [
+    'instance b-1: host is NULL, its nova-compute "c-1"',
+    'instance b-1: node is NULL, its machine "a-1"',
+  ]);
+  assert.deepEqual(await told({ deleted: 1 }), ["instance b-1: is deleted in nova"]);
+  assert.deepEqual(await told(null), ["instance b-1: is not in nova"]);
+});
+
+for (const [code, row] of [
+  ["N2I-D201", null],
+  ["N2I-D202", { deleted: 1 }],
+  ["N2I-D225", { host: "elsewhere" }],
+] as const)
+  test(`what ${code} says is not held against a machine for which it was accepted`, async () => {
+    const findings = accept(
+      [finding(code, "instance", "so it is")],
+      [{ finding: code, reason: "known" }],
+    );
+    assert.deepEqual(await told(row, { findings }), []);
+    assert.notDeepEqual(await told(row), []);
+  });

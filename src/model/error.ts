@@ -9,16 +9,19 @@ import { REFUSALS, type RefusalCode } from "./refusals.ts";
 export class MigrationError extends Error {
   override readonly name = "MigrationError";
   readonly code: RefusalCode;
+  /** The rule behind it: one sentence. The code's own unless this place knows a nearer one. */
+  readonly why: string;
   /** The next step: one sentence. The code's own advice unless something better is known here. */
   readonly fix: string;
 
   constructor(
     code: RefusalCode,
     message: string,
-    options: { readonly cause?: unknown; readonly fix?: string } = {},
+    options: { readonly cause?: unknown; readonly why?: string; readonly fix?: string } = {},
   ) {
     super(message, { cause: options.cause });
     this.code = code;
+    this.why = options.why ?? REFUSALS[code].why;
     this.fix = options.fix ?? REFUSALS[code].fix;
   }
 

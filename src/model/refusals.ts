@@ -64,9 +64,9 @@ export const REFUSALS = {
   },
   "N2I-E112": {
     exit: refused.status,
-    title: "an artefact was changed after it was written",
-    why: "Its content does not match the digest in its footer.",
-    fix: "Run the stage that writes it again; put decisions into the site document, not into artefacts.",
+    title: "a file of the run was changed after it was written",
+    why: "An artefact has a digest of its content in its footer, each line of a journal one of the line before it.",
+    fix: "Run the stage that writes an artefact again, and put a journal back from a copy.",
   },
   "N2I-E113": {
     exit: refused.status,

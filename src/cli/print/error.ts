@@ -26,14 +26,14 @@ export function exitStatus(error: unknown): number {
 /** The error as an event line, for `--json`. */
 export function emitError(emit: Emit, error: unknown): void {
   const code = error instanceof MigrationError ? error.code : "N2I-E900";
-  const { why, fix } = REFUSALS[code];
   const message = error instanceof MigrationError ? error.message : safeMessage(error);
+  const { why, fix } = error instanceof MigrationError ? error : REFUSALS[code];
   emit("diagnostic", {
     severity: "error",
     code,
     message,
     why,
-    fix: error instanceof MigrationError ? error.fix : fix,
+    fix,
   });
 }
 
@@ -49,7 +49,7 @@ export function emitExit(
 function told(error: MigrationError): readonly string[] {
   return [
     `ERROR ${error.code} ${sentence(error.message)}`,
-    `Why: ${REFUSALS[error.code].why}`,
+    `Why: ${error.why}`,
     `More: nova2ironic explain ${error.code}`,
     `Fix: ${error.fix}`,
   ];

@@ -113,8 +113,13 @@ export async function checkBody(file: FileHandle, path: string, ending: Ending):
 }
 
 export function refusal(code: RefusalCode, path: string, fact: string): MigrationError {
-  return new MigrationError(code, `${path} ${fact}`);
+  return new MigrationError(code, `${path} ${fact}`, code === "N2I-E112" ? CHANGED : {});
 }
+
+const CHANGED = {
+  why: "Its content does not match the digest in its footer.",
+  fix: "Run the stage that writes it again; put decisions into the site document, not into artefacts.",
+};
 
 function checkFormat(head: string, path: string, kind: FileKind | null): void {
   const wanted = kind === null ? /^nova2ironic\/(snapshot|plan|nova)@1$/ : formatOf(kind);

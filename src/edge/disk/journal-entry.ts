@@ -3,6 +3,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { NovaEntry } from "../../model/nova-plan.ts";
+import { journalFault } from "./journal-fault.ts";
 
 const DATABASES = ["mysql", "postgresql", "sqlite"] as const;
 
@@ -166,5 +167,5 @@ export function fields(line: JsonObject, place: string): Fields {
 }
 
 export function malformed(place: string, field: string): MigrationError {
-  return new MigrationError("N2I-E112", `${place} has no ${field} as the journal writes it`);
+  return journalFault(place, `has no ${field} as the journal writes it`);
 }

@@ -8,6 +8,7 @@ import type { JsonObject } from "../../model/json.ts";
 import { parseObject } from "./artefact-form.ts";
 import { notRead, notWritten, systemCode } from "./failure.ts";
 import { parseEntry } from "./journal-entry.ts";
+import { journalFault } from "./journal-fault.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";
 
@@ -192,8 +193,5 @@ function digest(line: string): string {
 }
 
 function broken(path: string, fact: string, line?: number): MigrationError {
-  const place = line === undefined ? path : `${path}:${line}`;
-  return new MigrationError("N2I-E112", `${place} ${fact}`, {
-    fix: "Put the journal back from a copy; without one, run verify before anything is undone.",
-  });
+  return journalFault(line === undefined ? path : `${path}:${line}`, fact);
 }

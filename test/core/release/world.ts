@@ -1,0 +1,106 @@
+import type { Planned, Releasing } from "../../../src/core/release/release.ts";
+import type { Handover, Observed, ReleaseEntry } from "../../../src/model/handover.ts";
+import type { Conductor } from "../../../src/model/service.ts";
+import { STAGED } from "../../../src/model/staged.ts";
+
+const LAB = { hostname: "lab", alive: true };
+
+interface Nature {
+  /** Seconds a conductor needs for a machine. */
+  readonly takes: number;
+  /** What it says of a machine instead of taking it over. */
+  readonly fails?: { readonly [uuid: string]: string };
+}
+
+/** An Ironic that takes machines over by a clock that only sleeping moves. */
+export function ironic(count: number, { takes, fails = {} }: Nature) {
+  const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
+  const rows = new Map(uuids.map((uuid) => [uuid, { ...ROW, since: 0 }]));
+  const entries: ReleaseEntry[] = [];
+  let events: readonly { readonly second: number; readonly work: () => void }[] = [];
+  let [now, most] = [0, 0];
+  const row = (uuid: string) => rows.get(uuid) ?? { ...ROW, since: 0 };
+  const look = (uuid: string): Observed => {
+    const { since, ...here } = row(uuid);
+    if (here.maintenance || now - since < takes * 1000) return here;
+    const last_error = fails[uuid] ?? null;
+    if (last_error !== null) return { ...here, last_error };
+    return { ...here, taker: here.taker ?? LAB };
+  };
+  const set = (uuid: string, from: boolean, to: boolean): Promise<boolean> => {
+    const { maintenance, reservation } = row(uuid);
+    if (maintenance !== from || reservation !== null) return Promise.resolve(false);
+    if (maintenance && row(uuid).maintenance_reason !== STAGED) return Promise.resolve(false);
+    const maintenance_reason = to ? STAGED : null;
+    rows.set(uuid, { ...row(uuid), maintenance: to, maintenance_reason, since: now });
+    const under = uuids.map(look).filter((one) => !one.maintenance && one.taker === null);
+    most = Math.max(most, under.length);
+    return Promise.resolve(true);
+  };
+  const handover: Handover = {
+    observe: (asked) => Promise.resolve(new Map(asked.map((uuid) => [uuid, look(uuid)]))),
+    clear: (uuid) => set(uuid, true, false),
+    stage: (uuid) => set(uuid, false, true),
+    service: () => Promise.resolve({ conductors, interfaces: null }),
+  };
+  let conductors: readonly Conductor[] = [CONDUCTOR];
+  let lines: readonly string[] = [];
+  const log = {
+    read: () => {
+      const gained = lines;
+      lines = [];
+      return Promise.resolve(gained);
+    },
+  };
+  const sleep = (milliseconds: number): Promise<void> => {
+    now += milliseconds;
+    const due = events.filter(({ second }) => now >= second * 1000);
+    events = events.filter((event) => !due.includes(event));
+    for (const { work } of due) work();
+    return Promise.resolve();
+  };
+  const releasing = (): Releasing => ({
+    handover,
+    journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
+    clock: { now: () => now, sleep },
+    by: "a test",
+    stopping: () => false,
+    logs: [log],
+    progress: () => {},
+  });
+  const change = (uuid: string, values: Partial<Observed>): void =>
+    void rows.set(uuid, { ...row(uuid), ...values });
+  return {
+    entries,
+    releasing,
+    change,
+    now: () => now,
+    most: () => most,
+    at: (second: number, work: () => void) => {
+      events = [...events, { second, work }];
+    },
+    reserve: (uuid: string, reservation: string | null) => change(uuid, { reservation }),
+    conductors: (...now: readonly Conductor[]) => {
+      conductors = now;
+    },
+    logs: (...gained: readonly string[]) => {
+      lines = gained;
+    },
+    hold: (uuid: string, maintenance_reason: string) =>
+      change(uuid, { maintenance: true, maintenance_reason }),
+    async *plan(): AsyncGenerator<readonly Planned[]> {
+      yield uuids.map((uuid, at) => ({ uuid, bm_node_id: at + 1, row: { ...PLANNED, uuid } }));
+    },
+  };
+}
+
+export const CONDUCTOR: Conductor = { hostname: "lab", group: "", alive: true, drivers: ["ipmi"] };
+const ROW: Observed = {
+  provision_state: "active",
+  maintenance: true,
+  maintenance_reason: STAGED,
+  taker: null,
+  reservation: null,
+  last_error: null,
+};
+const PLANNED = { driver: "ipmi", provision_state: "active", maintenance: false };

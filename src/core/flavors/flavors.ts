@@ -129,7 +129,8 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
         [KERNEL, images.kernel],
         [RAMDISK, images.ramdisk],
       ]);
-      const missing = [...wanted].filter(([key]) => !keys.has(key) && named);
+      // A deleted flavor gets nothing it did not have: what deletes it took its extra specs along.
+      const missing = [...wanted].filter(([key]) => !keys.has(key) && named && !isGone(flavor));
       return {
         findings: [],
         steps: [

@@ -2,12 +2,15 @@ import type { Knex } from "knex";
 import type { NovaStep, Standing } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow } from "../database/rows.ts";
+import { barred } from "./barred.ts";
 import { byTable, columnsOf, differing } from "./rows.ts";
 
 /** A step and the row it speaks of; null when there is none. */
 export interface Met {
   readonly step: NovaStep;
   readonly row: RawRow | null;
+  /** Why it must not be written though it is as before; absent where it may. */
+  readonly barred?: string;
 }
 
 /** Reads the rows of steps, in the order of the steps of each table. */
@@ -28,8 +31,12 @@ export async function meet(
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
     const rows = ids.length === 0 ? [] : await ask((query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
-    for (const step of some)
-      met.push({ step, row: await rowOf(step, byId, (key) => ask((query) => query.where(key))) });
+    const bars = await barred({ run }, on, some);
+    for (const step of some) {
+      const row = await rowOf(step, byId, (key) => ask((query) => query.where(key)));
+      const why = bars.get(step.id);
+      met.push({ step, row, ...(why !== undefined && { barred: why }) });
+    }
   }
   return met;
 }
@@ -44,7 +51,7 @@ async function rowOf(
 }
 
 /** How the row of a step stands. */
-export function standingOf({ step, row }: Met): Standing {
+export function standingOf({ step, row, barred }: Met): Standing {
   const { id, before, after } = step;
   const as = (is: Standing["is"], why = ""): Standing => ({ id, is, why });
   if (row === null) {
@@ -54,7 +61,7 @@ export function standingOf({ step, row }: Met): Standing {
   const from = before === null ? ["row"] : differing(before, row);
   const to = after === null ? ["row"] : differing(after, row);
   if (to.length === 0) return as("after");
-  if (from.length === 0) return as("before");
+  if (from.length === 0) return barred === undefined ? as("before") : as("other", barred);
   const what = before === null ? "is there and differs in" : "was changed since in";
   return as("other", `${what} ${(before === null ? to : from).join(", ")}`);
 }

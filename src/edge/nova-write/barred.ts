@@ -1,0 +1,69 @@
+import type { Knex } from "knex";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { Database } from "../database/open.ts";
+import { integer, type RawRow, text } from "../database/rows.ts";
+
+const SPECS = "instance_type_extra_specs";
+
+/**
+ * Extra specs that would come back, and must not: where a live one has their key by now (Nova allows
+ * one, and before Havana nothing enforces it), and where their flavor was deleted since, which took
+ * its live ones along.
+ *
+ * @returns why, by the step's id
+ * @source facts/nova-bm.md 4.3
+ */
+export async function barred(
+  { run }: Pick<Database, "run">,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const back = steps.filter(
+    ({ table, before, after }) =>
+      table === SPECS && after?.deleted === 0 && before !== null && before.deleted !== 0,
+  );
+  const why = new Map<string, string>();
+  if (back.length === 0) return why;
+  const flavors = [...new Set(back.map(flavorOf))];
+  const live = await run(
+    `reading ${SPECS}`,
+    async (): Promise<readonly RawRow[]> =>
+      on(SPECS)
+        .select("id", "instance_type_id", "key")
+        .where({ deleted: 0 })
+        .whereIn("instance_type_id", flavors),
+  );
+  const gone = await run(
+    "reading instance_types",
+    async (): Promise<readonly RawRow[]> =>
+      on("instance_types")
+        .select("id", "deleted_at")
+        .whereIn("id", flavors)
+        .whereNot({ deleted: 0 }),
+  );
+  for (const step of back) {
+    const twin = live.find(
+      (row) =>
+        integer(row.instance_type_id) === flavorOf(step) &&
+        integer(row.id) !== step.key.id &&
+        same(text(row.key), step.before?.key),
+    );
+    const ours = String(step.before?.deleted_at);
+    const since = gone.some(
+      (row) => integer(row.id) === flavorOf(step) && (text(row.deleted_at) ?? "") >= ours,
+    );
+    if (since) why.set(step.id, "its flavor was deleted since");
+    if (twin !== undefined)
+      why.set(step.id, `live row ${SPECS}.id=${integer(twin.id)} has its key`);
+  }
+  return why;
+}
+
+function flavorOf({ before }: NovaStep): number {
+  return Number(before?.instance_type_id);
+}
+
+/** MySQL's key does not tell upper from lower case. */
+function same(one: string | null, other: unknown): boolean {
+  return one?.toLowerCase() === String(other).toLowerCase();
+}

@@ -34,7 +34,7 @@ for (const engine of ENGINES)
     const again = await act(["rollback", "--all"]);
     assert.equal(again.status, 0, `${again.out}${again.err}`);
     assert.deepEqual(changes(before, await rowsOf(nova)), {
-      "services report_count updated_at": 1,
+      "services updated_at report_count": 1,
       "instances updated_at": 1,
     });
   });

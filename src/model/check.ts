@@ -22,6 +22,20 @@ export interface Refused {
   readonly refused: { readonly code: string; readonly message: string; readonly fix: string };
 }
 
+/** What a statement does to a table; LOCK is what SELECT ... FOR UPDATE wants of its user. */
+export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
+
+/** Verbs by table. */
+export type Wanted = ReadonlyMap<string, ReadonlySet<Verb>>;
+
+/** What a user may not do of what is wanted. */
+export interface Lacking {
+  /** `INSERT nodes`. */
+  readonly statements: readonly string[];
+  /** What an administrator of the database says to change that. */
+  readonly grants: readonly string[];
+}
+
 /** A server as it is met: by the option that names its database. */
 export interface ServerFacts {
   readonly option: string;
@@ -55,6 +69,16 @@ export interface Beat {
   readonly updated_at: string | null;
 }
 
+/** A live extra spec of a live flavor that names a deploy image. */
+export interface DeployImage {
+  /** By the ids of steps that would change it: its row's, and the one over Nova's API. */
+  readonly steps: readonly string[];
+  /** Number of the flavor, which nova and nova_api share. */
+  readonly id: number;
+  readonly flavor: string;
+  readonly value: string | null;
+}
+
 export interface NovaFacts {
   readonly version: number;
   /**
@@ -69,21 +93,15 @@ export interface NovaFacts {
     readonly deleted: boolean;
     readonly image: string | null;
   }[];
-  /** Live extra specs of live flavors that name deploy images. */
-  readonly flavors: readonly {
-    /** By the ids of steps that would change it: its row's, and the one over Nova's API. */
-    readonly steps: readonly string[];
-    readonly flavor: string;
-    readonly value: string | null;
-  }[];
+  readonly flavors: readonly DeployImage[];
   /** Live aggregates, a line a host. */
   readonly aggregates: readonly {
     readonly host: string;
     readonly id: number;
     readonly name: string;
   }[];
-  /** Statements on its rows this user may not make, of those the run's plan wants. */
-  readonly forbidden: readonly string[];
+  /** Of what the run's plan for Nova and its rollback want. */
+  readonly forbidden: Lacking;
   /** Instances with volumes attached. */
   readonly volumes: readonly string[];
   /** Evacuations of our instances; null where this nova keeps no such records. */
@@ -108,8 +126,8 @@ export interface IronicFacts {
   readonly charset: string;
   /** Whether its rows can say why they are in maintenance. */
   readonly stages: boolean;
-  /** Statements that were refused: `INSERT nodes`. */
-  readonly forbidden: readonly string[];
+  /** Of what a load and its rollback want. */
+  readonly forbidden: Lacking;
   readonly conductors: readonly Conductor[];
   readonly nodes: readonly {
     readonly uuid: string;
@@ -125,6 +143,8 @@ export interface IronicFacts {
 /** What the run's plan says; a line a machine that it does not skip. */
 export interface PlanFacts {
   readonly machines: readonly {
+    /** Of nova_bm. */
+    readonly id: number;
     readonly uuid: string;
     /** Null: it keeps none. */
     readonly instance_uuid: string | null;
@@ -134,8 +154,14 @@ export interface PlanFacts {
     /** Findings by their code, with whether the operator accepted them. */
     readonly findings: ReadonlyMap<string, boolean>;
   }[];
-  /** Machines it skips. */
-  readonly skipped: ReadonlySet<string>;
+  /** Whether another pairing than the rule's was wanted of it. */
+  readonly paired: boolean;
+  /** Release of Ironic it was made for. */
+  readonly release: string;
+  /** Whether nodes get traits, which are rows of a table of their own. */
+  readonly traits: boolean;
+  /** Machines it skips, by their numbers in nova_bm. */
+  readonly skipped: ReadonlySet<number>;
   /** Whether it is to be loaded beside nodes of others. */
   readonly besideOthers: boolean;
   /** Deploy images that nodes or changed flavors name. */
@@ -159,9 +185,11 @@ export interface PlanFacts {
     readonly stopped: readonly string[];
     /** Aggregates that hosts join. */
     readonly joins: readonly { readonly host: string; readonly id: number }[];
-    /** `UPDATE instances`: what nova's user must be allowed to do, and nova_api's. */
-    readonly statements: readonly string[];
-    readonly api: readonly string[];
+    /** Where flavors are planned. */
+    readonly flavorsIn: "nova" | "nova_api" | "rest";
+    /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
+    readonly statements: Wanted;
+    readonly api: Wanted;
   } | null;
 }
 
@@ -178,7 +206,10 @@ export interface HelperAnswer {
 export interface ApiFacts {
   readonly mapped: ReadonlySet<string>;
   /** As NovaFacts.forbidden. */
-  readonly forbidden: readonly string[];
+  readonly forbidden: Lacking;
+  readonly flavors: readonly DeployImage[];
+  /** Numbers of all its flavors: nova's of the same are what a data migration left behind. */
+  readonly flavorIds: ReadonlySet<number>;
 }
 
 export interface PlacementFacts {
@@ -214,5 +245,6 @@ export interface CheckView {
   readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine -> compute_nodes.uuid, where Nova has it. */
   readonly computes: ReadonlyMap<string, string>;
+  /** The run's folder, or where it would be. */
   readonly run: { readonly path: string /** Bytes. */; readonly free: number };
 }

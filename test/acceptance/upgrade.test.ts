@@ -134,7 +134,7 @@ for (const engine of ["mysql", "postgresql"] as const)
         await table().where({ id: 1006 }).update({ hypervisor_type: "baremetal" });
         await table().insert(offered(5, { id: 2005 }));
         const { out } = await runs(2, verify);
-        const node = (id: number) => `node:${caseUuid("node", id)} mismatched compute nodes`;
+        const node = (id: number) => `compute nodes ${caseUuid("node", id)} None mismatched `;
         const size = (id: number, told: string) =>
           `${node(id)} compute_nodes.id=${1000 + id} ${told}`;
         assert.deepEqual(out.trim().split("\n"), [

@@ -44,7 +44,7 @@ function wrong(made: Whole): readonly Wrong[] {
     [64, "N2I-E101", /--ironic-url: .*password/, ["plan", ...at, "--ironic-url", "http://u:p@h"]],
     [255, "N2I-E100", /--watch wants a number/, check.with(check.indexOf("0"), "soon")],
     [255, "N2I-E100", /nova-bm-db/, ["check", ...at, ...reader]],
-    [255, "N2I-E110", /does not exist/, ["check", "--run", "/nowhere", ...check.slice(3)]],
+    [255, "N2I-E110", /is not a folder/, ["check", "--run", "/dev/null", ...check.slice(3)]],
     // Addresses of one another.
     [
       4,

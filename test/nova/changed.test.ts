@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { run } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes, differences, rowsOf } from "./rows.ts";
 
+const NODE = caseUuid("node", 1);
 const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
 
 for (const engine of ENGINES) {
@@ -108,13 +110,32 @@ for (const engine of ENGINES) {
     assert.equal(ran.status, 2, ran.err);
     assert.match(
       ran.out,
-      /node:a0000000-0000-4000-8000-000000000003 .*memory_mb is 49153, properties.memory_mb 49152/,
+      /compute nodes .*a0000000-0000-4000-8000-000000000003 .*memory_mb is 49153, properties.memory_mb 49152/,
     );
     assert.match(
       ran.out,
-      /node:a0000000-0000-4000-8000-000000000002 .*2 live compute nodes: 502, 602/,
+      /compute nodes .*a0000000-0000-4000-8000-000000000002 .*2 live compute nodes: 502, 602/,
     );
     assert.equal(ran.out.match(/mismatched/g)?.length, 2);
+    // Of both databases there is one list, so a program reads one document.
+    await nova.db("instances").where({ id: 2 }).update({ host: "somewhere" });
+    await made.ironic.db("nodes").where({ uuid: NODE }).update({ driver: "other" });
+    const { out } = await run([...verify, "-f", "json"]);
+    const rows = JSON.parse(out) as readonly { readonly [column: string]: unknown }[];
+    const columns = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
+    assert.deepEqual(Object.keys(rows[0] ?? {}), columns);
+    assert.deepEqual(
+      rows.map((row) => [row.Resource, row.UUID, row.Result, row.Fields]),
+      [
+        ["node", NODE, "mismatched", "driver"],
+        ["instances:2", caseUuid("node", 2), "mismatched", ""],
+        ["compute nodes", caseUuid("node", 2), "mismatched", ""],
+        ["compute nodes", caseUuid("node", 3), "mismatched", ""],
+      ],
+    );
+    const all = await run([...verify, "--all-rows", "-f", "json"]);
+    const seen = JSON.parse(all.out) as readonly object[];
+    assert.ok(seen.length > rows.length + 8);
   });
 
   test(`on ${engine}, a plan made again after the load finds nothing to change`, async (t) => {

@@ -5,6 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
+import { loadNovaApi } from "../../src/demo/load-nova-api.ts";
 import { sqliteFile } from "../../src/demo/write-case.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy, deployFiles } from "../hostile/deployment.ts";
@@ -144,7 +145,7 @@ test("databases of later Novas are asked for mappings, allocations and providers
   const files = ["api", "placement"].map((name) => join(made.folder, `${name}.sqlite`));
   const [api, placement] = files.map((file) => sqliteFile(file));
   assert.ok(api && placement);
-  await api.schema.createTable("instance_mappings", (table) => table.string("instance_uuid"));
+  await loadNovaApi(api, "sqlite", { flavors: [], extra_specs: [] });
   await placement.schema.createTable("allocations", (table) => table.string("consumer_id"));
   await placement.schema.createTable("resource_providers", (table) => {
     table.string("uuid");
@@ -153,7 +154,8 @@ test("databases of later Novas are asked for mappings, allocations and providers
   await made.nova.db.schema.alterTable("compute_nodes", (table) => {
     table.string("uuid");
   });
-  await api("instance_mappings").insert({ instance_uuid: INSTANCE.toUpperCase() });
+  const mapping = { instance_uuid: INSTANCE.toUpperCase(), project_id: "p" };
+  await api("instance_mappings").insert(mapping);
   await placement("allocations").insert({ consumer_id: caseUuid("instance", 2) });
   for (const db of [api, placement]) await db.destroy();
   const words = ["--nova-api-db", `sqlite:///${files[0]}`];
@@ -193,7 +195,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.match((await rowsOf(both, [], { writes: true }))("Privileges"), /^Success/);
     assert.match(
       (await rowsOf(both))("Privileges"),
-      /^Warning: \d .*UPDATE instance_type_extra_specs.*GRANT/s,
+      /^Failure: \d .*UPDATE instance_type_extra_specs.*GRANT/s,
     );
     const children = engine === "mysql" ? 3 : 5;
     const lacking = new RegExp(

@@ -64,6 +64,8 @@ export interface Later extends Deployment {
   readonly api: TestDatabase;
   /** nova_api, for a user who may write. */
   readonly apiWriter: readonly string[];
+  /** nova_api, for a user who may read. */
+  readonly apiReader: readonly string[];
   readonly act: (
     words: readonly string[],
     more?: readonly string[],
@@ -76,8 +78,9 @@ export async function laterCloud(
   engine: Engine,
   t: TestContext,
   options: readonly string[],
+  given: Case = trainCloud(),
 ): Promise<Later | null> {
-  const made = await deploy(engine, t, trainCloud());
+  const made = await deploy(engine, t, given);
   const api = made && (await withDatabase(engine, t));
   if (made === null || api === null) return null;
   await loadNovaApi(api.db, engine, NOVA_API);
@@ -94,11 +97,12 @@ export async function laterCloud(
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, [
     ...["plan", ...at, ...reader, ...source.slice(2, 4), ...apiReader, ...plan, "-q"],
-    ...["--ironic-release", "train", ...options],
+    ...(given.ironic?.release === "train" ? ["--ironic-release", "train"] : []),
+    ...options,
   ]);
   return {
     ...made,
-    ...{ api, apiWriter },
+    ...{ api, apiWriter, apiReader },
     act: (words, more = apiWriter, failpoint?: string) => {
       // verify watches nobody, and asks nobody.
       const nova = words[0] === "verify" ? novaWriter.slice(0, 2) : [...novaWriter, "--yes"];

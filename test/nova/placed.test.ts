@@ -46,9 +46,9 @@ for (const engine of ENGINES)
     await instance(3).update({ deleted: 3 });
     const found = await run(verify);
     assert.equal(found.status, 2, found.err);
-    assert.match(found.out, /node:a0+-.*1 .*host is "kvm-1", its nova-compute "ironic-compute"/);
-    assert.match(found.out, /node:a0+-.*2 .*node is "kvm-2", its machine "a0+-.*2"/);
-    assert.match(found.out, /node:a0+-.*3 .*is deleted in nova/);
+    assert.match(found.out, /instances .*a0+-.*1 .*host is "kvm-1", its nova-compute "ironic-compute"/);
+    assert.match(found.out, /instances .*a0+-.*2 .*node is "kvm-2", its machine "a0+-.*2"/);
+    assert.match(found.out, /instances .*a0+-.*3 .*is deleted in nova/);
     assert.equal(found.out.match(/mismatched/g)?.length, 3);
     await instance(1).update({ host: "ironic-compute" });
     await instance(2).update({ node: "a0000000-0000-4000-8000-000000000002" });

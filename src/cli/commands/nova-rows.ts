@@ -13,9 +13,9 @@ import {
   type NovaLine,
   type NovaStep,
   type NovaTarget,
+  type Standing,
 } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { printRows } from "../print/table.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { checkNova, type NovaFile, withApi } from "../wire/nova-acting.ts";
@@ -51,12 +51,15 @@ export async function* novaRows(
       }
 }
 
-/** Compares nova with a plan for it; prints what is not as planned, and says whether all is. */
+/** Compares nova with a plan for it. */
 export interface NovaVerifier {
-  readonly verify: (
+  /** What is not as planned, and the rest too where all is wanted, as rows of `verify`'s one list. */
+  readonly rows: (
     machines: () => AsyncIterable<readonly PlannedMachine[]>,
-    format: Telling & { readonly allRows?: boolean },
-  ) => Promise<boolean>;
+    all: boolean,
+  ) => AsyncIterable<readonly Json[]>;
+  /** Once the rows went by: tells how many they were, and whether all is as planned. */
+  readonly end: (format: Telling) => boolean;
   readonly close: () => Promise<void>;
 }
 
@@ -77,8 +80,14 @@ export async function openNovaVerifier(
     checkNova(plan.header.target, identity);
     api = await reopenFlavorApi(plan.header.api, reach, true);
     const target = withApi(createNovaTarget(database, identity), api);
+    const count = { after: 0, before: 0, other: 0 };
     return {
-      verify: (machines, format) => verifyNova(plan, machines, database, target, format),
+      rows: (machines, all) => verifyNova(plan, machines, database, target, all, count),
+      end(format) {
+        const wrong = count.before + count.other;
+        note(format, `Verify of nova: ${count.after} rows validated, ${wrong} mismatched.`);
+        return wrong === 0;
+      },
       async close() {
         await api?.close();
         await database.close();
@@ -95,52 +104,43 @@ export async function openNovaVerifier(
  * Nova offers of them.
  *
  * @param machines gives the plan's lines from the start, each time it is called
- * @returns whether all are as planned
  */
-async function verifyNova(
+async function* verifyNova(
   plan: NovaFile,
   machines: () => AsyncIterable<readonly PlannedMachine[]>,
   database: Database,
   target: NovaTarget,
-  format: Telling & { readonly allRows?: boolean },
-): Promise<boolean> {
-  const count = { after: 0, before: 0, other: 0 };
-  const instancesOf = openInstances(database);
+  all: boolean,
+  count: Record<Standing["is"], number>,
+): AsyncGenerator<readonly Json[]> {
   /** Machines whose rows were told of already. */
   const known = new Set<string | null>();
-  const rows = async function* (): AsyncGenerator<readonly Json[]> {
-    for (const part of NOVA_PARTS)
-      for await (const { steps } of novaStretches(plan, part)) {
-        const of = new Map(steps.map((step) => [step.id, step]));
-        for (const { id, is, why } of await target.look(steps)) {
-          count[is] += 1;
-          const details = is === "before" ? "as before the change" : why;
-          if (is !== "after") known.add(of.get(id)?.machine ?? null);
-          if (is !== "after" || format.allRows === true)
-            yield [id, is === "after" ? "validated" : "mismatched", of.get(id)?.of ?? "", details];
-        }
+  for (const part of NOVA_PARTS)
+    for await (const { steps } of novaStretches(plan, part)) {
+      const by = new Map(steps.map((step) => [step.id, step]));
+      for (const { id, is, why } of await target.look(steps)) {
+        count[is] += 1;
+        const { machine = null, of = "" } = by.get(id) ?? {};
+        if (is !== "after") known.add(machine);
+        const details = is === "before" ? "as before the change" : why;
+        const said = details === "" ? of : `${of}: ${details}`;
+        if (is !== "after" || all)
+          yield [id, machine, null, is === "after" ? "validated" : "mismatched", "", said];
       }
-  };
-  const all = async function* (): AsyncGenerator<readonly Json[]> {
-    yield* rows();
-    const { compute_hosts: chosen } = plan.header;
-    const choice = chosen === undefined ? null : choiceOf(chosen);
-    if (choice !== null)
-      for await (const { machine, fault } of auditInstances(machines(), instancesOf, choice)) {
-        if (known.has(machine)) continue;
-        count.other += 1;
-        yield [machine && `node:${machine}`, "mismatched", "instances", fault];
-      }
-    const computesOf = await openComputes(database);
-    for await (const { machine, fault } of auditComputes(machines(), computesOf)) {
-      count.other += 1;
-      yield [machine && `node:${machine}`, "mismatched", "compute nodes", fault];
     }
-  };
-  await printRows(process.stdout, ["Row", "Result", "Of", "Details"], all(), format);
-  note(
-    format,
-    `Verify of nova: ${count.after} rows validated, ${count.before + count.other} mismatched.`,
-  );
-  return count.before + count.other === 0;
+  const { compute_hosts: chosen } = plan.header;
+  const choice = chosen === undefined ? null : choiceOf(chosen);
+  if (choice !== null) {
+    const instancesOf = openInstances(database);
+    for await (const { machine, fault } of auditInstances(machines(), instancesOf, choice)) {
+      if (known.has(machine)) continue;
+      count.other += 1;
+      yield ["instances", machine, null, "mismatched", "", fault];
+    }
+  }
+  const computesOf = await openComputes(database);
+  for await (const { machine, fault } of auditComputes(machines(), computesOf)) {
+    count.other += 1;
+    yield ["compute nodes", machine, null, "mismatched", "", fault];
+  }
 }

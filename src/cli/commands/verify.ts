@@ -59,7 +59,8 @@ function details(
  * Verifies a plan against Ironic and prints a row for each row that is not as planned, and the
  * totals on stderr, where they do not disturb a program that reads the rows.
  *
- * @returns whether everything is as planned
+ * @param nova rows of Nova that are not as planned, for the same list
+ * @returns whether everything of Ironic is as planned
  */
 export async function verifyPlan(
   plan: Awaited<ReturnType<typeof openPlan>>,
@@ -67,6 +68,7 @@ export async function verifyPlan(
   same: SameSecret,
   format: FormatOptions & { readonly allRows?: boolean },
   voice: Voice,
+  nova: AsyncIterable<readonly Json[]> | null = null,
 ): Promise<boolean> {
   const tally = emptyTally();
   const progress = progressOf("verify", plan.footer.footer.machines, voice);
@@ -81,6 +83,7 @@ export async function verifyPlan(
         differs.map(({ field }) => field).join(" "),
         reason ?? details(differs, () => "...."),
       ];
+    if (nova !== null) yield* nova;
   };
   await printRows(process.stdout, COLUMNS, rows(), format);
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
@@ -152,10 +155,9 @@ export const verifyCommand: CommandModule<object, Args> = {
       checkEngine(plan.header.target, road);
       const { identity, target } = await road.open(plan.header.target.release, seal);
       checkIdentity(plan.header.target, identity);
-      if (!(await verifyPlan(plan, target.verifier, road.same(seal), args, args)))
-        exitWith(EXIT_STATUS.differs.status);
-      if (nova !== null && !(await nova.verify(() => plan.lines(), args)))
-        exitWith(EXIT_STATUS.differs.status);
+      const rows = nova?.rows(() => plan.lines(), args.allRows) ?? null;
+      const equal = await verifyPlan(plan, target.verifier, road.same(seal), args, args, rows);
+      if (!(nova?.end(args) ?? true) || !equal) exitWith(EXIT_STATUS.differs.status);
     } finally {
       await road.close();
       await nova?.close();

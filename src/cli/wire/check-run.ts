@@ -1,17 +1,29 @@
+import { access } from "node:fs/promises";
 import { isOurs, ledgerOf, plansOf } from "../../core/apply/ledger.ts";
 import { choiceOf } from "../../core/hosts/choice.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
-import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import type { PlanFacts } from "../../model/check.ts";
+import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
+import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
+import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
+import type { PlanFacts, Verb } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { HostConfig, Row } from "../../model/machine.ts";
-import type { NovaStep } from "../../model/nova-plan.ts";
+import { invertNova, type NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
 import { openPlan, openSnapshot, SNAPSHOT } from "./run.ts";
 import { planOrNull } from "./sizes.ts";
+
+/** The run's folder; null before the first stage made it. */
+export async function runOrNull(path: string): Promise<RunFolder | null> {
+  const there = await access(path).then(
+    () => true,
+    (cause: NodeJS.ErrnoException) => cause.code !== "ENOENT",
+  );
+  return there ? openRun(path, { create: false }) : null;
+}
 
 /** What the run's plan says of each machine and of Nova; null without a plan. */
 export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
@@ -21,14 +33,16 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   const chosen = nova?.header.compute_hosts ?? [];
   const choice = choiceOf(chosen);
   const machines: PlanFacts["machines"][number][] = [];
-  const skipped = new Set<string>();
+  const skipped = new Set<number>();
   const [images, made] = [new Set<string>(), new Set<string>()];
+  let traits = false;
   for await (const batch of plan.lines())
     for (const line of batch) {
       const row = nodeOf(line);
-      if (line.verdict === "skipped") skipped.add(lower(line.uuid));
+      if (line.verdict === "skipped") skipped.add(line.bm_node_id);
       else
         machines.push({
+          id: line.bm_node_id,
           uuid: lower(line.uuid),
           instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
           host: choice.of({ ...line, node: row ?? {} }) ?? line.service_host,
@@ -38,19 +52,22 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
           ),
         });
       for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
-      if (isLoaded(line))
-        for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/))
-          made.add(id);
+      if (!isLoaded(line)) continue;
+      if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
+      for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
     }
   const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
   for (const id of changes?.images ?? []) images.add(id);
   const besideOthers = plan.header.beside_others === true;
-  return { machines, skipped, besideOthers, images, made, nova: changes };
+  const { release } = plan.header.target;
+  const paired = plan.header.pairing.allowed === "override";
+  const said = { besideOthers, paired, release, traits };
+  return { machines, skipped, ...said, images, made, nova: changes };
 }
 
 async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
-  const [statements, api] = [new Set<string>(), new Set<string>()];
+  const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
   const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
@@ -58,8 +75,8 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
     for (const line of batch) {
       if ("finding" in line) continue;
       const { id, part, table, key, before, after } = line;
-      if (part !== "api") statements.add(`${verbOf(line)} ${table}`);
-      else if (table === "flavor_extra_specs") api.add(`${verbOf(line)} ${table}`);
+      // What goes over Nova's API is its policy's to allow.
+      if (table !== "os-extra_specs") want(part === "api" ? api : statements, line);
       if (part !== "hosts") {
         flavors.add(id);
         // A spec that is deleted keeps its old value.
@@ -80,13 +97,30 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
       )
         moves.set(from, (moves.get(from) ?? new Set()).add(to));
     }
+  // What apply and rollback read, whatever they change.
+  if (statements.size + api.size > 0)
+    for (const table of NOVA_TABLES) add(statements, table, "SELECT");
+  if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
-  const words = { statements: [...statements], api: [...api] };
+  const from = nova.header.api?.kind;
+  const flavorsIn = from === undefined ? "nova" : from === "rest" ? "rest" : "nova_api";
+  const words = { statements, api, flavorsIn } as const;
   return { ...{ flavors, images, moves, places, hosts, joins, stopped }, ...words };
 }
 
 function nameOf(value: Row[string] | undefined): string | null {
   return typeof value === "string" ? value : null;
+}
+
+/** What a step and its way back want: each reads and locks the row, and writes it. */
+function want(wanted: Map<string, Set<Verb>>, step: NovaStep): void {
+  for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invertNova(step))] as const)
+    add(wanted, step.table, verb);
+}
+
+function add(wanted: Map<string, Set<Verb>>, table: string, verb: Verb): void {
+  const verbs = wanted.get(table) ?? new Set();
+  wanted.set(table, verbs.add(verb));
 }
 
 function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {

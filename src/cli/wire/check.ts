@@ -1,7 +1,8 @@
+import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pair } from "../../core/plan/pairing.ts";
 import type { Database } from "../../edge/database/open.ts";
-import { lacking, type Verb } from "../../edge/database/rights.ts";
+import { lacking } from "../../edge/database/rights.ts";
 import { readServer } from "../../edge/database/server.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { freeSpace } from "../../edge/disk/space.ts";
@@ -9,9 +10,17 @@ import { imageStatuses } from "../../edge/glance/status.ts";
 import { knockAll } from "../../edge/helper/knock.ts";
 import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
-import { readComputeUuids, readMappings, readPlacement } from "../../edge/nova/later.ts";
+import { readApi, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
-import type { BmFacts, CheckView, NovaFacts, PlanFacts, Refused } from "../../model/check.ts";
+import type {
+  BmFacts,
+  CheckView,
+  Lacking,
+  NovaFacts,
+  PlanFacts,
+  Refused,
+  Wanted,
+} from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
@@ -50,12 +59,19 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | Refused> {
   }
 }
 
+/** Where the run is, or would be. */
+interface RunPlace {
+  readonly path: string;
+  /** Null: nothing was extracted yet. */
+  readonly run: RunFolder | null;
+}
+
 /**
  * Reads everything the checks look at; writes nothing.
  *
  * @throws MigrationError when a database does not answer, and for options
  */
-export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckView> {
+export async function gather(asked: CheckAsked, { path, run }: RunPlace): Promise<CheckView> {
   const opened: Database[] = [];
   const open = async (role: keyof typeof ROLES, spec: string, readOnly = true) => {
     const database = await openRole(role, spec, { readOnly });
@@ -73,16 +89,19 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
       await readServer(target, ROLES["ironic-db"].option, Date.now),
     ];
     const bm = await orWhy(() => checkNovaBm(source));
-    const plan = await planFacts(run);
+    const plan = run && (await planFacts(run));
     const nodes = "refused" in bm ? [] : bm.nodes;
-    const ironic = await orWhy(() => checkIronic(target, writing, loadMappings(), asked.release));
+    const release = asked.release ?? plan?.release;
+    const ironic = await orWhy(() =>
+      checkIronic(target, writing, loadMappings(), release, plan?.traits === true),
+    );
     const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
     const nova =
       cloud === null
         ? null
         : await orWhy(async () => ({
             ...(await watched(cloud, nodes, held, asked.watch)),
-            forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements ?? [], open),
+            forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
           }));
     const version = nova === null || "refused" in nova ? null : nova.version;
     const pairing =
@@ -97,11 +116,11 @@ export async function gather(asked: CheckAsked, run: RunFolder): Promise<CheckVi
       nova,
       ironic: "refused" in ironic ? ironic : ironic.facts,
       plan,
-      ours: await oursByJournal(run),
+      ours: run === null ? new Set() : await oursByJournal(run),
       helpers: await knockAll(await helperHosts(asked, run)),
       ...(await laterNova(asked, nodes, cloud, plan, open)),
       glance: asked.glance === null ? null : await askGlance(asked.glance, plan, nova),
-      run: { path: run.path, free: await freeSpace(run.path) },
+      run: { path, free: await spaceAt(path) },
     };
   } finally {
     for (const database of opened) await database.close();
@@ -114,18 +133,12 @@ type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Prom
 async function within(
   role: "nova-db" | "nova-api-db",
   spec: string | undefined,
-  statements: readonly string[],
+  wanted: Wanted = new Map(),
   open: Open,
-): Promise<readonly string[]> {
-  const wanted = new Map<string, Verb[]>();
-  for (const statement of statements) {
-    // As `verbOf` made them.
-    const [verb, table = ""] = statement.split(" ") as [Verb, string?];
-    wanted.set(table, [...(wanted.get(table) ?? []), verb]);
-  }
+): Promise<Lacking> {
   return spec === undefined || wanted.size === 0
-    ? []
-    : lacking(await open(role, spec, false), [...wanted]);
+    ? { statements: [], grants: [] }
+    : lacking(await open(role, spec, false), wanted);
 }
 
 /** Seconds a call to Glance may take. */
@@ -153,9 +166,22 @@ async function askGlance(
 }
 
 /** Those named; or else the addresses of the nova.conf files that extract was given. */
-async function helperHosts(asked: CheckAsked, run: RunFolder): Promise<readonly string[]> {
+async function helperHosts(asked: CheckAsked, run: RunFolder | null): Promise<readonly string[]> {
   if (asked.helperHosts.length > 0) return asked.helperHosts;
-  return (await hostsOf(run)).flatMap(({ my_ip }) => (my_ip === null ? [] : [my_ip]));
+  return (run === null ? [] : await hostsOf(run)).flatMap(({ my_ip }) =>
+    my_ip === null ? [] : [my_ip],
+  );
+}
+
+/** Bytes free where the folder is; where it is not yet, in the one it would be made in. */
+async function spaceAt(path: string): Promise<number> {
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const free = await freeSpace(at).catch((error: unknown) => {
+      if (dirname(at) === at) throw error;
+      return null;
+    });
+    if (free !== null) return free;
+  }
 }
 
 async function laterNova(
@@ -172,8 +198,8 @@ async function laterNova(
       novaApiDb === undefined
         ? null
         : await orWhy(async () => ({
-            ...(await readMappings(await open("nova-api-db", novaApiDb), tenants)),
-            forbidden: await within("nova-api-db", novaApiDb, plan?.nova?.api ?? [], open),
+            ...(await readApi(await open("nova-api-db", novaApiDb), tenants)),
+            forbidden: await within("nova-api-db", novaApiDb, plan?.nova?.api, open),
           })),
     placement:
       placementDb === undefined

@@ -1,4 +1,5 @@
 import type { CheckView, IronicFacts, Looked, NovaFacts, Refused } from "../../model/check.ts";
+import { hasApiFlavors } from "../../model/nova-release.ts";
 import { fine, isRefused, lower, told, unseen } from "./look.ts";
 
 /**
@@ -46,8 +47,16 @@ export function flavors(view: CheckView): Looked {
   return withCloud(view, (nova, ironic) => {
     if (!ironic.flavored)
       return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
-    const { plan } = view;
-    const old = nova.flavors.filter(
+    const { plan, api } = view;
+    const seen = api === null || isRefused(api) ? null : api;
+    if (hasApiFlavors(nova.version) && seen === null)
+      return {
+        result: "Warning",
+        details: `Flavors of nova ${nova.version} are in nova_api, which was not read.\nMend: give --nova-api-db`,
+      };
+    const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
+    const all = [...own, ...(seen?.flavors ?? [])];
+    const old = all.filter(
       ({ steps, value }) =>
         plan === null ||
         (!plan.images.has(value ?? "") && !steps.some((id) => plan.nova?.flavors.has(id))),
@@ -58,10 +67,10 @@ export function flavors(view: CheckView): Looked {
         plan === null
           ? "flavors name deploy images, and no plan says which are Ironic's"
           : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
-        "nova2ironic plan --nova-db DB --deploy-kernel ID --deploy-ramdisk ID (N2I-D231)",
+        `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID (N2I-D231)`,
         "Warning",
       );
-    const names = new Set(nova.flavors.map(({ flavor }) => flavor));
+    const names = new Set(all.map(({ flavor }) => flavor));
     return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
   });
 }
@@ -72,17 +81,28 @@ const NO_IMAGE = "N2I-D402";
 /** @source facts/systems.md D R25 */
 export function images(view: CheckView): Looked {
   return withCloud(view, (nova) => {
-    const { plan } = view;
-    const bare = nova.instances.filter(({ deleted, image }) => !deleted && !image);
+    const { plan, bm } = view;
+    const left = new Set(
+      isRefused(bm)
+        ? []
+        : bm.nodes.flatMap((node) => (plan?.skipped.has(node.id) ? [lower(node.uuid)] : [])),
+    );
+    const bare = nova.instances.filter(
+      ({ deleted, image, node }) => !deleted && !image && !left.has(lower(node)),
+    );
     const lacking = (plan?.machines ?? []).filter(({ findings }) => findings.has(NO_IMAGE));
+    const [accepted, open] = [true, false].map((word) =>
+      lacking.filter(({ findings }) => findings.get(NO_IMAGE) === word),
+    ) as [typeof lacking, typeof lacking];
     const found = told(
       [
         ...bare.map(({ uuid }) => `instance ${uuid} names no image`),
-        ...lacking.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
+        ...open.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
+        ...accepted.map(({ uuid }) => `node ${uuid} lacks one, as you accepted (${NO_IMAGE})`),
       ],
       "images are not known",
       `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
-      lacking.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
+      open.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
     );
     return found.result === "Success" ? active(view) : found;
   });
@@ -160,7 +180,7 @@ export function aggregates(view: CheckView): Looked {
 
 /** Facts of a database only later Novas have. */
 function ofLater<T extends object>(
-  { ironic, bm }: CheckView,
+  { ironic, bm, plan }: CheckView,
   side: T | Refused | null,
   option: string,
   look: (side: T, tenants: readonly string[], machines: readonly string[]) => Looked,
@@ -170,14 +190,19 @@ function ofLater<T extends object>(
   if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
   if (side === null) return { result: "Warning", details: `Not looked at.\nMend: give ${option}` };
   if (isRefused(side)) return unseen(option);
-  const tenants = bm.nodes.flatMap(({ instance_uuid }) =>
+  const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
+  const tenants = ours.flatMap(({ instance_uuid }) =>
     instance_uuid ? [lower(instance_uuid)] : [],
   );
-  return look(
+  const found = look(
     side,
     tenants,
-    bm.nodes.map(({ uuid }) => lower(uuid)),
+    ours.map(({ uuid }) => lower(uuid)),
   );
+  const left = bm.nodes.length - ours.length;
+  return left === 0 || found.result !== "Success"
+    ? found
+    : fine(`${left} machines are skipped by the site document.`);
 }
 
 /** Without one Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */

@@ -55,11 +55,11 @@ function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readon
   const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
   const lines = new Map(plan?.machines.map((line) => [line.uuid, line]));
   const services = new Set(nova.beats.map(({ host }) => host));
-  return bm.nodes.flatMap(({ uuid: machine, instance_uuid, service_host }) => {
+  return bm.nodes.flatMap(({ id, uuid: machine, instance_uuid, service_host }) => {
     const uuid = lower(instance_uuid);
     const row = instances.get(uuid);
     // What is missing or deleted in nova has rows of its own.
-    if (row === undefined || row.deleted || plan?.skipped.has(lower(machine))) return [];
+    if (row === undefined || row.deleted || plan?.skipped.has(id)) return [];
     const line = lines.get(lower(machine));
     if (line !== undefined && !line.blocked && line.instance_uuid === null) return [];
     const { host, node } = plan?.nova?.places.get(uuid) ?? row;

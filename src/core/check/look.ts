@@ -1,4 +1,12 @@
-import type { BmFacts, CheckView, Looked, NovaFacts, Outcome, Refused } from "../../model/check.ts";
+import type {
+  BmFacts,
+  CheckView,
+  Looked,
+  NovaFacts,
+  Outcome,
+  PlanFacts,
+  Refused,
+} from "../../model/check.ts";
 
 /** Things a detail names; the others are counted. */
 const NAMED = 5;
@@ -36,11 +44,68 @@ export function told(
   result: Exclude<Outcome, "Success"> = "Failure",
 ): Looked {
   if (found.length === 0) return FINE;
+  return { result, details: `${found.length} ${what}: ${named(found)}.\nMend: ${mend}` };
+}
+
+function named(found: readonly string[]): string {
   const more = found.length > NAMED ? `, and ${found.length - NAMED} more` : "";
-  return {
-    result,
-    details: `${found.length} ${what}: ${found.slice(0, NAMED).join(", ")}${more}.\nMend: ${mend}`,
-  };
+  return `${found.slice(0, NAMED).join(", ")}${more}`;
+}
+
+/** Something that was found of machines, by their numbers in nova_bm; of none where nobody knows. */
+export interface Found {
+  readonly text: string;
+  readonly machines: readonly number[];
+}
+
+/**
+ * As `told`, but what the site document decides fails nothing: machines the plan skips are no part of
+ * the window, and a finding that was accepted is a warning. Both are listed.
+ *
+ * @param codes findings that say the same of a machine
+ */
+export function judged(
+  found: readonly Found[],
+  plan: PlanFacts | null,
+  codes: readonly string[],
+  what: string,
+  mend: string,
+): Looked {
+  const open: string[] = [];
+  const accepted: string[] = [];
+  const skipped: string[] = [];
+  for (const { text, machines } of found) {
+    const left = machines.filter((id) => plan?.skipped.has(id) !== true);
+    if (machines.length > 0 && left.length === 0) skipped.push(text);
+    else if (left.length > 0 && left.every((id) => accepts(plan, id, codes))) accepted.push(text);
+    else open.push(text);
+  }
+  const lines = [
+    told(open, what, mend),
+    told(accepted, `${what}, as you accepted`, mend, "Warning"),
+    skipped.length === 0 ? FINE : fine(`${named(skipped)} (skipped by the site document).`),
+  ].filter(({ details }) => details !== null);
+  const [worst = FINE] = lines;
+  return { result: worst.result, details: lines.map(({ details }) => details).join("\n") || null };
+}
+
+function accepts(plan: PlanFacts | null, machine: number, codes: readonly string[]): boolean {
+  const findings = plan?.machines.find(({ id }) => id === machine)?.findings;
+  const there = codes.filter((code) => findings?.has(code));
+  return there.length > 0 && there.every((code) => findings?.get(code) === true);
+}
+
+/** Machines by what names them: their own uuid, and that of the instance they claim. */
+export function machinesBy(
+  { nodes }: BmFacts,
+  column: "uuid" | "instance_uuid",
+): ReadonlyMap<string, readonly number[]> {
+  const by = new Map<string, number[]>();
+  for (const node of nodes) {
+    const key = lower(node[column]);
+    if (key !== "") by.set(key, [...(by.get(key) ?? []), node.id]);
+  }
+  return by;
 }
 
 export function lower(value: string | null): string {

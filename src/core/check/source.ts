@@ -1,6 +1,6 @@
-import type { CheckView, Looked } from "../../model/check.ts";
+import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
 import { hosts } from "./hosts.ts";
-import { FINE, fine, isRefused, lower, told, unseen, withBoth } from "./look.ts";
+import { fine, isRefused, judged, lower, machinesBy, told, unseen, withBoth } from "./look.ts";
 
 /** Seconds: two of nova's report_interval; less than that proves nothing. */
 const STILL = 20;
@@ -14,9 +14,10 @@ const STILL = 20;
  */
 export function computes(view: CheckView): Looked {
   return withBoth(view, (bm, { beats, later, instances }) => {
-    const claimed = new Set(bm.nodes.map(({ instance_uuid }) => lower(instance_uuid)));
+    const ours = bm.nodes.filter(({ id }) => view.plan?.skipped.has(id) !== true);
+    const claimed = new Set(ours.map(({ instance_uuid }) => lower(instance_uuid)));
     const watched = new Set([
-      ...bm.nodes.map(({ service_host }) => service_host),
+      ...ours.map(({ service_host }) => service_host),
       ...instances.filter(({ uuid }) => claimed.has(lower(uuid))).map(({ host }) => host),
       ...(view.plan?.nova?.stopped ?? []),
     ]);
@@ -50,35 +51,53 @@ const DEPLOYING: ReadonlySet<string> = new Set([
 ]);
 
 /** @source facts/nova-bm.md 2.3, in-flight set */
-export function deploys({ bm, nova }: CheckView): Looked {
+export function deploys({ bm, nova, plan }: CheckView): Looked {
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const machines = bm.nodes
     .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
-    .map(({ id, task_state }) => `bm_nodes.id=${id} ${task_state}`);
+    .map(({ id, task_state }) => ({ text: `bm_nodes.id=${id} ${task_state}`, machines: [id] }));
   const instances =
     nova === null || isRefused(nova)
       ? []
       : nova.instances
           .filter(({ task_state, deleted }) => !deleted && task_state)
-          .map(({ uuid, task_state }) => `instance ${uuid} ${task_state}`);
-  return told(
+          .map((row) => ({
+            text: `instance ${row.uuid} ${row.task_state}`,
+            machines: machinesOf(bm, row),
+          }));
+  return judged(
     [...machines, ...instances],
+    plan,
+    ["N2I-D100", "N2I-D206"],
     "deployments or tasks in flight",
     "wait until they end; nova reset-state --active INSTANCE for one that never will",
   );
 }
 
+/** Machines that claim an instance, or the one that nova places it on. */
+function machinesOf(
+  bm: BmFacts,
+  { uuid, node }: { readonly uuid: string; readonly node: string | null },
+): readonly number[] {
+  const claims = machinesBy(bm, "instance_uuid").get(lower(uuid));
+  return claims ?? machinesBy(bm, "uuid").get(lower(node)) ?? [];
+}
+
 /** @source facts/nova-bm.md 2.4 */
-export function duplicates({ bm }: CheckView): Looked {
+export function duplicates({ bm, plan }: CheckView): Looked {
   if (isRefused(bm)) return unseen("--nova-bm-db");
-  const holders = new Map<string, number[]>();
-  for (const { id, instance_uuid } of bm.nodes)
-    if (instance_uuid)
-      holders.set(lower(instance_uuid), [...(holders.get(lower(instance_uuid)) ?? []), id]);
-  return told(
-    [...holders]
-      .filter(([, ids]) => ids.length > 1)
-      .map(([uuid, ids]) => `${uuid} by bm_nodes.id ${ids.join(" and ")}`),
+  const found = [...machinesBy(bm, "instance_uuid")]
+    .filter(([, ids]) => ids.length > 1)
+    .map(([uuid, ids]) => {
+      const text = `${uuid} by bm_nodes.id ${ids.join(" and ")}`;
+      const left = ids.filter((id) => plan?.skipped.has(id) !== true);
+      // One claim is no duplicate; the others are then what is told as skipped.
+      return { text, machines: left.length > 1 ? left : ids.filter((id) => !left.includes(id)) };
+    });
+  return judged(
+    found,
+    plan,
+    ["N2I-D102"],
     "instances claimed by several machines",
     "nova show INSTANCE names the node that has it; clear the claim of the others",
   );
@@ -91,16 +110,18 @@ export function duplicates({ bm }: CheckView): Looked {
 export function unmatched(view: CheckView): Looked {
   return withBoth(view, (bm, nova) => {
     const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
-    const claimed = new Map(
-      bm.nodes.flatMap((node) =>
-        node.instance_uuid ? [[lower(node.instance_uuid), node] as const] : [],
-      ),
-    );
-    const claims = [...claimed].flatMap(([uuid, { id, uuid: machine }]) => {
-      const row = instances.get(uuid);
-      if (row === undefined) return [`bm_nodes.id=${id} ${uuid} is unknown to nova`];
+    const claimed = machinesBy(bm, "instance_uuid");
+    const claims = bm.nodes.flatMap(({ id, uuid: machine, instance_uuid }) => {
+      if (!instance_uuid) return [];
+      const row = instances.get(lower(instance_uuid));
+      const text = `bm_nodes.id=${id} ${lower(instance_uuid)}`;
+      if (row === undefined) return [{ text: `${text} is unknown to nova`, machines: [id] }];
       if (row.deleted || lower(row.node) === lower(machine)) return [];
-      return [`bm_nodes.id=${id} ${uuid} is on node ${row.node ?? "none"} in nova`];
+      // Of several that claim it, one may be right; Duplicate instances has the others.
+      const ids = claimed.get(lower(instance_uuid)) ?? [];
+      const right = machinesBy(bm, "uuid").get(lower(row.node)) ?? [];
+      if (right.some((other) => ids.includes(other))) return [];
+      return [{ text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] }];
     });
     const native = new Set(
       isRefused(view.ironic)
@@ -110,9 +131,14 @@ export function unmatched(view: CheckView): Looked {
     const alone = nova.instances
       .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
       .filter(({ uuid }) => !native.has(lower(uuid)))
-      .map(({ uuid, node, host }) => `${uuid} is on ${node ?? `host ${host}`} in nova alone`);
-    return told(
+      .map((row) => ({
+        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
+        machines: machinesOf(bm, row),
+      }));
+    return judged(
       [...claims, ...alone],
+      view.plan,
+      ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
       "instances without their like",
       "nova2ironic explain N2I-D201; nova show INSTANCE, then mend the side that is wrong",
     );
@@ -125,10 +151,15 @@ export function reaped(view: CheckView): Looked {
     const gone = new Set(
       nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),
     );
-    return told(
+    return judged(
       bm.nodes
         .filter(({ instance_uuid }) => gone.has(lower(instance_uuid)))
-        .map(({ id, instance_uuid }) => `bm_nodes.id=${id} ${instance_uuid}`),
+        .map(({ id, instance_uuid }) => ({
+          text: `bm_nodes.id=${id} ${instance_uuid}`,
+          machines: [id],
+        })),
+      view.plan,
+      ["N2I-D202"],
       "machines whose instance is deleted in nova, which will be torn down",
       "running_deleted_instance_action=noop in every nova.conf, then decide on each machine (N2I-D202)",
     );
@@ -142,7 +173,7 @@ export function reaped(view: CheckView): Looked {
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
 export function evacuations(view: CheckView): Looked {
-  return withBoth(view, (_, { evacuations: records }) => {
+  return withBoth(view, (bm, { evacuations: records }) => {
     if (records === null) {
       const { result, details } = hosts(view);
       const habit =
@@ -151,8 +182,13 @@ export function evacuations(view: CheckView): Looked {
         ? fine(`${habit}. There will be none.`)
         : { result, details: `${habit}. ${details}` };
     }
-    return told(
-      records.map(({ instance_uuid, source }) => `${instance_uuid} from ${source}`),
+    return judged(
+      records.map(({ instance_uuid, source }) => ({
+        text: `${instance_uuid} from ${source}`,
+        machines: machinesBy(bm, "instance_uuid").get(lower(instance_uuid)) ?? [],
+      })),
+      view.plan,
+      [],
       "evacuation records, for which nova-compute destroys the instance when it starts",
       "keep what SELECT * FROM migrations WHERE migration_type='evacuation' prints; then UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND status IN ('accepted','pre-migrating','done') AND deleted=0 AND instance_uuid='INSTANCE'",
     );
@@ -161,9 +197,16 @@ export function evacuations(view: CheckView): Looked {
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
 export function volumes(view: CheckView): Looked {
-  return withBoth(view, (_, nova) =>
-    nova.volumes.length === 0
-      ? FINE
-      : told(nova.volumes, "instances with volumes attached", "nova volume-detach INSTANCE VOLUME"),
+  return withBoth(view, (bm, nova) =>
+    judged(
+      nova.volumes.map((uuid) => ({
+        text: uuid,
+        machines: machinesBy(bm, "instance_uuid").get(lower(uuid)) ?? [],
+      })),
+      view.plan,
+      ["N2I-D220"],
+      "instances with volumes attached",
+      "nova volume-detach INSTANCE VOLUME",
+    ),
   );
 }

@@ -43,7 +43,7 @@ export function loaded(view: CheckView): Looked {
         ? []
         : [`bm_nodes.id=${id} has ${instance_uuid ?? "none"}, ${found ?? "none"} in ${place}`];
     const missing =
-      plan !== null && line === undefined && wanted !== "" && !plan.skipped.has(lower(uuid))
+      plan !== null && line === undefined && wanted !== "" && !plan.skipped.has(id)
         ? [`bm_nodes.id=${id} has ${instance_uuid}, and is not in the plan`]
         : [];
     return [
@@ -83,6 +83,11 @@ function strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): readon
       : nova.instances.filter(({ deleted }) => !deleted).map(({ uuid }) => lower(uuid)),
   );
   const known = nova !== null && !isRefused(nova);
+  const kept = new Set(
+    (plan?.machines ?? []).flatMap(({ uuid, findings }) =>
+      findings.get("N2I-D201") === true || findings.get("N2I-D202") === true ? [lower(uuid)] : [],
+    ),
+  );
   const nodes = isRefused(ironic) ? [] : ironic.nodes;
   return [
     ...(plan?.machines ?? [])
@@ -97,7 +102,7 @@ function strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): readon
       if (!ours.has(lower(uuid))) return [];
       if (!machines.has(lower(uuid)))
         return [`node ${uuid} is ours in Ironic, and no more in nova_bm`];
-      return instance !== "" && known && !live.has(instance)
+      return instance !== "" && known && !live.has(instance) && !kept.has(lower(uuid))
         ? [`node ${uuid} has ${instance} in Ironic, which nova has no more`]
         : [];
     }),
@@ -113,8 +118,8 @@ export function netboot({ bm, ironic, plan }: CheckView): Looked {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const lines = new Map(plan?.machines.map((line) => [lower(line.uuid), line.findings]));
-  const tenants = bm.nodes.filter(({ uuid, instance_uuid }) => {
-    if (!instance_uuid || plan?.skipped.has(lower(uuid))) return false;
+  const tenants = bm.nodes.filter(({ id, uuid, instance_uuid }) => {
+    if (!instance_uuid || plan?.skipped.has(id)) return false;
     return plan === null || lines.get(lower(uuid))?.has(NETBOOT) === true;
   });
   const open = tenants.filter(({ uuid }) => lines.get(lower(uuid))?.get(NETBOOT) !== true);

@@ -1,4 +1,4 @@
-import type { CheckView, Looked, Refused } from "../../model/check.ts";
+import type { CheckView, Lacking, Looked, Refused } from "../../model/check.ts";
 import { FINE, fine, isRefused, told, unseen } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
@@ -34,10 +34,10 @@ export function schemas(view: CheckView): Looked {
 }
 
 /** @source facts/systems.md D R3, R4 */
-export function pairing({ pairing: pair }: CheckView): Looked {
+export function pairing({ pairing: pair, plan }: CheckView): Looked {
   if (pair === null) return unseen("--nova-bm-db or --ironic-db");
   if (pair.allowed === "rule") return fine(pair.why);
-  return pair.wanted
+  return pair.wanted || plan?.paired === true
     ? { result: "Warning", details: `${pair.why}.` }
     : {
         result: "Failure",
@@ -50,21 +50,37 @@ export function privileges(view: CheckView): Looked {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   if (read.result !== "Success") return read;
   if (isRefused(view.ironic)) return unseen("--ironic-db");
-  const found = told(
-    view.ironic.forbidden,
-    "statements Ironic's database refuses this user",
-    "GRANT SELECT, INSERT, UPDATE, DELETE on Ironic's database, or check with the user that applies",
-  );
-  if (found.result !== "Success") return found;
-  const [nova, api] = [view.nova, view.api].map((side) =>
-    side === null || isRefused<object>(side) ? [] : side.forbidden,
-  );
-  return told(
-    [...(nova ?? []), ...(api ?? []).map((statement) => `${statement} (nova_api)`)],
-    "statements nova's databases refuse this user, which the plan for Nova wants",
-    "GRANT SELECT, INSERT, UPDATE, DELETE on nova's databases to the user that applies, and check with it",
-    "Warning",
-  );
+  const held = (side: { readonly forbidden: Lacking } | Refused | null, what: string): Looked =>
+    side === null || isRefused<object>(side) || side.forbidden.statements.length === 0
+      ? FINE
+      : told(
+          side.forbidden.statements,
+          what,
+          `check with the user that applies; or ${side.forbidden.grants.join("; ")}`,
+        );
+  const planned = "refuses this user, which the plan for Nova or its rollback wants";
+  const all = [
+    held(view.ironic, "statements Ironic's database refuses this user"),
+    held(view.nova, `statements nova's database ${planned}`),
+    held(view.api, `statements nova_api's database ${planned}`),
+  ].filter(({ result }) => result !== "Success");
+  if (all.length > 0)
+    return { result: "Failure", details: all.map(({ details }) => details).join("\n") };
+  const nova = view.plan?.nova ?? null;
+  const open = [
+    ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
+    ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
+  ];
+  if (open.length > 0)
+    return {
+      result: "Warning",
+      details: `Not looked at for the plan's rows of Nova.\nMend: give ${open.join(" and ")}`,
+    };
+  return nova?.flavorsIn === "rest" ? fine("What Nova's policy allows is not asked.") : FINE;
+}
+
+function isRead(side: object | Refused | null): boolean {
+  return side !== null && !isRefused(side);
 }
 
 export function clocks({ servers }: CheckView): Looked {

@@ -1,50 +1,81 @@
 import { access, constants } from "node:fs/promises";
+import type { Lacking, Verb, Wanted } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
-import { boolean, select } from "./rows.ts";
-
-export type Verb = "SELECT" | "INSERT" | "UPDATE" | "DELETE";
+import { boolean, select, text } from "./rows.ts";
 
 /** Statements that change no row and want the privilege all the same; every table here has the column. */
 const NOTHING: { readonly [verb in Verb]: (table: string, column: string) => string } = {
   SELECT: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0`,
+  LOCK: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0 FOR UPDATE`,
   INSERT: (table, column) =>
     `INSERT INTO ${table} (${column}) SELECT ${column} FROM ${table} WHERE 1 = 0`,
   UPDATE: (table, column) => `UPDATE ${table} SET ${column} = ${column} WHERE 1 = 0`,
   DELETE: (table) => `DELETE FROM ${table} WHERE 1 = 0`,
 };
 
-/**
- * What this user may not do: `INSERT nodes`. PostgreSQL's grant tables know, roles included; MySQL's
- * do not know of roles, so it is asked by statements without a row, rolled back; SQLite's privileges
- * are its file's.
- *
- * @param database with a session that may write
- * @param wanted verbs by table
- */
-export async function lacking(
-  database: Database,
-  wanted: readonly (readonly [string, readonly Verb[]])[],
-): Promise<readonly string[]> {
-  const found: string[] = [];
-  for (const [table, verbs] of wanted)
-    for (const verb of verbs)
-      if (!(await may(database, verb, table))) found.push(`${verb} ${table}`);
-  if (database.engine !== "postgresql") return found;
-  for (const [table, verbs] of wanted)
-    if (verbs.includes("INSERT") && !(await mayCount(database, table)))
-      found.push(`USAGE ${table}_id_seq`);
-  return found;
+const PRIVILEGES = ["SELECT", "INSERT", "UPDATE", "DELETE"];
+
+/** The privilege that lets rows be locked: the least that all servers take for it. */
+function privilegeOf(verb: Verb): string {
+  return verb === "LOCK" ? "UPDATE" : verb;
 }
 
-/** PostgreSQL gives ids from a sequence, which has privileges of its own. */
-async function mayCount(database: Database, table: string): Promise<boolean> {
+/**
+ * What this user may not do, and what its administrator says to change that. PostgreSQL's grant tables
+ * know, roles included; MySQL's do not know of roles, so it is asked by statements without a row,
+ * rolled back; SQLite's privileges are its file's.
+ *
+ * @param database with a session that may write
+ */
+export async function lacking(database: Database, wanted: Wanted): Promise<Lacking> {
+  const statements: string[] = [];
+  const grants: string[] = [];
+  const account = await accountOf(database);
+  for (const [table, verbs] of wanted) {
+    const refused = new Set<string>();
+    for (const verb of verbs)
+      if (!(await may(database, verb, table))) refused.add(privilegeOf(verb));
+    const missing = PRIVILEGES.filter((privilege) => refused.has(privilege));
+    statements.push(...missing.map((privilege) => `${privilege} ${table}`));
+    if (missing.length > 0) grants.push(grant(database, missing.join(", "), table, account));
+    if (database.engine !== "postgresql" || !verbs.has("INSERT")) continue;
+    const counter = await counterOf(database, table);
+    if (counter === null) continue;
+    statements.push(`USAGE ${table}_id_seq`);
+    grants.push(`GRANT USAGE ON SEQUENCE ${counter} TO ${account}`);
+  }
+  return { statements, grants: [...new Set(grants)] };
+}
+
+/** How a statement names the user we are; a file has none. */
+async function accountOf(database: Database): Promise<string> {
+  const sql = {
+    mysql:
+      "SELECT concat('''', replace(substring_index(current_user(), '@', 1), '''', ''''''), '''@''', substring_index(current_user(), '@', -1), '''') AS account",
+    postgresql: "SELECT quote_ident(current_user) AS account",
+    sqlite: null,
+  }[database.engine];
+  if (sql === null) return "";
+  const [row] = await database.run("asking who we are", () => select(database, database.knex, sql));
+  return text(row?.account) ?? "";
+}
+
+function grant({ engine, address }: Database, verbs: string, table: string, to: string): string {
+  if (engine === "sqlite") return `chmod u+rw ${address.filename ?? ""}`;
+  if (engine === "postgresql") return `GRANT ${verbs} ON ${table} TO ${to}`;
+  const name = address.database.replaceAll("`", "``");
+  return `GRANT ${verbs} ON \`${name}\`.${table} TO ${to}`;
+}
+
+/** PostgreSQL gives ids from a sequence, which has privileges of its own; its name where we lack them. */
+async function counterOf(database: Database, table: string): Promise<string | null> {
   const sql =
-    "SELECT coalesce(has_sequence_privilege(pg_get_serial_sequence(?, 'id'), 'USAGE'), true) AS may";
+    "SELECT s.name AS name FROM (SELECT pg_get_serial_sequence(?, 'id') AS name) s WHERE NOT has_sequence_privilege(s.name, 'USAGE')";
   const [row] = await database.run("asking for privileges", () =>
     select(database, database.knex, sql, [table]),
   );
-  return boolean(row?.may) === true;
+  return text(row?.name);
 }
 
 async function may(database: Database, verb: Verb, table: string): Promise<boolean> {
@@ -55,8 +86,9 @@ async function may(database: Database, verb: Verb, table: string): Promise<boole
       () => false,
     );
   if (engine === "postgresql") {
+    const sql = "SELECT has_table_privilege(?, ?) AS may";
     const [row] = await database.run("asking for privileges", () =>
-      select(database, knex, "SELECT has_table_privilege(?, ?) AS may", [table, verb]),
+      select(database, knex, sql, [table, privilegeOf(verb)]),
     );
     return boolean(row?.may) === true;
   }

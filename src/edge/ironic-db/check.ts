@@ -1,19 +1,21 @@
-import type { IronicFacts } from "../../model/check.ts";
+import type { IronicFacts, Lacking, Verb } from "../../model/check.ts";
 import { isOurs } from "../../model/staged.ts";
 import type { Release } from "../../model/target.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { lacking, type Verb } from "../database/rights.ts";
+import { lacking } from "../database/rights.ts";
 import { boolean, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { identifyTarget } from "./open.ts";
 import type { KnownReleases } from "./release.ts";
 import { readService } from "./service.ts";
+import { TRAITS } from "./traits.ts";
 
 /**
  * What the readiness check wants of Ironic.
  *
  * @param database read-only
+ * @param traits whether a load writes any
  * @param writing the same database with a session that may write, for MySQL's privileges
  * @param said release, where several share the head
  * @throws MigrationError N2I-E202, N2I-E204, N2I-E206, N2I-E208
@@ -23,6 +25,7 @@ export async function checkIronic(
   writing: Database,
   known: KnownReleases,
   said: string | undefined,
+  traits: boolean,
 ): Promise<{ readonly facts: IronicFacts; readonly release: Release }> {
   const { identity, release } = await identifyTarget(database, known, said);
   const stages = release.node.some(({ name }) => name === "maintenance_reason");
@@ -45,7 +48,7 @@ export async function checkIronic(
       ...{ flavored: until("kilo"), clustered: until("mitaka"), cells: !until("newton") },
       charset: identity.charset,
       stages,
-      forbidden: await forbidden(writing, release),
+      forbidden: await forbidden(writing, release, traits),
       conductors,
       nodes: rows.map((row) => {
         const maintenance = boolean(row.maintenance) === true;
@@ -62,19 +65,25 @@ export async function checkIronic(
   };
 }
 
+const WRITTEN: readonly Verb[] = ["SELECT", "LOCK", "INSERT", "UPDATE", "DELETE"];
+
 /** Statements of a load and a rollback: verbs by table. A rollback takes a conductor's rows along, and looks for an operator's. */
 async function forbidden(
   database: Database,
   { doc: { children } }: Release,
-): Promise<readonly string[]> {
+  traits: boolean,
+): Promise<Lacking> {
   const there = await tableNames(database);
   const wanted: readonly (readonly [string, readonly Verb[]])[] = [
-    ...["nodes", "ports"].map((table) => [table, ["INSERT", "UPDATE", "DELETE"]] as const),
+    ...["nodes", "ports"].map((table) => [table, WRITTEN] as const),
     ...children.conductor.map((table) => [table, ["SELECT", "DELETE"]] as const),
     ...children.operator.map((table) => [table, ["SELECT"]] as const),
+    ...(traits ? [[TRAITS, ["SELECT", "INSERT", "DELETE"]] as const] : []),
   ];
   return lacking(
     database,
-    wanted.filter(([table]) => there.has(table)),
+    new Map(
+      wanted.flatMap(([table, verbs]) => (there.has(table) ? [[table, new Set(verbs)]] : [])),
+    ),
   );
 }

@@ -14,6 +14,9 @@ const NEEDED: { readonly [table: string]: readonly string[] } = {
   flavor_extra_specs: ["id", "flavor_id", "key", "value", "created_at", "updated_at"],
 };
 
+/** Tables of nova_api that a plan for its flavors reads. */
+export const NOVA_API_TABLES: readonly string[] = Object.keys(NEEDED);
+
 /**
  * Which nova_api database this is, once it is known to be one whose flavors Nova reads.
  *

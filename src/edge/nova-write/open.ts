@@ -16,6 +16,9 @@ const NEEDED: { readonly [table: string]: readonly string[] } = {
   instance_type_extra_specs: ["id", "instance_type_id", "key", "value", "deleted", "deleted_at"],
 };
 
+/** Tables of nova that a plan for it reads. */
+export const NOVA_TABLES: readonly string[] = Object.keys(NEEDED);
+
 /**
  * Which nova database this is, once it is known to be one whose rows this tool may change.
  *

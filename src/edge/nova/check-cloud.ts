@@ -1,24 +1,38 @@
-import type { NovaFacts } from "../../model/check.ts";
+import type { DeployImage, NovaFacts } from "../../model/check.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 
+/** Where flavors are, and which rows are live: nova_api keeps no others. */
+const PLACES = {
+  nova: {
+    ...{ flavors: "instance_types", specs: "instance_type_extra_specs", of: "instance_type_id" },
+    live: "s.deleted = 0 AND t.deleted = 0 AND",
+  },
+  nova_api: { flavors: "flavors", specs: "flavor_extra_specs", of: "flavor_id", live: "" },
+} as const;
+
 /** Live flavors' deploy images. @source facts/nova-bm.md 4.1, 4.3 */
-export async function readDeployImages(database: Database): Promise<NovaFacts["flavors"]> {
+export async function readDeployImages(
+  database: Database,
+  place: keyof typeof PLACES = "nova",
+): Promise<readonly DeployImage[]> {
   const { engine, knex } = database;
-  const rows = await database.run("reading instance_type_extra_specs", () =>
+  const { flavors, specs, of, live } = PLACES[place];
+  const rows = await database.run(`reading ${specs}`, () =>
     select(
       database,
       knex,
-      `SELECT s.id AS id, ${knex.ref("s.key")} AS spec, ${whole(engine, "t.flavorid")} AS flavorid, ${whole(engine, "t.name")} AS name, ${whole(engine, "s.value")} AS value FROM instance_type_extra_specs s JOIN instance_types t ON t.id = s.instance_type_id WHERE s.deleted = 0 AND t.deleted = 0 AND ${knex.ref("s.key")} IN ('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id') ORDER BY s.id`,
+      `SELECT s.id AS id, t.id AS flavor, ${knex.ref("s.key")} AS spec, ${whole(engine, "t.flavorid")} AS flavorid, ${whole(engine, "t.name")} AS name, ${whole(engine, "s.value")} AS value FROM ${specs} s JOIN ${flavors} t ON t.id = s.${of} WHERE ${live} ${knex.ref("s.key")} IN ('baremetal:deploy_kernel_id', 'baremetal:deploy_ramdisk_id') ORDER BY s.id`,
     ),
   );
   return rows.map((row) => ({
     steps: [
-      `instance_type_extra_specs:${integer(row.id)}`,
+      `${specs}:${integer(row.id)}`,
       `os-extra_specs:${text(row.flavorid)}/${text(row.spec)}`,
     ],
+    id: integer(row.flavor) ?? 0,
     flavor: text(row.name) ?? "without name",
     value: text(row.value),
   }));

@@ -2,7 +2,8 @@ import type { ApiFacts, PlacementFacts } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { marks, portions, type RawRow, select, text } from "../database/rows.ts";
+import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
+import { readDeployImages } from "./check-cloud.ts";
 
 /** Rows of a table whose column is one of these, in any spelling of theirs. */
 async function rowsOf(
@@ -45,11 +46,12 @@ async function needing(
 }
 
 /** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
-export async function readMappings(
+export async function readApi(
   database: Database,
   instances: readonly string[],
 ): Promise<Omit<ApiFacts, "forbidden">> {
-  await needing(database, "--nova-api-db", "nova's API database", ["instance_mappings"]);
+  const tables = ["instance_mappings", "flavors", "flavor_extra_specs"];
+  await needing(database, "--nova-api-db", "nova's API database", tables);
   const rows = await rowsOf(
     database,
     "instance_mappings",
@@ -57,7 +59,14 @@ export async function readMappings(
     "instance_uuid",
     instances,
   );
-  return { mapped: new Set(rows.map((row) => lower(row.instance_uuid))) };
+  const flavors = await database.run("reading flavors", () =>
+    select(database, database.knex, "SELECT id FROM flavors"),
+  );
+  return {
+    mapped: new Set(rows.map((row) => lower(row.instance_uuid))),
+    flavors: await readDeployImages(database, "nova_api"),
+    flavorIds: new Set(flavors.map(({ id }) => integer(id) ?? 0)),
+  };
 }
 
 /** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/core/check/checks.ts";
+import { CASES_RIGHTS } from "./flavor-rights.ts";
 import { CASES_PLACES } from "./places.ts";
 import {
   ALIVE,
@@ -12,6 +13,7 @@ import {
   INSTANCE,
   ironic,
   LOADED,
+  mayNot,
   NODE,
   node,
   nova,
@@ -26,6 +28,7 @@ const WHOLE = {
 
 const CASES: readonly CheckCase[] = [
   ...CASES_MORE,
+  ...CASES_RIGHTS,
   ...CASES_PLACES,
   [
     "Databases and schema heads",
@@ -47,7 +50,7 @@ const CASES: readonly CheckCase[] = [
     /nova 233/,
   ],
   ["Privileges", GRANT ? { bm: GRANT } : {}, "Failure", /E206 the reason/],
-  ["Privileges", ironic({ forbidden: ["INSERT nodes"] }), "Failure", /INSERT nodes.*GRANT/s],
+  ["Privileges", ironic({ forbidden: mayNot("INSERT nodes") }), "Failure", /INSERT nodes.*GRANT/s],
   ["Clock skew", server(-2500), "Warning", /--nova-db by -2\.5 s/],
   ["Clock skew", server(31_000), "Failure", /chronyc/],
   ["Galera state", server(0, WHOLE), "Success", /^null$/],

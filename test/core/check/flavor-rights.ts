@@ -1,0 +1,37 @@
+import { API, type CheckCase, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
+
+/** Of rights, and of flavors that are in nova_api. */
+export const CASES_RIGHTS: readonly CheckCase[] = [
+  [
+    "Privileges",
+    { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
+    "Failure",
+    /nova_api's database .*: DELETE flavor_extra_specs\..*GRANT DELETE ON/s,
+  ],
+  [
+    "Privileges",
+    nova({ forbidden: mayNot("UPDATE instances") }),
+    "Failure",
+    /UPDATE instances.*GRANT/s,
+  ],
+  [
+    "Privileges",
+    plan({ nova: { ...MOVED, flavorsIn: "nova_api", api: new Map([["flavors", new Set()]]) } }),
+    "Warning",
+    /Not looked at .*give --nova-api-db$/s,
+  ],
+  ["Privileges", plan({ nova: { ...MOVED, flavorsIn: "rest" } }), "Success", /policy .*not asked/],
+  ["Flavors", nova({ version: 402 }), "Warning", /in nova_api.*--nova-api-db/s],
+  [
+    "Flavors",
+    { ...nova({ version: 402, flavors: [SPEC] }), api: { ...API, flavorIds: new Set([3]) } },
+    "Success",
+    /^0 flavors/,
+  ],
+  [
+    "Flavors",
+    { ...nova({ version: 402 }), api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
+    "Warning",
+    /baremetal.*--nova-api-db DB.*D231/s,
+  ],
+];

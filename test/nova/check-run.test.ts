@@ -1,0 +1,98 @@
+import assert from "node:assert/strict";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
+import { runs } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+import { checkRows } from "./check-output.ts";
+import { cloud, IMAGES } from "./cloud.ts";
+import { laterCloud } from "./later.ts";
+import { scene } from "./rest-scene.ts";
+
+test("flavors of nova_api are looked at there, by the plan that changes them", async (t) => {
+  // A Juno Ironic beside a Train Nova: its flavors' images count, and they are in nova_api.
+  const given = cloud({ machines: 2, others: 3, version: 402 });
+  const made = await laterCloud("sqlite", t, IMAGES, given);
+  assert.ok(made);
+  const blind = await checkRows(made);
+  assert.match(blind("Flavors"), /^Warning: .*in nova_api, which was not read.*--nova-api-db/s);
+  assert.match(blind("Privileges"), /^Warning: Not looked at .*give --nova-api-db$/s);
+  // The plan has the word for another pairing.
+  assert.match(blind("Pairing of releases"), /^Warning: nova 402/);
+  const rows = await checkRows(made, made.apiWriter);
+  // The data migration of Nova has left one in nova; those of nova_api are all changed.
+  assert.match(rows("Flavors"), /^Warning: 1 .*: half metal\./);
+  assert.match(rows("Privileges"), /^Success: null/);
+  assert.match(rows("Images"), /^Success: Each is named/);
+  assert.match(rows("Instance mappings"), /^Failure: 2 /);
+  await made.api.db("flavor_extra_specs").insert({
+    ...{ id: 90, flavor_id: 3, key: "baremetal:deploy_kernel_id", value: "old" },
+  });
+  assert.match(
+    (await checkRows(made, made.apiWriter))("Flavors"),
+    /^Warning: 2 .*: half metal, old metal\.\nMend: nova2ironic plan --nova-db DB --nova-api-db DB/,
+  );
+});
+
+test("flavors that go over Nova's API are not asked of a database's privileges", async (t) => {
+  const made = await scene(t);
+  const rows = await checkRows(made);
+  assert.match(rows("Privileges"), /^Success: What Nova's policy allows is not asked\.$/);
+  // nova's own row of a flavor that the plan changes over the API; the other one is left alone.
+  assert.match(rows("Flavors"), /^Warning: 1 .*: half metal\./);
+  assert.match(rows("Images"), /^Success: Each is named/);
+});
+
+test("machines that are skipped, and findings that are accepted, are listed and fail nothing", async (t) => {
+  const made = await deployFiles(t, {
+    shows: "a machine whose instance is deleted, one amid its deployment, and a good one",
+    nova_bm: { nodes: [tenant(1), tenant(2, { task_state: "deploying" }), tenant(3)] },
+    nova: {
+      instances: [1, 2, 3].map((id) => ({
+        uuid: caseUuid("instance", id),
+        ...(id === 1 && { deleted: 1 }),
+        ...(id === 2 && { task_state: "spawning" }),
+      })),
+    },
+    site: {
+      ...SITE,
+      machines: [
+        ...SITE.machines,
+        { match: { id: 1 }, accept: [{ finding: "N2I-D202", reason: "it is to be kept" }] },
+        { match: { id: 2 }, skip: "goes back to the vendor" },
+      ],
+    },
+  });
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  const before = await checkRows(made);
+  assert.match(before("Deleted instances"), /^Failure: 1 machines/);
+  assert.match(before("Deployments in flight"), /^Failure: 2 /);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  const planned = await checkRows(made);
+  assert.match(
+    planned("Deleted instances"),
+    /^Warning: 1 .*, as you accepted: bm_nodes\.id=1 .*\.\nMend: /,
+  );
+  assert.match(
+    planned("Deployments in flight"),
+    /^Success: bm_nodes\.id=2 deploying, instance .*02 spawning \(skipped by the site document\)\.$/,
+  );
+  await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
+  assert.match((await checkRows(made))("Deployments in flight"), /^Failure: 1 .*03 rebuilding\.\n/);
+});
+
+test("before there is a run, what needs none is looked at, and none is made", async (t) => {
+  const made = await deployFiles(t, {
+    shows: "a tenant",
+    nova_bm: { nodes: [tenant(1, { task_state: "deploying" })] },
+  });
+  const nowhere = join(made.folder, "not", "yet");
+  const rows = await checkRows({ ...made, at: ["--run", nowhere] });
+  assert.match(rows("Deployments in flight"), /^Failure: 1 /);
+  assert.match(rows("Instances planned and loaded"), /^Warning: .*nova2ironic extract, then plan/s);
+  assert.match(rows("Disk space of the run"), /^Success: \d+ MiB free in .*not\/yet/);
+  assert.match(rows("Target empty or ours"), /^Success/);
+  assert.ok(!existsSync(join(made.folder, "not")));
+});

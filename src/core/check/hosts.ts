@@ -61,7 +61,9 @@ function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readon
     // What is missing or deleted in nova has rows of its own.
     if (row === undefined || row.deleted || plan?.skipped.has(id)) return [];
     const line = lines.get(lower(machine));
-    if (line !== undefined && !line.blocked && line.instance_uuid === null) return [];
+    const held = HELD.filter((code) => line?.findings.has(code));
+    // What the plan does not load for another reason, or without its instance, nobody will destroy.
+    if (line?.blocked ? held.length === 0 : line?.instance_uuid === null) return [];
     const { host, node } = plan?.nova?.places.get(uuid) ?? row;
     const runs = line?.host ?? service_host;
     const known = runs !== null && (services.has(runs) || plan?.nova?.hosts.includes(runs));
@@ -74,7 +76,7 @@ function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readon
         : [`${uuid} on node ${named(node)}, its machine is ${named(machine)}`]),
       ...(known ? [] : [`${uuid} under ${named(host)}, which is no nova-compute`]),
     ];
-    const accepted = HELD.some((code) => line?.findings.get(code) === true);
+    const accepted = held.some((code) => line?.findings.get(code) === true);
     return [{ uuid, host, fault, accepted }];
   });
 }

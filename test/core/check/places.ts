@@ -74,6 +74,13 @@ export const CASES_PLACES: readonly CheckCase[] = [
     "Success",
     /^0 instances/,
   ],
+  ["Hosts of instances", { ...OLD_NOVA, ...line({ blocked: true }) }, "Success", /^0 instances/],
+  [
+    "Hosts of instances",
+    { ...OLD_NOVA, ...line({ blocked: true, findings: new Map([["N2I-D225", false]]) }) },
+    "Failure",
+    /b-1 under c-9/,
+  ],
   [
     "Evacuation records",
     OLD_NOVA,

@@ -1,4 +1,5 @@
 import type { Finding } from "../../model/finding.ts";
+import { isObject } from "../../model/json.ts";
 import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Acceptance } from "../../model/mapping.ts";
@@ -96,7 +97,7 @@ export function createHosts(
         accepted,
       );
       const places = placesIn(machine, node, rows, to, !found.some(blocks));
-      return held(made, [...found, ...places], accepted);
+      return rehosted(held(made, [...found, ...places], accepted), to);
     },
     steps(line, rows) {
       if (!isCarried(line)) return [];
@@ -146,6 +147,16 @@ export function createHosts(
       return { steps, findings };
     },
   };
+}
+
+/** Later Novas tell Ironic the host of its instance; a row that is moved must not name the old one. */
+function rehosted(made: Transformed, to: string | null): Transformed {
+  const desired = made.desired.map((record) => {
+    const { instance_info: info } = record.row;
+    if (to === null || !isObject(info) || typeof info.nova_host_id !== "string") return record;
+    return { ...record, row: { ...record.row, instance_info: { ...info, nova_host_id: to } } };
+  });
+  return { ...made, desired };
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {

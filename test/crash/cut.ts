@@ -30,34 +30,35 @@ async function loses(
 }
 
 /** Ends the connections of applies at these points; the same command then goes on. */
-export async function cutApplies(
-  t: TestContext,
-  scene: Prepared,
-  means: Means,
-  points: readonly Point[],
-): Promise<void> {
-  for (const point of points)
-    await t.test(`its connections ${means} at ${point.name}, an apply goes on`, async () => {
-      await scene.restore("fresh");
-      await loses(scene, point.name, means, "apply", YES);
-      await ends(0, scene.start("apply", YES));
-      assert.equal(await scene.digest(), scene.after);
-    });
+export function cutApplies(...where: Where): Promise<void> {
+  return cutAll(where, { command: "apply", options: YES, from: "fresh", to: "after" });
 }
 
 /** The same for rollbacks. */
-export async function cutRollbacks(
-  t: TestContext,
-  scene: Prepared,
-  means: Means,
-  points: readonly Point[],
+export function cutRollbacks(...where: Where): Promise<void> {
+  return cutAll(where, { command: "rollback", options: ALL, from: "applied", to: "before" });
+}
+
+type Where = readonly [t: TestContext, scene: Prepared, means: Means, points: readonly Point[]];
+
+interface Way {
+  readonly command: "apply" | "rollback";
+  readonly options: readonly string[];
+  /** The kept state it sets out from, and the digest it must reach. */
+  readonly from: "fresh" | "applied";
+  readonly to: "after" | "before";
+}
+
+async function cutAll(
+  [t, scene, means, points]: Where,
+  { command, options, from, to }: Way,
 ): Promise<void> {
   for (const point of points)
-    await t.test(`its connections ${means} at ${point.name}, a rollback goes on`, async () => {
-      await scene.restore("applied");
-      await loses(scene, point.name, means, "rollback", ALL);
-      await ends(0, scene.start("rollback", ALL));
-      assert.equal(await scene.digest(), scene.before);
+    await t.test(`its connections ${means} at ${point.name}, ${command} goes on`, async () => {
+      await scene.restore(from);
+      await loses(scene, point.name, means, command, options);
+      await ends(0, scene.start(command, options));
+      assert.equal(await scene.digest(), scene[to]);
     });
 }
 

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
 import { canary, searchFiles, searchProcess } from "./canaries.ts";
 import { type Ran, start } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";
@@ -75,18 +76,20 @@ function assertReadable({ out, err }: Ran, words: readonly string[]): void {
   for (const text of [...lines, ...objects]) assert.doesNotThrow(() => JSON.parse(text), told);
 }
 
+/** Secrets wherever there may be some, TFTP trees among them; null after the test was skipped. */
+async function deployed(engine: Engine, t: TestContext) {
+  const secrets = await deploySecrets(engine, t, caseOf);
+  if (secrets === null) return null;
+  const plain = caseOf(() => "");
+  const made = { ...secrets, ...withTrees(secrets, plain) };
+  keysInTrees(made);
+  return made;
+}
+
 for (const engine of ["sqlite", "mysql"] as const)
   test(`on ${engine}, neither check, boot, release nor what is done in nova shows or keeps a secret`, async (t) => {
-    const secrets = await deploySecrets(engine, t, caseOf);
-    if (secrets === null) return;
-    const made = {
-      ...secrets,
-      ...withTrees(
-        secrets,
-        caseOf(() => ""),
-      ),
-    };
-    keysInTrees(made);
+    const made = await deployed(engine, t);
+    if (made === null) return;
     const log = join(made.folder, "conductor.log");
     const logged = made.watch(canary("a password a conductor logged", "")).text;
     writeFileSync(log, "");
@@ -107,16 +110,8 @@ for (const engine of ["sqlite", "mysql"] as const)
   });
 
 test("running, they have secrets neither in their arguments nor in their environment", async (t) => {
-  const secrets = await deploySecrets("mysql", t, caseOf);
-  if (secrets === null) return;
-  const made = {
-    ...secrets,
-    ...withTrees(
-      secrets,
-      caseOf(() => ""),
-    ),
-  };
-  keysInTrees(made);
+  const made = await deployed("mysql", t);
+  if (made === null) return;
   const { at, writer, novaWriter, boot, planning, env, find } = made;
   const apply = ["apply", ...at, ...writer, ...novaWriter, "--staged", "--yes"];
   for (const words of [made.extract, planning]) assert.equal((await made.tried(words)).status, 0);

@@ -69,24 +69,10 @@ test("power is recorded only when that is asked for, and then as measured", asyn
   ]);
   if (at === null) return;
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
-  const plain = await run(at.folder, [
-    "plan",
-    "--run",
-    "run",
-    ...at.written.ironic,
-    "-q",
-    "--diff",
-  ]);
+  const planning = ["plan", "--run", "run", ...at.written.ironic, "-q", "--diff"];
+  const plain = await run(at.folder, planning);
   assert.equal(plain.out.match(/power_state = null +<- constant/g)?.length, 2 * 2);
-  const recorded = await run(at.folder, [
-    "plan",
-    "--run",
-    "run",
-    ...at.written.ironic,
-    "-q",
-    "--diff",
-    "--record-power",
-  ]);
+  const recorded = await run(at.folder, [...planning, "--record-power"]);
   assert.match(recorded.out, /power_state = "power on" +<- measured over IPMI/);
   assert.match(recorded.out, /power_state = "power off" +<- measured over IPMI/);
 });

@@ -3,10 +3,10 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Case } from "../../../src/demo/case.ts";
 import { writeCase } from "../../../src/demo/write-case.ts";
 import { runs } from "../../hostile/cli.ts";
 import { bothWays } from "./both-ways.ts";
+import { freeMachines } from "./free-machines.ts";
 import { type Fault, type Living, livingIronic, machineOf } from "./living.ts";
 
 /** Milliseconds: what a call may take, and what the first of each takes. */
@@ -37,27 +37,6 @@ test("a call that is done after it was given up makes no double, and both roads 
   assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0]);
 });
 
-const FREE: Case = {
-  shows: "a free machine nobody can switch",
-  nova_bm: { nodes: [{ id: 1 }] },
-  nova_conf: {
-    "*": {
-      flavor_extra_specs: "cpu_arch:x86_64",
-      power_manager: "nova.virt.baremetal.fake.FakePowerManager",
-    },
-  },
-  site: {
-    format: "nova2ironic/site@1",
-    machines: [
-      {
-        match: {},
-        accept: ["N2I-D604", "N2I-D605"].map((finding) => ({ finding, reason: "looked at it" })),
-      },
-    ],
-  },
-  allow_pairing: true,
-};
-
 test("--api-timeout gives a call up, and apply and rollback look what became of it", {
   timeout: 60_000,
 }, async (t) => {
@@ -66,7 +45,7 @@ test("--api-timeout gives a call up, and apply and rollback look what became of 
   const ironic = await livingIronic(t);
   const target = ["--ironic-url", ironic.url];
   const at = ["--run", join(folder, "run")];
-  const written = await writeCase(FREE, folder);
+  const written = await writeCase(freeMachines(1), folder);
   await runs(0, ["extract", ...at, ...written.extract]);
   await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
   const given = [...at, ...target, "--yes", "--api-timeout", String(LIMIT / 1000)];

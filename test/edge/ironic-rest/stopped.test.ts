@@ -3,34 +3,13 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Case } from "../../../src/demo/case.ts";
 import { writeCase } from "../../../src/demo/write-case.ts";
 import { assertRefusal, run, runs, start } from "../../hostile/cli.ts";
+import { freeMachines } from "./free-machines.ts";
 import { conductor, standIn } from "./stand-in.ts";
 
 /** One more than are finished after Ctrl-C. */
 const MACHINES = 65;
-
-const FLEET: Case = {
-  shows: "free machines nobody can switch",
-  nova_bm: { nodes: Array.from({ length: MACHINES }, (_, at) => ({ id: at + 1 })) },
-  nova_conf: {
-    "*": {
-      flavor_extra_specs: "cpu_arch:x86_64",
-      power_manager: "nova.virt.baremetal.fake.FakePowerManager",
-    },
-  },
-  site: {
-    format: "nova2ironic/site@1",
-    machines: [
-      {
-        match: {},
-        accept: ["N2I-D604", "N2I-D605"].map((finding) => ({ finding, reason: "looked at it" })),
-      },
-    ],
-  },
-  allow_pairing: true,
-};
 
 test("without a living conductor apply refuses to begin; stopped after failures it tells both", async (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-stopped-"));
@@ -43,7 +22,7 @@ test("without a living conductor apply refuses to begin; stopped after failures 
       conductor("manual-management", () => alive),
     ),
   ];
-  const written = await writeCase(FLEET, folder);
+  const written = await writeCase(freeMachines(MACHINES), folder);
   const at = ["--run", join(folder, "run")];
   await runs(0, ["extract", ...at, ...written.extract]);
   const planned = await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);

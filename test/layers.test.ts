@@ -53,10 +53,11 @@ const MAP: readonly Room[] = [
     rooms: ["model", "edge/database"],
     packages: ["node:", "knex", "libsql"],
   },
-  edge("ironic-rest", ["yaml"]),
   // Logging in, sessions and their errors are the same for every service.
-  { room: "edge/nova-rest", rooms: ["model", "edge/ironic-rest"], packages: ["node:"] },
-  { room: "edge/glance", rooms: ["model", "edge/ironic-rest"], packages: ["node:"] },
+  edge("openstack", ["yaml"]),
+  { room: "edge/ironic-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
+  { room: "edge/nova-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
+  { room: "edge/glance", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },
   { room: "cli", rooms: ["model", "core/*", "edge/*", "demo"], packages: ["*"] },
 ];

@@ -1,7 +1,7 @@
-import type { Cloud, Settings } from "../../edge/ironic-rest/cloud.ts";
-import { cloudSettings } from "../../edge/ironic-rest/clouds.ts";
-import { environmentSettings } from "../../edge/ironic-rest/environment.ts";
-import { cloudOf } from "../../edge/ironic-rest/settings.ts";
+import type { Cloud, Settings } from "../../edge/openstack/cloud.ts";
+import { cloudSettings } from "../../edge/openstack/clouds.ts";
+import { environmentSettings } from "../../edge/openstack/environment.ts";
+import { cloudOf } from "../../edge/openstack/settings.ts";
 
 /** The options by which a command says how to reach a service. */
 export interface RestOptions {

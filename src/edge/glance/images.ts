@@ -1,8 +1,8 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
-import type { Cloud } from "../ironic-rest/cloud.ts";
-import { IMAGE } from "../ironic-rest/kinds.ts";
-import { ask, openSession, type Session } from "../ironic-rest/session.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { IMAGE } from "../openstack/kinds.ts";
+import { ask, openSession, type Session } from "../openstack/session.ts";
 
 /** Formats a deploy image may have: Amazon's names of old, or none. @source facts/systems.md R25 */
 const FORMATS = {

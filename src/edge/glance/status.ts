@@ -1,8 +1,8 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
-import type { Cloud } from "../ironic-rest/cloud.ts";
-import { IMAGE } from "../ironic-rest/kinds.ts";
-import { ask, openSession } from "../ironic-rest/session.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { IMAGE } from "../openstack/kinds.ts";
+import { ask, openSession } from "../openstack/session.ts";
 
 /**
  * What Glance says of images: `active`, another status, or empty text where it has none of that id.

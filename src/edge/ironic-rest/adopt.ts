@@ -1,9 +1,9 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Met } from "../../model/target.ts";
+import { withoutSecrets } from "../openstack/fault.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
-import { withoutSecrets } from "./fault.ts";
 import { hiding, lookAtNode, lookAtPorts, type Road } from "./look.ts";
 import {
   type Machine,

@@ -1,5 +1,7 @@
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
+import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { type Answer, refusedCall } from "../openstack/session.ts";
 import {
   lookAtNode,
   lookAtPort,
@@ -9,8 +11,6 @@ import {
   seenNode,
   tellsOf,
 } from "./look.ts";
-import { mayPass, pause, TRIES } from "./pause.ts";
-import { type Answer, refusedCall } from "./session.ts";
 
 /** What is there now, whether this call made it, or why it cannot be made. */
 type Made<T> =

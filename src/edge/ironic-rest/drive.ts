@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
+import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import type { Road } from "./look.ts";
 import { type Move, nextMove, noHistory, note } from "./move.ts";
-import { mayPass, pause, TRIES } from "./pause.ts";
-import type { Answer } from "./session.ts";
 
 /** Milliseconds a conductor may spend on one state: BMCs are given up long before. */
 const PATIENCE_MS = 600_000;

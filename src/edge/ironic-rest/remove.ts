@@ -1,11 +1,11 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
+import { withoutSecrets } from "../openstack/fault.ts";
+import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
-import { withoutSecrets } from "./fault.ts";
 import { hiding, lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
 import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
-import { mayPass, pause, TRIES } from "./pause.ts";
-import type { Answer } from "./session.ts";
 import { isBeingUndone, isPassing, standingOf, UNDOING } from "./standing.ts";
 
 /** What an operator must know of a node that was to be deleted, and is not. */

@@ -3,8 +3,8 @@ import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
 import { minorOf, type RestDoc } from "../../model/rest.ts";
 import type { Release } from "../../model/target.ts";
-import type { Cloud } from "./cloud.ts";
-import { type Answer, ask, openSession, type Session } from "./session.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { type Answer, ask, openSession, type Session } from "../openstack/session.ts";
 
 /** A bare metal service, spoken to at one microversion. */
 export interface Service {

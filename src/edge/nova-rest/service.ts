@@ -1,9 +1,9 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
 import type { ApiIdentity } from "../../model/nova-plan.ts";
-import type { Cloud } from "../ironic-rest/cloud.ts";
-import { COMPUTE } from "../ironic-rest/kinds.ts";
-import { type Answer, ask, openSession } from "../ironic-rest/session.ts";
+import type { Cloud } from "../openstack/cloud.ts";
+import { COMPUTE } from "../openstack/kinds.ts";
+import { type Answer, ask, openSession } from "../openstack/session.ts";
 
 /** The extra specs of a flavor; null when there is no such flavor. */
 export type Specs = ReadonlyMap<string, string> | null;

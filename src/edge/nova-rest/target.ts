@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaStep, NovaTarget, Standing } from "../../model/nova-plan.ts";
-import { mayPass, pause, TRIES } from "../ironic-rest/pause.ts";
-import { type Answer, refusedCall } from "../ironic-rest/session.ts";
+import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { type Answer, refusedCall } from "../openstack/session.ts";
 import { type ComputeService, type Specs, specsPath } from "./service.ts";
 
 /** Called before and after every call that changes something; a test kills the process there. */

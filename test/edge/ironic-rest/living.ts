@@ -7,7 +7,7 @@ import { createSeal } from "../../../src/edge/disk/seal.ts";
 import type { Road } from "../../../src/edge/ironic-rest/look.ts";
 import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
 import { openService } from "../../../src/edge/ironic-rest/service.ts";
-import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
+import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Seal } from "../../../src/model/secret.ts";
 import { listening } from "../../support/listening.ts";

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adopt } from "../../../src/edge/ironic-rest/adopt.ts";
-import { faultOf } from "../../../src/edge/ironic-rest/fault.ts";
 import type { Outcome } from "../../../src/edge/ironic-rest/outcome.ts";
 import { remove } from "../../../src/edge/ironic-rest/remove.ts";
+import { faultOf } from "../../../src/edge/openstack/fault.ts";
 import { refuses } from "./keeps.ts";
 import { type Living, livingIronic, machineOf, NODE } from "./living.ts";
 

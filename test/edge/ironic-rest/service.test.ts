@@ -4,13 +4,13 @@ import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
 import { loadMappings } from "../../../src/cli/wire/documents.ts";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
-import type { Cloud } from "../../../src/edge/ironic-rest/cloud.ts";
-import { withoutSecrets } from "../../../src/edge/ironic-rest/fault.ts";
 import { pages } from "../../../src/edge/ironic-rest/look.ts";
 import { remove } from "../../../src/edge/ironic-rest/remove.ts";
 import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
 import { openService, type Service } from "../../../src/edge/ironic-rest/service.ts";
-import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
+import type { Cloud } from "../../../src/edge/openstack/cloud.ts";
+import { withoutSecrets } from "../../../src/edge/openstack/fault.ts";
+import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { listening } from "../../support/listening.ts";
 

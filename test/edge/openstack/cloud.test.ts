@@ -3,10 +3,10 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { cloudSettings } from "../../../src/edge/ironic-rest/clouds.ts";
-import { environmentSettings } from "../../../src/edge/ironic-rest/environment.ts";
-import { faultOf } from "../../../src/edge/ironic-rest/fault.ts";
-import { cloudOf } from "../../../src/edge/ironic-rest/settings.ts";
+import { cloudSettings } from "../../../src/edge/openstack/clouds.ts";
+import { environmentSettings } from "../../../src/edge/openstack/environment.ts";
+import { faultOf } from "../../../src/edge/openstack/fault.ts";
+import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 
 test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-clouds-"));

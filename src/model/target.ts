@@ -40,7 +40,12 @@ export interface Performed {
   /** Machines that did not get to where they should be, by node uuid; only where each goes alone. */
   readonly failed?: readonly { readonly uuid: string; readonly why: string }[];
   /** Why it ended before the batch did, and how many machines came to an end; as for `failed`. */
-  readonly broke?: { readonly cause: MigrationError; readonly behind: number };
+  readonly broke?: {
+    readonly cause: MigrationError;
+    readonly behind: number;
+    /** Nothing of the batch was done, or can have been. */
+    readonly untouched?: boolean;
+  };
 }
 
 /** Told of rows while they are made, so that after a crash nobody doubts whose they are. */

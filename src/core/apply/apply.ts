@@ -1,9 +1,9 @@
 import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type PlannedMachine, stepsOf } from "../../model/plan.ts";
-import type { RefusalCode } from "../../model/refusals.ts";
 import type { Lock, Met, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
+import { halted, keptNothing, midway } from "./halt.ts";
 import {
   isOpen,
   isOurs,
@@ -109,6 +109,12 @@ export async function apply(
 ): Promise<Applied> {
   const { target, lock, journal } = acting;
   const guard = once(acting.guard);
+  /** What the guard looks at was as it should be: from here on something may be written. */
+  let writing = false;
+  const guarded = async (): Promise<void> => {
+    await guard();
+    writing = true;
+  };
   // What is appended from here on speaks of stretches behind us.
   const ledger = ledgerOf(journal.entries(), sha256);
   let [created, found, drifted, machines] = [0, 0, 0, 0];
@@ -161,13 +167,17 @@ export async function apply(
           by: acting.by,
           ...(acting.staged && { staged: true as const }),
         });
-        const perform = target.perform(steps, (id) => ours.has(id), guard, met, ended);
+        // Without a word, what another run loaded would be found as ours the next time.
+        const takeBack = async ({ code: why }: MigrationError): Promise<void> => {
+          if (again) return;
+          await journal
+            .append({ do: "void", plan: sha256, from, to, at: acting.now(), why })
+            .catch(() => undefined); // the first failure is the one to tell
+        };
+        const perform = target.perform(steps, (id) => ours.has(id), guarded, met, ended);
         const performed = await perform.catch(async (cause) => {
-          // Without a word, what another run loaded would be found as ours the next time.
-          if (!again && keptNothing(cause))
-            await journal
-              .append({ do: "void", plan: sha256, from, to, at: acting.now(), why: cause.code })
-              .catch(() => undefined); // the first failure is the one to tell
+          if (keptNothing(cause) || (!writing && cause instanceof MigrationError))
+            await takeBack(cause);
           throw cause;
         });
         // From here on something is kept, whatever becomes of the journal.
@@ -178,10 +188,12 @@ export async function apply(
           for (const machine of loading)
             if (machine.uuid?.toLowerCase() === uuid) failed.push({ machine, why });
         // Its end is not recorded: the next run asks the target how far each machine came.
-        if (performed.broke !== undefined)
-          return applied({
-            broke: halted("apply", machines + performed.broke.behind, performed.broke.cause),
-          });
+        if (performed.broke !== undefined) {
+          const { cause, behind, untouched = false } = performed.broke;
+          if (untouched) await takeBack(cause);
+          const none = untouched && !again && created === 0;
+          return applied({ broke: none ? cause : halted("apply", machines + behind, cause) });
+        }
         await journal.append({
           do: "done",
           plan: sha256,
@@ -192,6 +204,7 @@ export async function apply(
           found: others(performed.found),
         });
       } catch (cause) {
+        if (!writing) throw cause;
         throw midway("apply", machines, created > 0, cause);
       }
     }
@@ -210,35 +223,4 @@ function unrecorded(
 ): number {
   const there = [...found, ...left.map(({ id }) => id)].filter((id) => ours.has(id));
   return Math.max(0, there.length - (ledger.rows.get(stretchKey(stretch)) ?? 0));
-}
-
-/**
- * The line broke: the target may or may not have kept the batch; a service has kept what it did
- * before. All else is met before a commit.
- */
-const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
-  "N2I-E200",
-  "N2I-E210",
-  "N2I-E211",
-  "N2I-E212",
-  "N2I-E213",
-]);
-
-/** A failure that was met before anything could be kept. */
-export function keptNothing(cause: unknown): cause is MigrationError {
-  return cause instanceof MigrationError && !MAYBE_KEPT.has(cause.code);
-}
-
-/** A failure after something was, or may have been, kept says so first. */
-export function midway(what: string, machines: number, some: boolean, cause: unknown): unknown {
-  if (!(cause instanceof MigrationError) || (!some && keptNothing(cause))) return cause;
-  return halted(what, machines, cause);
-}
-
-export function halted(what: string, machines: number, cause: MigrationError): MigrationError {
-  return new MigrationError(
-    "N2I-E301",
-    `${what} stopped after ${machines} machines: ${cause.code} ${cause.message}`,
-    { cause },
-  );
 }

@@ -10,7 +10,8 @@ import {
   stepsBefore,
 } from "../../model/nova-plan.ts";
 import type { Lock, Performed } from "../../model/target.ts";
-import { keptNothing, once, stretches } from "./apply.ts";
+import { once, stretches } from "./apply.ts";
+import { keptNothing } from "./halt.ts";
 import { isOurs, type Ledger, ledgerOf, type Stretch, stretchKey, wasBegun } from "./ledger.ts";
 import { waiting } from "./shared-rows.ts";
 

@@ -1,6 +1,7 @@
 import type { MigrationError } from "../../model/error.ts";
 import { invert, type PlannedMachine, type Step, stepsOf } from "../../model/plan.ts";
-import { type Acting, batchOf, halted, midway, once, stretches } from "./apply.ts";
+import { type Acting, batchOf, once, stretches } from "./apply.ts";
+import { halted, midway } from "./halt.ts";
 import { isOurs, type Ledger, ledgerOf, type Stretch } from "./ledger.ts";
 
 export interface Undone {

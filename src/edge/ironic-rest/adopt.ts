@@ -82,6 +82,7 @@ async function makeNode(
       outcome.stands = NOTHING_THERE;
       await met({ refused: all });
     }
+    if (made.broke !== undefined) throw made.broke;
     fail(`POST of the node: ${made.why}`);
     return null;
   }
@@ -148,6 +149,7 @@ async function makePorts(
     if ("why" in made) {
       const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
       if (made.none) await met({ refused: missing.map(idOf) });
+      if (made.broke !== undefined) throw made.broke;
       fail(`POST of ${id}: ${made.why}`);
       return false;
     }

@@ -1,3 +1,4 @@
+import type { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
@@ -15,14 +16,17 @@ import {
 /** What is there now, whether this call made it, or why it cannot be made. */
 type Made<T> =
   | { readonly seen: T; readonly now: boolean }
-  /** `none`: every answer was a refusal, so that nothing of it can be there by our hand. */
-  | { readonly why: string; readonly none: boolean };
+  /**
+   * `none`: every answer was a refusal, so that nothing of it can be there by our hand; `broke`: no
+   * other machine can be made either.
+   */
+  | { readonly why: string; readonly none: boolean; readonly broke?: MigrationError };
 
 /**
  * Makes a node under the uuid that was chosen for it. What is unclear is settled by a look: a node
  * that is there is never made again, and a duplicate of a name or an instance is no lock to wait for.
  *
- * @throws MigrationError N2I-E210 when nothing is answered, N2I-E211 when the role lacks the right
+ * @throws MigrationError N2I-E210 when nothing is answered
  */
 export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> {
   const { service, rows } = road;
@@ -32,8 +36,9 @@ export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> 
     const answer = read(await service.tell("POST", "/v1/nodes", body), row);
     if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
     const why = answer.fault;
-    stopIfForbidden(road, "POST /v1/nodes", answer);
     none &&= isRefusal(answer);
+    const broke = forbidden(road, "POST /v1/nodes", answer);
+    if (broke !== null) return { why, none, broke };
     if (!mayPass(answer)) return { why, none };
     const seen = await lookAtNode(road, String(row.uuid));
     if (seen !== null) return { seen, now: !none && seen.row.provision_state === NEW };
@@ -64,8 +69,9 @@ export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.tell("POST", "/v1/ports", body), row);
     if (answer.status === 201) return { seen: rows.told("port", answer.body), now: true };
-    stopIfForbidden(road, "POST /v1/ports", answer);
     none &&= isRefusal(answer);
+    const broke = forbidden(road, "POST /v1/ports", answer);
+    if (broke !== null) return { why: answer.fault, none, broke };
     if (!mayPass(answer)) return { why: answer.fault, none };
     const seen = await lookAtPort(road, String(row.uuid));
     if (seen !== null) return { seen, now: !none };
@@ -78,7 +84,12 @@ export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
 }
 
 /** A role that may not do this may do it for no machine. */
-export function stopIfForbidden({ service }: Road, what: string, answer: Answer): void {
-  if (answer.status === 403 || answer.status === 406)
-    throw refusedCall(service.session, what, answer);
+export function stopIfForbidden(road: Road, what: string, answer: Answer): void {
+  const broke = forbidden(road, what, answer);
+  if (broke !== null) throw broke;
+}
+
+function forbidden({ service }: Road, what: string, answer: Answer): MigrationError | null {
+  const isForbidden = answer.status === 403 || answer.status === 406;
+  return isForbidden ? refusedCall(service.session, what, answer) : null;
 }

@@ -3,6 +3,7 @@ import type { Step } from "../../model/plan.ts";
 import type { RestDoc } from "../../model/rest.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Current, Met, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
+import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
 import { readBehind } from "./conductors.ts";
 import { pages, type Road } from "./look.ts";
@@ -29,9 +30,13 @@ export function createRestTarget(
   most: number,
   failpoint: Failpoint = () => Promise.resolve(),
 ): Target & { readonly verifier: Verifier } {
+  /** Something may have been changed since the last batch began. */
+  let touched = false;
   const road: Road = {
     rows: rowsOf(doc, service.minor, seal),
-    service: watched(service, failpoint, gate(callsOf(most))),
+    service: watched(service, failpoint, gate(callsOf(most)), (answer) => {
+      touched ||= answer.status < 400 || answer.status >= 500;
+    }),
   };
   const count = async (collection: string): Promise<number> => {
     let sum = 0;
@@ -52,6 +57,7 @@ export function createRestTarget(
       Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),
     async perform(steps, ours, guard, met, ended = false) {
       await guard();
+      touched = false;
       const journal = {
         ours,
         ended,
@@ -70,10 +76,11 @@ export function createRestTarget(
           async (machine) => [machine, await work(machine)] as const,
           ([, { broke }]) => broke !== null,
         );
-      return performed([
+      const worked = [
         ...(await go(making, (machine) => adopt(road, machine, journal))),
         ...(await go(taking, (machine) => remove(road, machine, hanging))),
-      ]);
+      ];
+      return performed(worked, touched);
     },
   };
 }
@@ -86,17 +93,24 @@ function callsOf(machines: number): number {
   return Math.max(2, Math.ceil(machines / 2));
 }
 
-function watched(service: Service, failpoint: Failpoint, turn: ReturnType<typeof gate>): Service {
+/** @param answered told of the answer to every call that was to change something */
+function watched(
+  service: Service,
+  failpoint: Failpoint,
+  turn: ReturnType<typeof gate>,
+  answered: (answer: Answer) => void,
+): Service {
   return {
     ...service,
     ask: (path) => turn(() => service.ask(path)),
     async tell(method, path, body) {
       await failpoint("rest.before");
       const answer = await turn(() => service.tell(method, path, body));
+      answered(answer);
       await failpoint("rest.after");
       return answer;
     },
-    hiding: (secrets) => watched(service.hiding(secrets), failpoint, turn),
+    hiding: (secrets) => watched(service.hiding(secrets), failpoint, turn, answered),
   };
 }
 
@@ -116,7 +130,7 @@ function machinesOf(steps: readonly Step[], rowOf: (step: Step) => Row | null): 
 
 type Worked = readonly [Machine, Outcome];
 
-function performed(outcomes: readonly Worked[]): Performed {
+function performed(outcomes: readonly Worked[], touched: boolean): Performed {
   const [cause] = outcomes.flatMap(([, { broke }]) => broke ?? []);
   return {
     done: outcomes.flatMap(([, { done }]) => done),
@@ -126,7 +140,10 @@ function performed(outcomes: readonly Worked[]): Performed {
       failed === null ? [] : [{ uuid, why: failed }],
     ),
     ...(cause !== undefined && {
-      broke: { cause, behind: outcomes.filter(([, { broke }]) => broke === null).length },
+      broke: {
+        ...{ cause, untouched: !touched },
+        behind: outcomes.filter(([, { broke }]) => broke === null).length,
+      },
     }),
   };
 }

@@ -8,6 +8,7 @@ import type { Living, machineOf } from "./living.ts";
 
 /** Apply and rollback of one plan, with the journal between them. */
 export interface BothWays {
+  readonly journal: () => readonly JournalEntry[];
   readonly apply: (failpoint?: Failpoint) => Promise<Applied>;
   readonly rollback: (failpoint?: Failpoint) => Promise<Undone>;
 }
@@ -39,6 +40,7 @@ export function bothWays({ road, seal }: Living, machines: readonly Made[]): Bot
   };
   const all = { all: true, wants: () => true };
   return {
+    journal: () => entries,
     apply: (failpoint) => apply(plan(), "plan", acting(failpoint)),
     rollback: (failpoint) => undo(plan(), "plan", all, acting(failpoint)),
   };

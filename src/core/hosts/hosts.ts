@@ -71,7 +71,7 @@ export function createHosts(
   ): readonly Finding[] => {
     if (instance === null || (instance.deleted ?? 0) !== 0) return [];
     if (!keepsInstance(node, instance)) return [];
-    const step = to === null ? null : instanceStep(node, instance, to);
+    const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
     const place = step === null ? instance : { ...instance, host: to, node: machine.node.uuid };
     const { service_host } = machine.node;
     const known = to !== null || services.has(service_host ?? "");
@@ -106,7 +106,7 @@ export function createHosts(
       const to = targetOf(line.service_host, node ?? {});
       if (to === null) return [];
       reached.add(to);
-      const instance = instanceStep(node, rows.instance, to);
+      const instance = instanceStep(line.uuid, node, rows.instance, to);
       const from = instance === null ? null : (rows.instance?.host ?? null);
       if (from !== null && from !== to) leaving(from, to).instances += 1;
       const computes = moveComputes(line, rows.computes, world.services, to, at);

@@ -14,15 +14,17 @@ const LONGEST = 255;
  * or another: which machine it is on is bm_nodes' word, which Ironic's node carries. A deleted row and
  * that of a claim bm_nodes lost are not touched.
  *
+ * @param made the node as Ironic will have it
  * @source facts/nova-bm.md 2.4, 5.2
  */
 export function instanceStep(
-  machine: Row | undefined,
+  machine: string | null,
+  made: Row | undefined,
   instance: InstanceRow | null,
   to: string,
 ): NovaStep | null {
-  if (instance === null || instance.deleted !== 0 || !keepsInstance(machine, instance)) return null;
-  const uuidOf = typeof machine?.uuid === "string" ? machine.uuid : null;
+  if (instance === null || instance.deleted !== 0 || !keepsInstance(made, instance)) return null;
+  const uuidOf = typeof made?.uuid === "string" ? made.uuid : null;
   const { id, uuid, deleted, task_state, host } = instance;
   const node = same(instance.node, uuidOf) ? instance.node : uuidOf;
   if (host === to && node === instance.node) return null;
@@ -34,7 +36,7 @@ export function instanceStep(
     key: { id },
     before: { ...common, host, node: instance.node },
     after: { ...common, host: to, node },
-    machine: uuidOf,
+    machine,
     of: `instance ${uuid}`,
   };
 }

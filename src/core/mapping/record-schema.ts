@@ -34,10 +34,17 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
 }
 
 /** Of a node, in a table of their own. */
+/**
+ * What Ironic takes as a trait's name: any custom one, or one os-traits lists, of which the form and
+ * the namespaces are looked at. The site document's form has the same.
+ *
+ * @source ironic 21.4, api/controllers/v1/utils.py, TRAITS_SCHEMA; os-traits 2.9
+ */
+export const TRAIT = "^(CUSTOM_[A-Z0-9_]+|(COMPUTE|HW|MISC|OWNER|STORAGE)(_[A-Z0-9]+)+)$";
 const TRAITS = {
   type: ["array", "null"],
   uniqueItems: true,
-  items: { type: "string", maxLength: 255, pattern: "^[A-Z][A-Z0-9]*(_[A-Z0-9]+)+$" },
+  items: { type: "string", maxLength: 255, pattern: TRAIT },
 };
 
 function schemaOf(columns: readonly Column[], required: readonly string[]) {

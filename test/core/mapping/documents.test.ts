@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkDocuments, mappingFor } from "../../../src/core/mapping/mapping.ts";
+import { TRAIT } from "../../../src/core/mapping/record-schema.ts";
 import { createAjv } from "../../../src/core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../../../src/core/mapping/site.ts";
 import { loadTables } from "../../../src/demo/load-tables.ts";
@@ -139,4 +140,19 @@ test("only findings with a safe way to load the machine may be accepted", () => 
     faultsOf(() => parseSite(validate, document, "site.yaml")),
     refused.map(([code]) => new RegExp(`${code} cannot be accepted`)),
   );
+});
+
+test("a trait has a form Ironic takes: any custom name, or one of os-traits' namespaces", () => {
+  const { site = {} } = documents().schemas;
+  assert.ok(JSON.stringify(site).includes(JSON.stringify(TRAIT)), "one form on both roads");
+  const validate = createAjv().compile(site);
+  const faults = (trait: string): number => {
+    const machines = [{ match: {}, set: { traits: [trait] } }];
+    return faultsOf(() => parseSite(validate, { format: "nova2ironic/site@1", machines }, "site"))
+      .length;
+  };
+  for (const good of ["CUSTOM_A", "CUSTOM_A__B_", "CUSTOM_1", "HW_CPU_X86_VMX", "STORAGE_DISK_SSD"])
+    assert.equal(faults(good), 0, good);
+  for (const bad of ["CUSTOM_", "CUSTOM_a", "RAM_FAST", "HW", "HW_", "HW__CPU", "hw_cpu", "FAST"])
+    assert.equal(faults(bad), 1, bad);
 });

@@ -17,8 +17,8 @@ import { type TestDatabase, withDatabase } from "./lab/index.ts";
 const MAPPINGS = join(packageRoot(), "mappings");
 const VERSIONS: readonly (readonly [TablesName, TablesVersion])[] = [
   ...[1, 2, 3, 4, 5, 6, 7, 8, 9, 10].map((version) => ["nova_bm", version] as const),
-  ...[216, 234, 254, 280, 402].map((version) => ["nova", version] as const),
-  ...[20, 67].map((version) => ["nova_api", version] as const),
+  ...tablesVersions("nova").map((version) => ["nova", version] as const),
+  ...tablesVersions("nova_api").map((version) => ["nova_api", version] as const),
   ...tablesVersions("ironic").map((release) => ["ironic", release] as const),
 ];
 

@@ -22,7 +22,7 @@ export interface Case {
   };
   /** Null: the nova database is not given. Absent: made up to fit nova_bm. */
   readonly nova?: {
-    readonly version?: number;
+    readonly version?: number | string;
     readonly instances?: readonly CaseRow[];
     readonly flavors?: readonly CaseRow[];
     readonly extra_specs?: readonly CaseRow[];
@@ -35,7 +35,7 @@ export interface Case {
   } | null;
   /** Flavors of Newton and later; absent: there is no such database. */
   readonly nova_api?: {
-    readonly version?: number;
+    readonly version?: number | string;
     readonly flavors: readonly CaseRow[];
     readonly extra_specs: readonly CaseRow[];
   };

@@ -5,7 +5,7 @@ import { packageRoot } from "./package-root.ts";
 
 export type TablesName = "nova_bm" | "nova" | "nova_api" | "ironic";
 
-/** A number of migrate_version, or a release of Ironic. */
+/** A number of migrate_version, a head of Nova's alembic, or a release of Ironic. */
 export type TablesVersion = number | string;
 
 /** First and last version that has a thing; without them, every version of the document. */
@@ -26,7 +26,7 @@ interface Document {
   };
   /** Oldest first. */
   readonly versions: readonly TablesVersion[];
-  /** Of documents with numbered versions. */
+  /** Of documents whose versions are numbers, and heads of alembic after them. */
   readonly repository?: string;
   readonly repository_path?: string;
 }
@@ -45,8 +45,8 @@ function documentOf<T>(...path: readonly string[]): T {
 /**
  * The tables of `mappings/tables/NAME.json` as they are at one version.
  *
- * @param version of migrate_version: 1 to 10 of nova_bm, 216 to 402 of nova, 20 or 67 of nova_api; of
- *   Ironic a release; the newest when not given
+ * @param version of migrate_version: 1 to 10 of nova_bm, 216 to 402 of nova, 20 or 67 of nova_api, or a
+ *   head of alembic of the last two; of Ironic a release; the newest when not given
  * @throws RangeError for a version the document does not tell of
  * @source facts/nova-bm.md 1.1-1.3, 4.3, 5.1; facts/ironic.md 1.1-1.4
  */
@@ -85,6 +85,8 @@ function versionRow(document: Document, version: TablesVersion): Tables["version
     const target = documentOf<{ readonly alembic_head: string }>("targets", `${version}.json`);
     return { table: "alembic_version", row: { version_num: target.alembic_head } };
   }
+  if (typeof version === "string")
+    return { table: "alembic_version", row: { version_num: version } };
   return {
     table: "migrate_version",
     row: { repository_id: repository, repository_path, version },

@@ -15,9 +15,16 @@ export interface ServerIdentity {
   readonly server: string;
 }
 
+/** How far Nova's own migrations got. */
+export interface NovaVersion {
+  readonly schema_version: number;
+  /** Head of alembic; absent before Xena. */
+  readonly head?: string;
+}
+
 export interface SourceIdentity {
   readonly nova_bm: ServerIdentity & { readonly schema_version: number };
-  readonly nova: (ServerIdentity & { readonly schema_version: number }) | null;
+  readonly nova: (ServerIdentity & NovaVersion) | null;
 }
 
 export interface TargetIdentity extends Omit<ServerIdentity, "engine"> {

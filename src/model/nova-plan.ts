@@ -44,6 +44,8 @@ export type NovaLine = NovaStep | { readonly finding: Finding };
 
 export interface NovaIdentity extends ServerIdentity {
   readonly schema_version: number;
+  /** Head of alembic; absent before Xena. */
+  readonly head?: string;
 }
 
 /** Where flavors are that are not nova's: the database nova_api, or a service. */

@@ -15,10 +15,31 @@ const RELEASES: readonly (readonly [number, string])[] = [
   [391, "Stein"],
   [402, "Train"],
   [422, "Wallaby"],
+  [423, "Xena or later"],
 ];
+
+/**
+ * What stands for the version where alembic counts: a number that sqlalchemy-migrate never had. Heads
+ * are compared as such.
+ */
+export const ALEMBIC = 423;
+
+/** Heads of nova, oldest first; none of them takes away what is read here. @source nova nova/db/main/migrations/versions */
+export const NOVA_HEADS: readonly string[] = [
+  ...["8f2f1571d55b", "16f1fbcab42b", "ccb0fa1a2252", "960aac0e09ea", "1b91788ec3a6"],
+  ...["1acf2c98e646", "13863f4e1612", "d60bddf7a903", "2903cd72dc14", "ab450ba04102"],
+];
+
+/** How a version is named for people. */
+export function versionNamed(version: number): string {
+  return version === ALEMBIC || version === ALEMBIC_API ? "of Xena or later" : String(version);
+}
 
 /** The first and the last version that is known. */
 export const NOVA_VERSIONS = { first: 161, last: 422 } as const;
+
+/** Liberty's, the first Nova that destroys by its records of evacuations. @source facts/rehearsal.md 5 */
+export const LIBERTY = 302;
 
 /** Juno's, the last Nova that had nova-baremetal. */
 export const JUNO = 254;
@@ -48,7 +69,14 @@ const API_RELEASES: readonly (readonly [number, string])[] = [
   [62, "Stein"],
   [67, "Train"],
   [72, "Wallaby"],
+  [73, "Xena or later"],
 ];
+
+/** As ALEMBIC, of nova_api. */
+export const ALEMBIC_API = 73;
+
+/** As NOVA_HEADS. @source nova nova/db/api/migrations/versions */
+export const NOVA_API_HEADS: readonly string[] = ["d67eeaabee36", "b30f573d3377", "cdeec0c85668"];
 
 /** Versions of nova_api whose flavors count: Mitaka had the tables and did not read them. */
 export const NOVA_API_VERSIONS = { first: 8, last: 72 } as const;

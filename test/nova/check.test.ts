@@ -57,11 +57,8 @@ async function place(
     if (database === null) return null;
     await fill(database.db, engine, given);
     if (option === "--nova-db")
-      await database.db.schema.createTable("migrations", (table) => {
-        for (const name of Object.keys(MIGRATION)) {
-          if (name === "deleted") table.integer(name);
-          else table.string(name, 255);
-        }
+      await database.db.schema.alterTable("migrations", (table) => {
+        table.string("migration_type", 255);
       });
     const url =
       (await database.server?.restrictedUser("check", database.name, may))?.url ?? database.url;
@@ -113,6 +110,8 @@ for (const engine of ENGINES) {
       .where({ id: 3 })
       .update({ instance_uuid: "lost", task_state: "deploying" });
     await at.nova("instances").where({ uuid: INSTANCE }).update({ deleted: 1 });
+    const kvm = { uuid: "another", host: "kvm-1", node: "kvm-1", deleted: 0 };
+    await at.nova("instances").insert({ ...kvm, id: 99 });
     await at.nova("migrations").insert([MIGRATION, { ...MIGRATION, instance_uuid: "another" }]);
     await at.nova("block_device_mapping").insert({
       ...{ device_name: "vda", delete_on_termination: false, deleted: 0, boot_index: 0 },

@@ -83,7 +83,7 @@ export async function laterCloud(
   const made = await deploy(engine, t, given);
   const api = made && (await withDatabase(engine, t));
   if (made === null || api === null) return null;
-  await loadNovaApi(api.db, engine, NOVA_API);
+  await loadNovaApi(api.db, engine, given.nova_api ?? NOVA_API);
   const file = async (role: string, rights: string): Promise<readonly string[]> => {
     const url =
       api.server === null ? api.url : (await api.server.restrictedUser(role, api.name, rights)).url;

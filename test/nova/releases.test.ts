@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { caseUuid } from "../../src/demo/case.ts";
-import { refused, runs } from "../hostile/cli.ts";
+import { runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { changes, rowsOf, sameRows } from "./rows.ts";
@@ -56,17 +56,6 @@ for (const [version, given, named] of GIVEN)
     await runs(0, ["rollback", ...all, "--all"]);
     sameRows(await rowsOf(nova), before);
   });
-
-test("a nova of Xena or later is refused by its alembic head, with the way out", async (t) => {
-  const made = await deployFiles(t, cloud({ machines: 1, version: 402 }));
-  await made.nova.db.schema.dropTable("migrate_version");
-  await made.nova.db.schema.createTable("alembic_version", (table) => {
-    table.string("version_num", 32);
-  });
-  await made.nova.db("alembic_version").insert({ version_num: "16f1fbcab42b" });
-  const saying = /Xena or later \(alembic 16f1fbcab42b\).*Wallaby \(422\) at the latest/s;
-  await refused(["extract", ...made.at, ...made.source, "-q"], 4, "N2I-E203", [saying]);
-});
 
 test("a flavor that other hosts use too is listed with them; its images change, resources are not added", async (t) => {
   const given = cloud({ machines: 2, others: 7, release: "pike" });

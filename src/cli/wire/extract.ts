@@ -44,8 +44,7 @@ export async function extract(
   trees: readonly Tree[] = [],
 ): Promise<Extracted> {
   const schema = await readSchema(bm);
-  const novaIs =
-    nova === null ? null : { ...(await identify(nova)), schema_version: await novaVersion(nova) };
+  const novaIs = nova === null ? null : { ...(await identify(nova)), ...(await novaVersion(nova)) };
   const header: SnapshotHeader = {
     format: "nova2ironic/snapshot@1",
     tool: VERSION,

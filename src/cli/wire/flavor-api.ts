@@ -84,9 +84,8 @@ export function novaWords(api: ApiIdentity | undefined): string {
 
 function checkApi(planned: ApiIdentity, found: ApiIdentity): void {
   const [one, other] = [textsOf(planned), textsOf(found)];
-  const changed = ["kind", "engine", "address", "database", "server", "schema_version"].filter(
-    (field) => one[field] !== other[field],
-  );
+  const fields = ["kind", "engine", "address", "database", "server", "schema_version", "head"];
+  const changed = fields.filter((field) => one[field] !== other[field]);
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",

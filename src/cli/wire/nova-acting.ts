@@ -75,12 +75,12 @@ export async function readNovaJournal(run: RunFolder): Promise<{
 }
 
 /** Identity fields that must not have changed between plan and apply. */
-const SAME = ["engine", "address", "database", "server", "schema_version"] as const;
+const SAME = ["engine", "address", "database", "server", "schema_version", "head"] as const;
 
 /** @throws MigrationError N2I-E300 telling what changed */
 export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
   const changed = SAME.filter((field) => planned[field] !== found[field]).map(
-    (field) => `${field} was ${planned[field]}, is ${found[field]}`,
+    (field) => `${field} was ${planned[field] ?? "none"}, is ${found[field] ?? "none"}`,
   );
   if (changed.length > 0)
     throw new MigrationError(

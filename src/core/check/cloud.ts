@@ -1,5 +1,5 @@
 import type { CheckView, IronicFacts, Looked, NovaFacts, Refused } from "../../model/check.ts";
-import { hasApiFlavors } from "../../model/nova-release.ts";
+import { hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
 import { fine, isRefused, lower, told, unseen } from "./look.ts";
 
 /**
@@ -52,7 +52,7 @@ export function flavors(view: CheckView): Looked {
     if (hasApiFlavors(nova.version) && seen === null)
       return {
         result: "Warning",
-        details: `Flavors of nova ${nova.version} are in nova_api, which was not read.\nMend: give --nova-api-db`,
+        details: `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nMend: give --nova-api-db`,
       };
     const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
     const all = [...own, ...(seen?.flavors ?? [])];

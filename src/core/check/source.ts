@@ -1,4 +1,5 @@
 import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
+import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
 import { hosts } from "./hosts.ts";
 import { fine, isRefused, judged, lower, machinesBy, told, unseen, withBoth } from "./look.ts";
 
@@ -173,7 +174,13 @@ export function reaped(view: CheckView): Looked {
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
 export function evacuations(view: CheckView): Looked {
-  return withBoth(view, (bm, { evacuations: records }) => {
+  return withBoth(view, (bm, nova) => {
+    const { evacuations: records } = nova;
+    if (records === null && nova.version >= LIBERTY)
+      return {
+        result: "Warning",
+        details: `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.\nMend: GRANT SELECT on migrations to this user, or compare --nova-db`,
+      };
     if (records === null) {
       const { result, details } = hosts(view);
       const habit =

@@ -1,6 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
-import { hasApiFlavors, novaReleaseOf } from "../../model/nova-release.ts";
+import { ALEMBIC, hasApiFlavors, novaReleaseOf, versionNamed } from "../../model/nova-release.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
 import type { Facts } from "./facts.ts";
 import { isGone, namesImages, type PlannedFlavors } from "./flavors.ts";
@@ -38,7 +38,10 @@ export function unreached(
  */
 export function judgeSchema(version: number, api: boolean, moving: boolean): readonly Finding[] {
   if (!hasApiFlavors(version)) return [];
-  const place = `nova ${version} (${novaReleaseOf(version)})`;
+  const place =
+    version === ALEMBIC
+      ? `nova ${versionNamed(version)}`
+      : `nova ${version} (${novaReleaseOf(version)})`;
   return [
     ...(api ? [] : [finding("N2I-D240", place, "--nova-api-db is not given")]),
     ...(moving ? [finding("N2I-D241", place, "--compute-host moves instances")] : []),

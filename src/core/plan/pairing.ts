@@ -1,7 +1,7 @@
 import type { PlanHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
-import { JUNO, novaReleaseOf } from "../../model/nova-release.ts";
+import { JUNO, novaReleaseOf, versionNamed } from "../../model/nova-release.ts";
 
 /** nova release by the version of its own database. @source facts/systems.md D R3 */
 function novaRelease(nova: number | null, novaBm: number): string {
@@ -33,7 +33,7 @@ export function pair(
   const rule = target.pairing;
   const fits =
     rule?.nova_bm.includes(novaBm) === true && (nova === null || rule.nova.includes(nova));
-  const versions = `nova ${nova ?? "not read"}, nova_bm ${novaBm}, ironic ${target.release}`;
+  const versions = `nova ${nova === null ? "not read" : versionNamed(nova)}, nova_bm ${novaBm}, ironic ${target.release}`;
   const pairing = { nova, nova_bm: novaBm, ironic: target.alembic_head };
   if (fits)
     return {

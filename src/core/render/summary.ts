@@ -31,7 +31,7 @@ function server({
 export function renderHeader(header: PlanHeader, conductors?: string): string {
   const { source, target, pairing } = header;
   return [
-    `Source  ${server(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.schema_version}`})`,
+    `Source  ${server(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.head ?? source.nova.schema_version}`})`,
     `Target  ${server(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
     `Pairing ${pairing.why}`,
     ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),

@@ -22,7 +22,7 @@ export async function schemaVersion(
   repository: string,
   on: Knex = database.knex,
 ): Promise<SchemaVersion> {
-  const tables = await tableNames(database);
+  const tables = await tableNames({ ...database, knex: on });
   const ask = (table: string, sql: string, values: readonly string[] = []) =>
     tables.has(table)
       ? database.run(`reading ${table}`, () => select(database, on, sql, values))

@@ -69,8 +69,12 @@ export function parseNovaEntry(line: JsonObject, place: string): NovaEntry {
       throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/nova-journal@1`);
     const { text } = fields(line, place);
     if (!isObject(line.target)) throw malformed(place, "target");
-    const version = fields(line.target, `${place} target`).number("schema_version");
-    const target = { ...parseServer(line.target, place, DATABASES), schema_version: version };
+    const schema_version = fields(line.target, `${place} target`).number("schema_version");
+    const { head } = line.target;
+    const target = {
+      ...{ ...parseServer(line.target, place, DATABASES), schema_version },
+      ...(typeof head === "string" && { head }),
+    };
     return { do: line.do, format: line.format, tool: text("tool"), target };
   }
   const entry = parseEntry(line, place);

@@ -1,7 +1,12 @@
 import type { Knex } from "knex";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
-import { NOVA_API_VERSIONS, novaApiReleaseOf } from "../../model/nova-release.ts";
+import {
+  ALEMBIC_API,
+  NOVA_API_HEADS,
+  NOVA_API_VERSIONS,
+  novaApiReleaseOf,
+} from "../../model/nova-release.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
@@ -32,36 +37,34 @@ export async function identifyNovaApi(database: Database): Promise<NovaIdentity>
   const tables = await tableNames(database);
   const { version, head } = await schemaVersion(database, "nova_api");
   const missing = Object.keys(NEEDED).filter((table) => !tables.has(table));
-  if (missing.length > 0 && version === null)
+  if (missing.length > 0 && (version === null || head !== null))
     throw refuse(
       "N2I-E202",
       `is not a nova_api database, or its user may not read all of it: there is no ${missing.join(", ")}`,
     );
-  if (head !== null)
+  if (head !== null && !NOVA_API_HEADS.includes(head))
     throw refuse(
       "N2I-E203",
-      `is of Xena or later (alembic ${head})`,
+      `has the alembic head ${head}, which is not known`,
       "Change flavors through Nova itself: --flavors-via rest.",
     );
-  if (version === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");
+  const found = head === null ? version : ALEMBIC_API;
+  if (found === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");
   const { first, last } = NOVA_API_VERSIONS;
-  if (version < first)
+  if (found < first)
     throw refuse(
       "N2I-E203",
-      `has nova_api schema version ${version} of ${novaApiReleaseOf(version)}, which reads flavors in nova`,
+      `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors in nova`,
       "Leave --nova-api-db out.",
     );
-  if (version > last)
-    throw refuse(
-      "N2I-E203",
-      `has nova_api schema version ${version}; ${first} to ${last} are known`,
-    );
+  if (head === null && found > last)
+    throw refuse("N2I-E203", `has nova_api schema version ${found}; ${first} to ${last} are known`);
   for (const [table, wanted] of Object.entries(NEEDED)) {
     const there = new Set(await columnNames(database, table));
     const lacking = wanted.filter((column) => !there.has(column));
     if (lacking.length > 0) throw refuse("N2I-E203", `${table} lacks ${lacking.join(", ")}`);
   }
-  return { ...(await identify(database)), schema_version: version };
+  return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
 }
 
 /**

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
-import { NOVA_VERSIONS } from "../../model/nova-release.ts";
+import { ALEMBIC, NOVA_HEADS, NOVA_VERSIONS } from "../../model/nova-release.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { schemaVersion } from "../database/schema-version.ts";
@@ -36,18 +36,23 @@ export async function identifyNova(database: Database): Promise<NovaIdentity> {
       `is not a nova database, or its user may not read all of it: there is no ${missing.join(", ")}`,
     );
   const { version, head } = await schemaVersion(database, "nova");
-  if (head !== null) throw refuse("N2I-E203", `is of Xena or later (alembic ${head})`);
-  if (version === null) throw refuse("N2I-E202", "is not a nova database: it has no version");
-  const { first, last } = NOVA_VERSIONS;
-  if (version < first || version > last)
+  const found = head === null ? version : ALEMBIC;
+  if (head !== null && !NOVA_HEADS.includes(head))
     throw refuse(
       "N2I-E203",
-      `has nova schema version ${version}; ${first} to ${last} can be changed`,
+      `has the alembic head ${head}; ${NOVA_HEADS[0]} to ${NOVA_HEADS.at(-1)} can be changed`,
+    );
+  if (found === null) throw refuse("N2I-E202", "is not a nova database: it has no version");
+  const { first, last } = NOVA_VERSIONS;
+  if (head === null && (found < first || found > last))
+    throw refuse(
+      "N2I-E203",
+      `has nova schema version ${found}; ${first} to ${last} can be changed`,
     );
   for (const [table, wanted] of Object.entries(NEEDED)) {
     const there = new Set(await columnNames(database, table));
     const lacking = wanted.filter((column) => !there.has(column));
     if (lacking.length > 0) throw refuse("N2I-E203", `${table} lacks ${lacking.join(", ")}`);
   }
-  return { ...(await identify(database)), schema_version: version };
+  return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
 }

@@ -4,6 +4,7 @@ import { committed } from "../database/commit.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, select, text, time } from "../database/rows.ts";
+import { schemaVersion } from "../database/schema-version.ts";
 import { meet, standingOf } from "./find.ts";
 import { performSteps } from "./perform.ts";
 import { useOf } from "./use.ts";
@@ -21,7 +22,7 @@ const AGE: { readonly [engine in Database["engine"]]: string } = {
 /**
  * A nova database, changed row by row in transactions of its own.
  *
- * @param repository whose row of migrate_version tells its version
+ * @param repository whose row of migrate_version tells its version, before Xena
  */
 export function createNovaTarget(
   database: Database,
@@ -56,15 +57,12 @@ export function createNovaTarget(
     async perform(steps, ours, guard, met) {
       const trx = await run("opening a transaction", () => knex.transaction());
       try {
-        const [version] = await run("reading migrate_version", () =>
-          select(database, trx, "SELECT version FROM migrate_version WHERE repository_id = ?", [
-            repository,
-          ]),
-        );
-        if (integer(version?.version) !== identity.schema_version)
+        const { version, head } = await schemaVersion(database, repository, trx);
+        const planned = identity.head ?? identity.schema_version;
+        if ((head ?? version) !== planned)
           throw new MigrationError(
             "N2I-E300",
-            `${repository}'s schema version is ${text(version?.version)}, the plan was made for ${identity.schema_version}`,
+            `${repository}'s schema version is ${head ?? version}, the plan was made for ${planned}`,
           );
         await guard();
         const performed = await performSteps(database, trx, steps, ours);

@@ -20,7 +20,7 @@ export async function checkNova(
   nodes: Nodes,
   held: readonly string[],
 ): Promise<Omit<NovaFacts, "later" | "forbidden">> {
-  const version = await novaVersion(database);
+  const { schema_version: version } = await novaVersion(database);
   const columns = (names: readonly string[]): string =>
     names.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");
   /** Rows whose column has one of the values, whatever their number. */

@@ -1,7 +1,13 @@
 import { API, type CheckCase, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
 
-/** Of rights, and of flavors that are in nova_api. */
+/** Of rights, and of what later Novas have elsewhere. */
 export const CASES_RIGHTS: readonly CheckCase[] = [
+  [
+    "Evacuation records",
+    nova({ version: 302, evacuations: null }),
+    "Warning",
+    /none can be read.*GRANT SELECT on migrations/s,
+  ],
   [
     "Privileges",
     { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { run, runs } from "../hostile/cli.ts";
+import { refused, run, runs } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
-import { differences, rowsOf } from "./rows.ts";
+import { scene } from "./rest-scene.ts";
+import { differences, rowsOf, sameRows } from "./rows.ts";
 
 test("a rollback's preview says of each row of nova what the same command then does", async (t) => {
   const made = await plannedCloud("sqlite", t);
@@ -44,4 +45,16 @@ test("a rollback's preview says of each row of nova what the same command then d
   const last = await run(["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
   assert.equal(last.status, 0, last.out);
   assert.doesNotMatch(last.out, /Rows of nova/);
+});
+
+test("a rollback without a login for Nova's API is refused, and previewed so, before Ironic's rows go", async (t) => {
+  const { act, specs, at, writer, novaWriter, ironic } = await scene(t);
+  const untouched = specs();
+  assert.equal((await act(["apply"])).status, 0);
+  const loaded = await rowsOf(ironic);
+  const words = ["rollback", ...at, ...writer, ...novaWriter, "--all", "--yes", "-q"];
+  for (const more of [["--plan"], []]) await refused([...words, ...more], 64, "N2I-E106");
+  sameRows(await rowsOf(ironic), loaded);
+  assert.equal((await act(["rollback", "--all"])).status, 0);
+  assert.equal(specs(), untouched);
 });

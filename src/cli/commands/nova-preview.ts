@@ -6,7 +6,6 @@ import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
-import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import {
   NOVA_PARTS,
@@ -24,13 +23,14 @@ import type { NovaWish } from "./nova-back.ts";
 type Reach = FlavorApiOptions & { readonly novaDb?: string };
 
 /**
- * How many rows of Nova a rollback is to take back, by the journal, before any is.
+ * How many rows of Nova a rollback is to take back, by the journal, before any is. Where flavors are
+ * elsewhere that place is opened: Ironic's rows must not be gone when it is found out of reach.
  *
- * @throws MigrationError N2I-E311 when some are in a database that is not given beside nova's
+ * @throws MigrationError N2I-E311, N2I-E300 and those of opening it
  */
 export async function novaStepsBack(
   run: RunFolder,
-  { novaDb, novaApiDb }: Reach,
+  reach: Reach,
   { wants }: NovaWish,
 ): Promise<number> {
   const { entries, plans } = await readNovaJournal(run);
@@ -40,12 +40,10 @@ export async function novaStepsBack(
     for (const part of NOVA_PARTS) {
       let own = 0;
       for await (const steps of undoing(plan, entries, part, wants)) own += steps.length;
-      const elsewhere = part === "api" && plan.header.api?.kind === "database";
-      if (own > 0 && elsewhere && novaDb !== undefined && novaApiDb === undefined)
-        throw new MigrationError("N2I-E311", `${own} of the rows are in nova_api`, {
-          fix: "Give --nova-api-db too.",
-        });
       count += own;
+      if (own === 0 || part !== "api" || reach.novaDb === undefined) continue;
+      const api = await reopenFlavorApi(plan.header.api, reach, true);
+      await api?.close();
     }
   }
   return count;
@@ -84,8 +82,11 @@ export async function* novaPreview(
         if (nova === null) yield* leaving(batches);
         else {
           const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
-          yield* looking(batches, withApi(nova, api));
-          await api?.close();
+          try {
+            yield* looking(batches, withApi(nova, api));
+          } finally {
+            await api?.close();
+          }
         }
       }
     }

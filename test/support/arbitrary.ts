@@ -51,6 +51,8 @@ const instance = fc.record({
   /** Whose instance: the node's own, the next one's, or one of no uuid form. */
   uuid: fc.constantFrom(0, 0, 0, 0, 1),
   nova: fc.constantFrom("live", "live", "live", "busy", "deleted", "missing", "elsewhere"),
+  /** Under another host's name than its machine's. */
+  strayed: fc.constantFrom(false, false, false, true),
   launched: fc.boolean(),
   ephemeral_gb: fc.constantFrom(0, 0, 10),
   cached: fc.boolean(),
@@ -88,7 +90,7 @@ function mended(one: Node): Node {
       ...(host !== null && { service_host: host }),
       task_state: one.instance ? "active" : row.task_state === "deleted" ? "deleted" : null,
     },
-    instance: one.instance && { ...one.instance, uuid: 0, nova: "live" },
+    instance: one.instance && { ...one.instance, uuid: 0, nova: "live", strayed: false },
     interfaces: one.interfaces.map((each, at) => ({
       ...{ ...each, nic: at, of: 0 },
       spelling: SPELLINGS[each.nic] ?? each.spelling,
@@ -120,12 +122,13 @@ function interfaceRows({ interfaces: rows }: Node, id: number): readonly CaseRow
 function instanceRows(one: Node, id: number): readonly CaseRow[] {
   if (one.instance === null || one.instance.nova === "missing" || one.instance.uuid !== 0)
     return [];
-  const { nova, launched, ephemeral_gb } = one.instance;
+  const { nova, launched, ephemeral_gb, strayed } = one.instance;
   return [
     {
       ...{ uuid: caseUuid("instance", id), ephemeral_gb },
       node: nova === "elsewhere" ? caseUuid("node", id + 1) : uuidOf(one, id),
       deleted: nova === "deleted" ? id : 0,
+      host: strayed ? "fake-host" : one.row.service_host,
       task_state: nova === "busy" ? "rebuilding" : null,
       ...(!launched && { launched_at: null }),
     },
@@ -185,7 +188,7 @@ export const fleets: fc.Arbitrary<Case> = fc
             set: images
               ? { deploy_kernel: caseUuid("vif", 1), deploy_ramdisk: caseUuid("vif", 2) }
               : {},
-            accept: ["N2I-D202", "N2I-D305", "N2I-D403"].map((finding) => ({
+            accept: ["N2I-D202", "N2I-D227", "N2I-D305", "N2I-D403"].map((finding) => ({
               finding,
               reason: REASON,
             })),

@@ -1,11 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Knex } from "knex";
-import { run } from "../hostile/cli.ts";
-import type { Deployment } from "../hostile/deployment.ts";
+import { run, runs } from "../hostile/cli.ts";
+import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
 import { laterCloud } from "./later.ts";
 import { plannedCloud } from "./planned.ts";
 import { rowsOf, sameRows } from "./rows.ts";
+
+const TRAITS = { ...SITE.machines[0].set, deploy_interface: "ramdisk", traits: ["CUSTOM_FAST"] };
 
 /** What the row on privileges says, and what it has an administrator say. */
 async function privileges({ at, source, reader }: Deployment, more: readonly string[] = []) {
@@ -59,6 +62,26 @@ for (const engine of ["mysql", "postgresql"] as const) {
       (await privileges(made)).details,
       /^1 .*: DELETE aggregate_hosts\.\nMend: .*GRANT/,
     );
+  });
+
+  test(`on ${engine}, traits that a load writes want rights of their own`, async (t) => {
+    const site = { format: "nova2ironic/site@1", machines: [{ match: {}, set: TRAITS }] };
+    const nova_bm = { nodes: [tenant(1)] };
+    const ironic = { release: "2023.1" };
+    const given = { shows: "a machine with traits", nova_bm, ironic, site, allow_pairing: true };
+    const made = await deploy(engine, t, given);
+    if (made === null) return;
+    const { at, source, reader, plan } = made;
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    const read = await privileges(made);
+    assert.match(read.grants.join("\n"), /INSERT, DELETE ON \S*node_traits/);
+    await grant(read.grants, [made.ironic.db]);
+    assert.deepEqual((await privileges(made)).details, "");
+    await runs(0, ["apply", ...at, ...reader, "--yes", "-q"]);
+    assert.equal((await made.ironic.db("node_traits")).length, 1);
+    await runs(0, ["rollback", ...at, ...reader, "--all", "--yes", "-q"]);
+    assert.deepEqual(await made.ironic.db("nodes"), []);
   });
 
   test(`on ${engine}, the same is true of flavors of nova_api`, async (t) => {

@@ -71,28 +71,28 @@ export function judged(
   what: string,
   mend: string,
 ): Looked {
+  const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
+  const accepts = (machine: number): boolean => {
+    const findings = lines.get(machine);
+    const there = codes.filter((code) => findings?.has(code));
+    return there.length > 0 && there.every((code) => findings?.get(code) === true);
+  };
   const open: string[] = [];
   const accepted: string[] = [];
   const skipped: string[] = [];
   for (const { text, machines } of found) {
     const left = machines.filter((id) => plan?.skipped.has(id) !== true);
     if (machines.length > 0 && left.length === 0) skipped.push(text);
-    else if (left.length > 0 && left.every((id) => accepts(plan, id, codes))) accepted.push(text);
+    else if (left.length > 0 && left.every(accepts)) accepted.push(text);
     else open.push(text);
   }
-  const lines = [
+  const parts = [
     told(open, what, mend),
     told(accepted, `${what}, as you accepted`, mend, "Warning"),
     skipped.length === 0 ? FINE : fine(`${named(skipped)} (skipped by the site document).`),
   ].filter(({ details }) => details !== null);
-  const [worst = FINE] = lines;
-  return { result: worst.result, details: lines.map(({ details }) => details).join("\n") || null };
-}
-
-function accepts(plan: PlanFacts | null, machine: number, codes: readonly string[]): boolean {
-  const findings = plan?.machines.find(({ id }) => id === machine)?.findings;
-  const there = codes.filter((code) => findings?.has(code));
-  return there.length > 0 && there.every((code) => findings?.get(code) === true);
+  const [worst = FINE] = parts;
+  return { result: worst.result, details: parts.map(({ details }) => details).join("\n") || null };
 }
 
 /** Machines by what names them: their own uuid, and that of the instance they claim. */

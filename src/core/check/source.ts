@@ -57,6 +57,7 @@ export function deploys({ bm, nova, plan }: CheckView): Looked {
   const machines = bm.nodes
     .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
     .map(({ id, task_state }) => ({ text: `bm_nodes.id=${id} ${task_state}`, machines: [id] }));
+  const of = machinesOf(bm);
   const instances =
     nova === null || isRefused(nova)
       ? []
@@ -64,7 +65,7 @@ export function deploys({ bm, nova, plan }: CheckView): Looked {
           .filter(({ task_state, deleted }) => !deleted && task_state)
           .map((row) => ({
             text: `instance ${row.uuid} ${row.task_state}`,
-            machines: machinesOf(bm, row),
+            machines: of(row),
           }));
   return judged(
     [...machines, ...instances],
@@ -76,12 +77,10 @@ export function deploys({ bm, nova, plan }: CheckView): Looked {
 }
 
 /** Machines that claim an instance, or the one that nova places it on. */
-function machinesOf(
-  bm: BmFacts,
-  { uuid, node }: { readonly uuid: string; readonly node: string | null },
-): readonly number[] {
-  const claims = machinesBy(bm, "instance_uuid").get(lower(uuid));
-  return claims ?? machinesBy(bm, "uuid").get(lower(node)) ?? [];
+function machinesOf(bm: BmFacts) {
+  const [claims, machines] = [machinesBy(bm, "instance_uuid"), machinesBy(bm, "uuid")];
+  return (row: { readonly uuid: string; readonly node: string | null }): readonly number[] =>
+    claims.get(lower(row.uuid)) ?? machines.get(lower(row.node)) ?? [];
 }
 
 /** @source facts/nova-bm.md 2.4 */
@@ -112,6 +111,8 @@ export function unmatched(view: CheckView): Looked {
   return withBoth(view, (bm, nova) => {
     const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
     const claimed = machinesBy(bm, "instance_uuid");
+    const machines = machinesBy(bm, "uuid");
+    const of = machinesOf(bm);
     const claims = bm.nodes.flatMap(({ id, uuid: machine, instance_uuid }) => {
       if (!instance_uuid) return [];
       const row = instances.get(lower(instance_uuid));
@@ -120,7 +121,7 @@ export function unmatched(view: CheckView): Looked {
       if (row.deleted || lower(row.node) === lower(machine)) return [];
       // Of several that claim it, one may be right; Duplicate instances has the others.
       const ids = claimed.get(lower(instance_uuid)) ?? [];
-      const right = machinesBy(bm, "uuid").get(lower(row.node)) ?? [];
+      const right = machines.get(lower(row.node)) ?? [];
       if (right.some((other) => ids.includes(other))) return [];
       return [{ text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] }];
     });
@@ -134,7 +135,7 @@ export function unmatched(view: CheckView): Looked {
       .filter(({ uuid }) => !native.has(lower(uuid)))
       .map((row) => ({
         text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
-        machines: machinesOf(bm, row),
+        machines: of(row),
       }));
     return judged(
       [...claims, ...alone],
@@ -189,10 +190,11 @@ export function evacuations(view: CheckView): Looked {
         ? fine(`${habit}. There will be none.`)
         : { result, details: `${habit}. ${details}` };
     }
+    const claimed = machinesBy(bm, "instance_uuid");
     return judged(
       records.map(({ instance_uuid, source }) => ({
         text: `${instance_uuid} from ${source}`,
-        machines: machinesBy(bm, "instance_uuid").get(lower(instance_uuid)) ?? [],
+        machines: claimed.get(lower(instance_uuid)) ?? [],
       })),
       view.plan,
       [],
@@ -204,16 +206,14 @@ export function evacuations(view: CheckView): Looked {
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
 export function volumes(view: CheckView): Looked {
-  return withBoth(view, (bm, nova) =>
-    judged(
-      nova.volumes.map((uuid) => ({
-        text: uuid,
-        machines: machinesBy(bm, "instance_uuid").get(lower(uuid)) ?? [],
-      })),
+  return withBoth(view, (bm, nova) => {
+    const claimed = machinesBy(bm, "instance_uuid");
+    return judged(
+      nova.volumes.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
       view.plan,
       ["N2I-D220"],
       "instances with volumes attached",
       "nova volume-detach INSTANCE VOLUME",
-    ),
-  );
+    );
+  });
 }

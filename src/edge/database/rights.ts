@@ -70,10 +70,11 @@ function grant({ engine, address }: Database, verbs: string, table: string, to: 
 
 /** PostgreSQL gives ids from a sequence, which has privileges of its own; its name where we lack them. */
 async function counterOf(database: Database, table: string): Promise<string | null> {
+  // Not every table has the column, and PostgreSQL refuses to be asked of one that is not there.
   const sql =
-    "SELECT s.name AS name FROM (SELECT pg_get_serial_sequence(?, 'id') AS name) s WHERE NOT has_sequence_privilege(s.name, 'USAGE')";
+    "SELECT s.name AS name FROM (SELECT pg_get_serial_sequence(?, a.attname) AS name FROM pg_attribute a WHERE a.attrelid = to_regclass(?) AND a.attname = 'id' AND NOT a.attisdropped) s WHERE NOT has_sequence_privilege(s.name, 'USAGE')";
   const [row] = await database.run("asking for privileges", () =>
-    select(database, database.knex, sql, [table]),
+    select(database, database.knex, sql, [table, table]),
   );
   return text(row?.name);
 }

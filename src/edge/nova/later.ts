@@ -50,8 +50,7 @@ export async function readApi(
   database: Database,
   instances: readonly string[],
 ): Promise<Omit<ApiFacts, "forbidden">> {
-  const tables = ["instance_mappings", "flavors", "flavor_extra_specs"];
-  await needing(database, "--nova-api-db", "nova's API database", tables);
+  await needing(database, "--nova-api-db", "nova's API database", ["instance_mappings"]);
   const rows = await rowsOf(
     database,
     "instance_mappings",
@@ -59,11 +58,15 @@ export async function readApi(
     "instance_uuid",
     instances,
   );
+  const mapped = new Set(rows.map((row) => lower(row.instance_uuid)));
+  // Mitaka made the tables, and Newton reads them.
+  if (!(await tableNames(database)).has("flavor_extra_specs"))
+    return { mapped, flavors: [], flavorIds: new Set() };
   const flavors = await database.run("reading flavors", () =>
     select(database, database.knex, "SELECT id FROM flavors"),
   );
   return {
-    mapped: new Set(rows.map((row) => lower(row.instance_uuid))),
+    mapped,
     flavors: await readDeployImages(database, "nova_api"),
     flavorIds: new Set(flavors.map(({ id }) => integer(id) ?? 0)),
   };

@@ -1,15 +1,30 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
+import { novaPlanOf } from "../../src/cli/wire/nova-acting.ts";
 import type { CaseRow } from "../../src/demo/case.ts";
 import { fleets } from "../support/arbitrary.ts";
-import { planned, planOf, withCase } from "../support/planned-case.ts";
+import { planned, planOf, type Workplace, withCase } from "../support/planned-case.ts";
 
 /** N2I_RUNS=500 looks longer. */
 const RUNS = Number(process.env.N2I_RUNS ?? 15);
 
 function lower(value: unknown): string {
   return String(value).toLowerCase();
+}
+
+/** Fleets whose nova is read. */
+const known = fleets.filter(({ nova }) => nova !== null);
+
+/** Where a plan for Nova puts instances, by their uuid. */
+async function placesOf({ run }: Pick<Workplace, "run">): Promise<ReadonlyMap<string, CaseRow>> {
+  const places = new Map<string, CaseRow>();
+  const plan = await novaPlanOf(run, (await planOf({ run })).footer);
+  for await (const lines of plan?.lines() ?? [])
+    for (const line of lines)
+      if ("table" in line && line.table === "instances" && line.after !== null)
+        places.set(lower(line.after.uuid), line.after);
+  return places;
 }
 
 test("whatever the fleet, no machine loads whose live instance is not under a known nova-compute of its own, and on it", async () => {
@@ -31,6 +46,34 @@ test("whatever the fleet, no machine loads whose live instance is not under a kn
           }
       }),
     ),
+    { numRuns: RUNS, includeErrorInReport: true },
+  );
+});
+
+test("whatever the fleet, each live instance of a machine that loads goes to the planned host, on its machine, and no other moves", async () => {
+  await fc.assert(
+    fc.asyncProperty(known, (generated) => {
+      const given = {
+        ...generated,
+        plan_nova: ["--compute-host", "iron"],
+      };
+      return withCase(given, async (at) => {
+        await planned(at);
+        const places = new Map(await placesOf(at));
+        for await (const lines of (await planOf(at)).lines())
+          for (const { uuid, records, findings } of lines) {
+            const [node] = records.filter(({ resource }) => resource === "node");
+            const tenant = lower(node?.row.instance_uuid);
+            if (typeof node?.row.instance_uuid !== "string") continue;
+            // One that is deleted in nova, and accepted, stays where it is.
+            if (findings.some(({ code }) => code === "N2I-D202")) continue;
+            const place = places.get(tenant);
+            assert.deepEqual([place?.host, lower(place?.node)], ["iron", lower(uuid)]);
+            places.delete(tenant);
+          }
+        assert.deepEqual([...places], []);
+      });
+    }),
     { numRuns: RUNS, includeErrorInReport: true },
   );
 });

@@ -21,6 +21,11 @@ const OURS: Fault = {
   why: "it wants a certificate of this client, and takes none it was given",
   fix: "Give `cert` and `key` (OS_CERT, OS_KEY) of a user it knows.",
 };
+/** TLS 1.2 has no alert of its own for a certificate that was not shown. */
+const BROKEN_OFF: Fault = {
+  why: "it breaks the handshake off",
+  fix: "Where it wants a certificate of this client, give `cert` and `key` (OS_CERT, OS_KEY); else compare the TLS settings of both.",
+};
 const PLAIN: Fault = {
   why: "it does not speak TLS there",
   fix: "Compare http:// and https:// and the port of the URL.",
@@ -39,7 +44,8 @@ const FAULTS: readonly (readonly [RegExp, Fault])[] = [
   [/ alert (certificate|bad certificate|unknown ca|unsupported certificate)/, OURS],
   [/:(wrong version number|packet length too long|http request):/, PLAIN],
   [/:(unsupported protocol|no shared cipher|no protocols available):/, OTHERWISE],
-  [/ alert (handshake failure|protocol version)/, OTHERWISE],
+  [/ alert handshake failure/, BROKEN_OFF],
+  [/ alert protocol version/, OTHERWISE],
 ];
 
 /**

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
-import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import type { Auth, Cloud, Login, Named, Scope, Settings } from "./cloud.ts";
+import { expandUser } from "./home-path.ts";
 
 const INTERFACES = ["public", "internal", "admin"] as const;
 
@@ -28,8 +28,11 @@ export function cloudOf(settings: Settings, from: string, home = homedir()): Clo
   if (chosen === undefined) throw refuse(`interface ${asked} is none of ${INTERFACES.join(", ")}`);
   const verify = settings.get("verify");
   const path = (name: string): string | null => {
-    const text = settings.get(name) ?? null;
-    return text !== null && /^~(\/|$)/.test(text) ? join(home, text.slice(1)) : text;
+    const text = settings.get(name);
+    if (text === undefined) return null;
+    const whole = expandUser(text, home);
+    if (whole === null) throw refuse(`${name} is ${text}, and /etc/passwd has no such user`);
+    return whole;
   };
   return {
     from,

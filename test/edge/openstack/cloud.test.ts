@@ -3,9 +3,11 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
+import { packageRoot } from "../../../src/demo/package-root.ts";
 import { cloudSettings } from "../../../src/edge/openstack/clouds.ts";
 import { environmentSettings } from "../../../src/edge/openstack/environment.ts";
 import { faultOf } from "../../../src/edge/openstack/fault.ts";
+import { expandUser } from "../../../src/edge/openstack/home-path.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 
 test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
@@ -55,6 +57,21 @@ test("certificate files under ~ are in the user's folder, whatever they are for"
   const { tls } = cloudOf(new Map(Object.entries(paths)), "OS_*", "/home/op");
   const { insecure: _, ...files } = tls;
   assert.deepEqual(files, { cacert: "/home/op/ca.pem", cert: "/home/op", key: "/etc/~/key" });
+});
+
+test("~user is a user's own folder, and a user there is not is refused with the path", () => {
+  const passwd = join(packageRoot(), "test", "edge", "openstack", "passwd");
+  const at = (path: string): string | null => expandUser(path, "/home/op", passwd);
+  assert.equal(at("~carl/ca.pem"), "/srv/carl/ca.pem");
+  assert.equal(at("~carl"), "/srv/carl");
+  for (const path of ["~nobody/ca.pem", "~car/x", "~carl:x/y", "~homeless/x"])
+    assert.equal(at(path), null, path);
+  assert.equal(at("/etc/~carl"), "/etc/~carl");
+  assert.equal(expandUser("~root/x", "/home/op"), "/root/x");
+  assert.throws(
+    () => cloudOf(new Map([["cert", "~n0b0dy/x.pem"]]), "OS_*"),
+    /^MigrationError: OS_\*: cert is ~n0b0dy\/x\.pem, and \/etc\/passwd has no such user$/,
+  );
 });
 
 test("a fault is read through JSON in JSON, plain text and HTML, without its secrets", () => {

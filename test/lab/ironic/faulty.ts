@@ -1,6 +1,8 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createTls } from "node:https";
+import type { Socket } from "node:net";
 import type { TestContext } from "node:test";
+import { TLSSocket } from "node:tls";
 import type { Pair } from "../../support/certificates.ts";
 import { listening } from "../../support/listening.ts";
 
@@ -29,11 +31,15 @@ export interface Faulty {
   readonly shows: (pair: Pair) => void;
 }
 
-/** @param pair its certificate; without one it speaks plain HTTP */
+/**
+ * @param pair its certificate; without one it speaks plain HTTP
+ * @param wants the authority whose certificate a client must show; without one it needs none
+ */
 export async function faultyProxy(
   to: string,
   t: Pick<TestContext, "after">,
   pair: Pair | null = null,
+  wants: Buffer | null = null,
 ): Promise<Faulty> {
   let choose: (call: Call) => Fault | null = () => null;
   const calls: Call[] = [];
@@ -47,14 +53,15 @@ export async function faultyProxy(
     calls.push(call);
     const fault = choose(call);
     if (fault === null) return forward(to, asked, answer, false);
-    if (fault.do === "refuse") return void asked.socket.resetAndDestroy();
+    if (fault.do === "refuse") return void cut(asked.socket);
     if (fault.do === "lost") return forward(to, asked, answer, true);
     if (fault.do === "slow")
       return void setTimeout(() => forward(to, asked, answer, false), fault.ms);
     asked.resume();
     answer.writeHead(fault.status, { "content-type": "application/json" }).end(fault.text);
   };
-  const secure = pair === null ? null : createTls(pair, answers);
+  const known = wants === null ? {} : { ca: wants, requestCert: true, rejectUnauthorized: true };
+  const secure = pair === null ? null : createTls({ ...pair, ...known }, answers);
   const server = secure ?? createServer(answers);
   return {
     url: await listening(t, server),
@@ -63,17 +70,17 @@ export async function faultyProxy(
     },
     calls: () => calls,
     shows: (other) => {
-      secure?.setSecureContext(other);
+      secure?.setSecureContext(wants === null ? other : { ...other, ca: wants });
     },
   };
 }
 
-function forward(to: string, asked: IncomingMessage, answer: ServerResponse, cut: boolean): void {
+function forward(to: string, asked: IncomingMessage, answer: ServerResponse, lost: boolean): void {
   const passed = request(
     new URL(asked.url ?? "/", to),
     { method: asked.method, headers: asked.headers },
     (got) => {
-      if (!cut) {
+      if (!lost) {
         answer.writeHead(got.statusCode ?? 502, got.headers);
         got.pipe(answer);
         return;
@@ -81,12 +88,17 @@ function forward(to: string, asked: IncomingMessage, answer: ServerResponse, cut
       got.resume();
       got.on("end", () => {
         answer.writeHead(got.statusCode ?? 502, { "content-length": "1000" });
-        answer.write("{", () => asked.socket.resetAndDestroy());
+        answer.write("{", () => cut(asked.socket));
       });
     },
   );
-  passed.on("error", () => asked.socket.resetAndDestroy());
+  passed.on("error", () => cut(asked.socket));
   asked.pipe(passed);
+}
+
+function cut(socket: Socket): void {
+  if (socket instanceof TLSSocket) socket.destroy();
+  else socket.resetAndDestroy();
 }
 
 /** An error as Ironic words it: JSON in JSON. */

@@ -178,7 +178,7 @@ export type JournalEntry =
       readonly from: number;
       readonly to: number;
       readonly at: string;
-      /** Code of the refusal or failure. */
+      /** Code of the refusal or failure, or that it was left out before it was begun. */
       readonly why: string;
       /** These rows alone: none is there by our hand, and none is ours before a `met` takes it. */
       readonly rows?: readonly string[];

@@ -158,6 +158,17 @@ export async function apply(
         await lock.check();
         const again = wasBegun(ledger, { from, to });
         const ended = again && !isOpen(ledger, { from, to });
+        // Before the stretch is begun: what is left out of it must never count as made by us.
+        const out = loading
+          .filter(({ bm_node_id }) => otherwise.has(bm_node_id))
+          .flatMap((machine) =>
+            stepsOf(machine).map(({ id }) => ({ id, uuid: machine.uuid ?? "" })),
+          )
+          .filter(({ id, uuid }) => !isOurs(ledger, { from, to }, uuid, id));
+        if (out.length > 0) {
+          const about = { plan: sha256, from, to, at: acting.now(), why: "left out" };
+          await journal.append({ do: "void", ...about, rows: out.map(({ id }) => id) });
+        }
         await journal.append({
           do: "begin",
           plan: sha256,

@@ -17,7 +17,7 @@ export interface Ledger {
   readonly open: readonly Stretch[];
   /** Steps that were there before us: never ours to undo. */
   readonly foreign: ReadonlySet<string>;
-  /** Rows that were refused when we wanted to make them, and not taken up again since: not ours. */
+  /** Rows that were refused to us or left out, and not taken up again since: not ours. */
   readonly refused: ReadonlySet<string>;
   /** Stretches rolled back and not begun again since, by key: which machines of them. */
   readonly undone: ReadonlyMap<string, Machines>;

@@ -76,7 +76,7 @@ const trapped = fc.record({
 
 type Node = typeof trapped extends fc.Arbitrary<infer T> ? T : never;
 
-/** The same machine without what would keep it from being loaded. */
+/** The same machine without what would keep it from being loaded where a compute host is planned. */
 function mended(one: Node): Node {
   const { row } = one;
   const host = row.service_host === null || row.service_host === "nobody" ? "vm-host" : null;
@@ -90,7 +90,10 @@ function mended(one: Node): Node {
       ...(host !== null && { service_host: host }),
       task_state: one.instance ? "active" : row.task_state === "deleted" ? "deleted" : null,
     },
-    instance: one.instance && { ...one.instance, uuid: 0, nova: "live", strayed: false },
+    instance: one.instance && {
+      ...{ ...one.instance, uuid: 0, strayed: false },
+      nova: one.instance.nova === "elsewhere" ? "elsewhere" : "live",
+    },
     interfaces: one.interfaces.map((each, at) => ({
       ...{ ...each, nic: at, of: 0 },
       spelling: SPELLINGS[each.nic] ?? each.spelling,
@@ -188,7 +191,7 @@ export const fleets: fc.Arbitrary<Case> = fc
             set: images
               ? { deploy_kernel: caseUuid("vif", 1), deploy_ramdisk: caseUuid("vif", 2) }
               : {},
-            accept: ["N2I-D202", "N2I-D227", "N2I-D305", "N2I-D403"].map((finding) => ({
+            accept: ["N2I-D202", "N2I-D226", "N2I-D227", "N2I-D305", "N2I-D403"].map((finding) => ({
               finding,
               reason: REASON,
             })),

@@ -47,19 +47,25 @@ export function privateFolder(t: TestContext): string {
   return folder;
 }
 
-/** Builds a case on one engine; null after the test was told to skip itself. */
+/**
+ * Builds a case on one engine; null after the test was told to skip itself.
+ *
+ * @param settled gives nova's database another place, its rows with it
+ */
 export async function deploy(
   engine: Engine,
   t: TestContext,
   given: Case,
   charsets: Charsets = {},
+  settled: (made: TestDatabase) => Promise<TestDatabase> = (made) => Promise.resolve(made),
 ): Promise<Deployment | null> {
   const bm = await withDatabase(engine, t, charsets.bm);
-  const nova = bm && (await withDatabase(engine, t));
-  const ironic = nova && (await withDatabase(engine, t, charsets.ironic));
-  if (bm === null || nova === null || ironic === null) return null;
+  const made = bm && (await withDatabase(engine, t));
+  const ironic = made && (await withDatabase(engine, t, charsets.ironic));
+  if (bm === null || made === null || ironic === null) return null;
   await loadNovaBm(bm.db, engine, given);
-  await loadNova(nova.db, engine, given);
+  await loadNova(made.db, engine, given);
+  const nova = await settled(made);
   await loadIronic(ironic.db, engine, given);
   const folder = privateFolder(t);
   mkdirSync(join(folder, "runs"), { mode: 0o700 });

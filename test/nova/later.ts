@@ -52,6 +52,16 @@ export function trainCloud(): Case {
   };
 }
 
+/** The same cloud on a Nova whose migrations are alembic's. */
+export function alembicCloud(): Case {
+  const train = trainCloud();
+  return {
+    ...train,
+    nova: { ...train.nova, version: "ab450ba04102" },
+    nova_api: { ...NOVA_API, version: "cdeec0c85668" },
+  };
+}
+
 /** What the migration left of them in nova. */
 const GONE: readonly CaseRow[] = [
   {
@@ -73,17 +83,30 @@ export interface Later extends Deployment {
   ) => Promise<Ran>;
 }
 
+/** Where the databases of a later Nova come to be, their rows with them. */
+export interface Settled {
+  readonly nova: (made: TestDatabase) => Promise<TestDatabase>;
+  readonly api: (made: TestDatabase) => Promise<TestDatabase>;
+}
+
+const HERE: Settled = {
+  nova: (made) => Promise.resolve(made),
+  api: (made) => Promise.resolve(made),
+};
+
 /** A Train cloud, extracted and planned with its nova_api. Null after the test was told to skip itself. */
 export async function laterCloud(
   engine: Engine,
   t: TestContext,
   options: readonly string[],
   given: Case = trainCloud(),
+  settled: Settled = HERE,
 ): Promise<Later | null> {
-  const made = await deploy(engine, t, given);
-  const api = made && (await withDatabase(engine, t));
-  if (made === null || api === null) return null;
-  await loadNovaApi(api.db, engine, given.nova_api ?? NOVA_API);
+  const made = await deploy(engine, t, given, {}, settled.nova);
+  const loaded = made && (await withDatabase(engine, t));
+  if (made === null || loaded === null) return null;
+  await loadNovaApi(loaded.db, engine, given.nova_api ?? NOVA_API);
+  const api = await settled.api(loaded);
   const file = async (role: string, rights: string): Promise<readonly string[]> => {
     const url =
       api.server === null ? api.url : (await api.server.restrictedUser(role, api.name, rights)).url;

@@ -42,7 +42,9 @@ for (const engine of ENGINES)
     await runs(engine === "sqlite" ? 1 : 2, check);
     await runs(
       1,
-      check.map((word) => word.replace("reader.url", "writer.url")),
+      check.map((word) =>
+        word.replace("reader.url", "writer.url").replace("/nova.url", "/writes.url"),
+      ),
     );
     assert.deepEqual(await seen(), before);
 

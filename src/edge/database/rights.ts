@@ -87,7 +87,8 @@ async function may(database: Database, verb: Verb, table: string): Promise<boole
       () => false,
     );
   if (engine === "postgresql") {
-    const sql = "SELECT has_table_privilege(?, ?) AS may";
+    // Of a table that is not there it says NULL, which is no.
+    const sql = "SELECT has_table_privilege(to_regclass(?)::oid, ?) AS may";
     const [row] = await database.run("asking for privileges", () =>
       select(database, knex, sql, [table, privilegeOf(verb)]),
     );

@@ -71,6 +71,8 @@ export async function faultyProxy(
     calls: () => calls,
     shows: (other) => {
       secure?.setSecureContext(wants === null ? other : { ...other, ca: wants });
+      // A line that is kept alive would go on with the old one.
+      secure?.closeIdleConnections();
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { CommandModule } from "yargs";
+import type { PlannedHost } from "../../core/settings/judge.ts";
 import { strandedFlavors } from "../../core/settings/stranded.ts";
 import { type Wanted, wantedSettings } from "../../core/settings/wanted.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
@@ -9,9 +10,9 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { settingsJson, settingsText } from "../print/settings.ts";
 import { printRows } from "../print/table.ts";
 import { visibleLines } from "../print/visible.ts";
-import { planFacts } from "../wire/check-run.ts";
 import { type LookedAt, lookAtConfs } from "../wire/config.ts";
 import { loadSettings, releaseNames } from "../wire/documents.ts";
+import { plannedHosts } from "../wire/planned-hosts.ts";
 import { type FlavorPlaces, planOrNull, sizesOf } from "../wire/sizes.ts";
 import { exitWith, print, runOption, say, type Voice } from "./shared.ts";
 
@@ -95,7 +96,7 @@ export const configCommand: CommandModule<object, Args> = {
     const looked =
       args.novaConf === undefined
         ? null
-        : await lookAtConfs(args.novaConf, wanted.settings, await computeHostOf(args.run));
+        : await lookAtConfs(args.novaConf, wanted.settings, await hostsIn(args.run));
     const stranded =
       args.exactFilters && args.run !== undefined ? await strandedIn(args.run, args) : null;
     if (args.json) process.stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));
@@ -104,8 +105,8 @@ export const configCommand: CommandModule<object, Args> = {
     if (looked?.hosts) warn(args, `Wrong: ${looked.hosts}.`);
     if (args.exactFilters) tellStranded(stranded, args);
     const open = looked?.rows.filter(({ state }) => state !== "right").length ?? 0;
-    if (looked !== null)
-      say(args, open === 0 ? "All settings are as needed." : `${open} settings are to change.`);
+    if (open > 0) say(args, `${open} settings are to change.`);
+    else if (looked?.hosts === null) say(args, "All settings are as needed.");
     if (open > 0 || looked?.hosts || (stranded?.flavors.length ?? 0) > 0)
       exitWith(EXIT_STATUS.differs.status);
   },
@@ -121,12 +122,8 @@ async function releaseOf({ run, ironicRelease }: Args): Promise<string> {
   });
 }
 
-/** The one host that the run's plan for Nova makes instances name; null where there is none. */
-async function computeHostOf(run: string | undefined): Promise<string | null> {
-  if (run === undefined) return null;
-  const plan = await planFacts(await openRun(run, { create: false }));
-  const [host = null, ...more] = plan?.nova?.hosts ?? [];
-  return more.length === 0 ? host : null;
+async function hostsIn(run: string | undefined): Promise<readonly PlannedHost[]> {
+  return run === undefined ? [] : plannedHosts(await openRun(run, { create: false }));
 }
 
 /** Flavors held against machines. */

@@ -1,5 +1,5 @@
 import type { Edit } from "../../core/settings/edit.ts";
-import { differingHosts, judgeSettings } from "../../core/settings/judge.ts";
+import { differingHosts, judgeSettings, type PlannedHost } from "../../core/settings/judge.ts";
 import { settingsPatch } from "../../core/settings/patch.ts";
 import { filesByHost } from "../../edge/config/nova-conf.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../../edge/config/oslo.ts";
@@ -11,19 +11,19 @@ export interface LookedAt {
   readonly rows: readonly SettingRow[];
   /** Unified diffs, one a file that must change. */
   readonly patches: readonly string[];
-  /** Hosts that must be one and are several; null otherwise. */
+  /** What is wrong with `[DEFAULT] host`; null: nothing. */
   readonly hosts: string | null;
 }
 
 /**
  * @param specs `[HOST=]FILE`
- * @param computeHost which host the plan makes instances name; null: it is not known
+ * @param planned hosts that instances will name by the run's plan; empty: not known
  * @throws MigrationError N2I-E100, N2I-E104
  */
 export async function lookAtConfs(
   specs: readonly string[],
   settings: readonly Setting[],
-  computeHost: string | null,
+  planned: readonly PlannedHost[],
 ): Promise<LookedAt> {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
@@ -52,6 +52,6 @@ export async function lookAtConfs(
   return {
     rows,
     patches: patches.filter((patch) => patch !== ""),
-    hosts: differingHosts(settings, hosts, computeHost),
+    hosts: differingHosts(settings, hosts, planned),
   };
 }

@@ -61,29 +61,39 @@ function same(right: string, found: string): boolean {
 const TRUE: ReadonlySet<string> = new Set(["true", "1", "on", "yes"]);
 const FALSE: ReadonlySet<string> = new Set(["false", "0", "off", "no"]);
 
+/** A compute host that instances will name. */
+export interface PlannedHost {
+  readonly name: string;
+  /** Whether machines are under it already, so that a file given for it may say no host. */
+  readonly kept: boolean;
+}
+
 /**
- * Hosts that must be one and are several, or are not the one that instances will name: with
- * ClusteredComputeManager all nova-computes are one.
+ * Hosts that are none of those that instances will name, on any release, or that must be one and are
+ * several: with ClusteredComputeManager all nova-computes are one. Without settings of nova-compute
+ * no host is looked at.
  *
  * @param hosts `[DEFAULT] host` of each file's host; null: its own name
- * @param planned the host that the plan makes instances name; null: it is not known
+ * @param planned those that instances will name; empty: not known
  * @source facts/nova-bm.md 5.3
  */
 export function differingHosts(
   settings: readonly Setting[],
   hosts: readonly { readonly host: string; readonly set: string | null }[],
-  planned: string | null = null,
+  planned: readonly PlannedHost[] = [],
 ): string | null {
-  if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
+  if (!settings.some(({ part }) => part === "compute")) return null;
   const tell = (must: string): string =>
     `[DEFAULT] host must be ${must}: ${hosts
       .map(({ host, set }) => `${host} has ${set ?? "none, so its own name"}`)
       .join(", ")}`;
-  if (planned !== null)
-    return hosts.every(({ set }) => set === planned)
-      ? null
-      : tell(`${planned}, which instances will name`);
-  const names = new Set(hosts.map(({ set }) => set));
+  const isPlanned = ({ host, set }: (typeof hosts)[number]): boolean =>
+    planned.some(({ name, kept }) => (set ?? (kept ? host : null)) === name);
+  if (planned.length > 0 && !hosts.every(isPlanned))
+    return tell(`${planned.map(({ name }) => name).join(" or ")}, which instances will name`);
+  if (!settings.some(({ value }) => value?.endsWith("ClusteredComputeManager"))) return null;
+  // Its own name is known where the plan has a host of it.
+  const names = new Set(hosts.map(({ host, set }) => set ?? (planned.length > 0 ? host : null)));
   const one = hosts.length < 2 || (names.size === 1 && !names.has(null));
   return one ? null : tell("one for all nova-computes");
 }

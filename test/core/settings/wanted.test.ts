@@ -98,11 +98,30 @@ test("with ClusteredComputeManager all hosts have one name, and later ones need 
   assert.equal(differingHosts(wanted("juno").settings, two.slice(0, 1)), null);
   const same = two.map(({ host }) => ({ host, set: "ironic" }));
   assert.equal(differingHosts(wanted("juno").settings, same), null);
-  assert.equal(differingHosts(wanted("juno").settings, same, "ironic"), null);
-  assert.match(
-    differingHosts(wanted("juno").settings, same.slice(0, 1), "metal") ?? "",
-    /must be metal, which instances will name: c-1 has ironic$/,
-  );
+  const by = (name: string, kept = false) => [{ name, kept }];
+  assert.equal(differingHosts(wanted("juno").settings, same, by("ironic")), null);
+  const wrong = /must be metal, which instances will name: c-1 has ironic$/;
+  for (const release of ["juno", "train", "2024.1"]) {
+    const { settings } = wanted(release);
+    assert.match(differingHosts(settings, same.slice(0, 1), by("metal")) ?? "", wrong, release);
+    assert.equal(differingHosts(settings, same, [...by("metal"), ...by("ironic")]), null);
+  }
+  const { settings } = wanted("train", false, "scheduler");
+  assert.equal(differingHosts(settings, same, by("metal")), null);
+});
+
+test("a file without a host is right for a host that machines keep, and for no new one", () => {
+  const own = [{ host: "c-1", set: null }];
+  for (const release of ["juno", "train"]) {
+    const { settings } = wanted(release);
+    assert.equal(differingHosts(settings, own, [{ name: "c-1", kept: true }]), null);
+    const moved = differingHosts(settings, own, [{ name: "c-1", kept: false }]);
+    assert.match(moved ?? "", /must be c-1, .*: c-1 has none, so its own name$/);
+    const other = differingHosts(settings, own, [{ name: "c-2", kept: true }]);
+    assert.match(other ?? "", /must be c-2, /);
+  }
+  const two = [...own, { host: "c-2", set: "c-1" }];
+  assert.equal(differingHosts(wanted("juno").settings, two, [{ name: "c-1", kept: true }]), null);
 });
 
 const FLAVOR: FlavorSize = {

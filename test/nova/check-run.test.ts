@@ -79,6 +79,19 @@ test("machines that are skipped, and findings that are accepted, are listed and 
     planned("Deployments in flight"),
     /^Success: bm_nodes\.id=2 deploying, instance .*02 spawning \(skipped by the site document\)\.$/,
   );
+  await runs(0, ["apply", ...made.at, ...made.writer, "-q", "--yes"]);
+  // Nova's reap finds nothing: maintenance alone would not hold it.
+  const [kept] = await made.ironic.db("nodes").where({ uuid: caseUuid("node", 1) });
+  assert.deepEqual([kept?.instance_uuid, kept?.maintenance], [null, 1]);
+  assert.equal(JSON.parse(kept?.extra).nova_bm.instance_uuid, caseUuid("instance", 1));
+  assert.match((await checkRows(made))("Instances planned and loaded"), /^Success/);
+  await made.ironic
+    .db("nodes")
+    .where({ id: kept?.id })
+    .update({
+      instance_uuid: caseUuid("instance", 1),
+    });
+  assert.match((await checkRows(made))("Instances planned and loaded"), /^Failure: .*nova has no more/);
   await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
   assert.match((await checkRows(made))("Deployments in flight"), /^Failure: 1 .*03 rebuilding\.\n/);
 });

@@ -6,6 +6,8 @@ import { digestOf, look } from "../../edge/tftp/hands.ts";
 import type { Owner, Source } from "../../edge/tftp/perform.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
+import { isObject } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { BootStep } from "../../model/staging.ts";
@@ -45,11 +47,18 @@ export function askedOf({ records, boot, service_host }: PlannedMachine): Asked 
   const macs = records.flatMap(({ resource, row }) =>
     resource === "port" && row.pxe_enabled !== false ? [String(row.address)] : [],
   );
-  const instance = String(node.instance_uuid);
+  const instance = instanceOf(node);
   return {
     host: service_host,
     wanted: { node: String(node.uuid), instance, macs, boot: { ...boot, label } },
   };
+}
+
+/** What its boot files are named for, though its node does not name one that is deleted in Nova. */
+function instanceOf({ instance_uuid, extra }: Row): string {
+  if (typeof instance_uuid === "string") return instance_uuid;
+  const mark = isObject(extra) ? extra.nova_bm : null;
+  return isObject(mark) ? String(mark.instance_uuid) : "";
 }
 
 /** Looks at what a tree holds for a machine, and thinks of what it lacks. */

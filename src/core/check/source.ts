@@ -162,8 +162,8 @@ export function reaped(view: CheckView): Looked {
         })),
       view.plan,
       ["N2I-D202"],
-      "machines whose instance is deleted in nova, which will be torn down",
-      "running_deleted_instance_action=noop in every nova.conf, then decide on each machine (N2I-D202)",
+      "machines whose instance is deleted in nova, which tears down what a node names",
+      "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
     );
   });
 }

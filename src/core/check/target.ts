@@ -38,8 +38,10 @@ export function loaded(view: CheckView): Looked {
     const wanted = lower(instance_uuid);
     const line = planned.get(lower(uuid));
     const node = nodes.get(lower(uuid));
+    // One that is deleted in Nova is loaded without its instance.
+    const bare = line?.findings.get("N2I-D202") === true;
     const said = (place: string, found: string | null): readonly string[] =>
-      lower(found) === wanted
+      lower(found) === wanted || (bare && found === null)
         ? []
         : [`bm_nodes.id=${id} has ${instance_uuid ?? "none"}, ${found ?? "none"} in ${place}`];
     const missing =
@@ -85,7 +87,7 @@ function strangers({ ironic, nova, plan, ours }: CheckView, bm: BmFacts): readon
   const known = nova !== null && !isRefused(nova);
   const kept = new Set(
     (plan?.machines ?? []).flatMap(({ uuid, findings }) =>
-      findings.get("N2I-D201") === true || findings.get("N2I-D202") === true ? [lower(uuid)] : [],
+      findings.get("N2I-D201") === true ? [lower(uuid)] : [],
     ),
   );
   const nodes = isRefused(ironic) ? [] : ironic.nodes;

@@ -20,6 +20,16 @@ function ephemeralGb({ node, nova }: Machine): number | null {
 }
 
 /**
+ * Whether Nova would tear the machine down by its instance, which maintenance does not keep it from:
+ * such a node is not to name it.
+ *
+ * @source facts/ironic.md 5.2; facts/rehearsal.md 5
+ */
+function isReaped({ nova }: Machine): boolean {
+  return nova?.instance?.deleted === true;
+}
+
+/**
  * What the rules of the node table may read, by place.
  *
  * @source facts/nova-bm.md 3.1-3.2, 4.1, 5.4
@@ -35,7 +45,7 @@ export function nodeSources(
   const { node, nova } = machine;
   const { target, states } = mapping;
   const flavor = nova?.instance?.flavor ?? null;
-  const keeps = states.outcomes[outcome].instance;
+  const keeps = states.outcomes[outcome].instance && !isReaped(machine);
   const fields: { readonly [field: string]: Json } = {
     capabilities: capabilities(conf, mapping),
     ephemeral_gb: ephemeralGb(machine),
@@ -45,7 +55,7 @@ export function nodeSources(
       conf === null || conf.virtual_power_host_key ? null : conf.virtual_power_host_pass,
   };
   return {
-    bm_nodes: columnsOf(node),
+    bm_nodes: { ...columnsOf(node), ...(isReaped(machine) && { instance_uuid: null }) },
     nova: nova?.instance ? { ...nova.instance } : null,
     flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
     image: nova?.instance

@@ -12,14 +12,14 @@ export const NOVA = {
     severity: "blocks",
     title: "instance is not in Nova",
     advice:
-      "Nova's ironic driver may tear the machine down. Find out whose it is; accept it to load it in maintenance.",
+      "Nova has no row by which to tear the machine down, nor one to manage it by. Compare --nova-db, and find out whose it is; accept it to load it with its instance, in maintenance, which keeps Ironic's conductor from it and not Nova.",
     acceptable: true,
   },
   "N2I-D202": {
     severity: "blocks",
     title: "instance is deleted in Nova",
     advice:
-      "Nova reaps a running deleted instance: the machine would be torn down. Release it first, or accept it to load it in maintenance.",
+      "Nova reaps a running deleted instance: the machine would be torn down, in maintenance too. Release it first; or accept it to load it in maintenance and without its instance, by which Nova would find it (extra.nova_bm.instance_uuid keeps it). Release it before maintenance ends: without an instance it counts as free on Juno.",
     acceptable: true,
   },
   "N2I-D203": {

@@ -50,6 +50,12 @@ export const REFUSALS = {
     why: "OS_* variables or clouds.yaml say how to log in, and something there is missing or unknown.",
     fix: "Correct what is named, or give --ironic-url and --os-cloud.",
   },
+  "N2I-E107": {
+    exit: usage.status,
+    title: "a name on the command line matches nothing",
+    why: "A word that fits no machine or flavor changes nothing, and every look afterwards finds all as planned.",
+    fix: "Compare the name with those told, or leave the word out.",
+  },
   "N2I-E110": {
     exit: usage.status,
     title: "the run folder cannot be used",

@@ -1,9 +1,11 @@
 import { gather } from "../../core/flavors/facts.ts";
 import { type FlavorsAsked, judgeImages, planFlavors } from "../../core/flavors/flavors.ts";
+import { refuseUnknown } from "../../core/flavors/named.ts";
 import { judgeSchema, unreached } from "../../core/flavors/places.ts";
 import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
 import { createGate, keptHosts } from "../../core/hosts/gate.ts";
 import { createHosts } from "../../core/hosts/hosts.ts";
+import { createSelection } from "../../core/hosts/selection.ts";
 import { compileSite } from "../../core/transform/site.ts";
 import type { Transformed } from "../../core/transform/transform.ts";
 import type { Database } from "../../edge/database/open.ts";
@@ -86,6 +88,7 @@ export async function planNova(
     at,
   );
   const facts = gather();
+  const selection = createSelection(choice);
   const header: NovaPlanHeader = {
     format: "nova2ironic/nova@1",
     tool: VERSION,
@@ -117,19 +120,24 @@ export async function planNova(
       rows = new Map(machines.map(({ node }, index) => [node.id, of(index)]));
       return made.map((one, index) => {
         const machine = machines[index];
-        return machine === undefined ? one : hosts.judge(machine, one, of(index));
+        if (machine === undefined) return one;
+        selection.see(machine, one);
+        return hosts.judge(machine, one, of(index));
       });
     },
     async add(machine, line) {
       facts.add(machine, line);
+      selection.add(line);
       await write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
     },
     async end() {
+      const selected = selection.end();
       const moved = hosts.end(await reader.use(hosts.left()));
       await write(moved.steps);
       const how = { ...asked.flavors, ...habits };
       const flavors = await readFlavorRows(database, reader.on);
       const others = (await api?.rows(flavors, database, reader.on)) ?? null;
+      refuseUnknown(asked.flavors.named, others === null ? [flavors] : [flavors, others]);
       const own = others === null ? flavors : withoutThose(flavors, others);
       const planned =
         api?.identity.kind === "rest" ? unreached(own, facts) : planFlavors(own, facts, how, at);
@@ -138,6 +146,7 @@ export async function planNova(
       await write(more?.steps ?? []);
       const findings = [
         ...moved.findings,
+        ...selected,
         ...planned.findings,
         ...(more?.findings ?? []),
         ...judgeImages(facts, how),

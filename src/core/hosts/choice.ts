@@ -23,12 +23,21 @@ interface Rule {
   readonly to: string;
 }
 
+/** What stands before the `=` of a word, and what it fits. */
+export interface Named {
+  readonly kind: string;
+  readonly value: string;
+  readonly fits: (machine: Chosen) => boolean;
+}
+
 /** Which compute host a machine's rows shall name. */
 export interface Choice {
   /** Null: the one they name already. */
   readonly of: (machine: Chosen) => string | null;
   /** New hosts, each with the old ones whose rows may move there; null: every old one. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
+  /** Without the words for all machines. */
+  readonly named: readonly Named[];
 }
 
 /**
@@ -48,6 +57,11 @@ export function choiceOf(words: readonly string[]): Choice {
   }
   return {
     targets,
+    named: rules.flatMap(({ by }) => {
+      if (by === null) return [];
+      const { kind, value, select } = by;
+      return [{ kind, value, fits: (machine) => select(machine) === value }];
+    }),
     of: (machine) =>
       rules.find(({ by }) => by === null || by.select(machine) === by.value)?.to ?? null,
   };
@@ -80,12 +94,14 @@ function ruleOf(word: string): Rule {
     value === undefined &&
     Object.hasOwn(SELECTORS, to?.split(":", 1)[0] ?? "") &&
     to?.includes(":");
-  if (to === undefined || select === undefined || to.length > 255 || half === true)
+  // No name begins or ends with a blank, and one that does would match nothing.
+  const blank = [value, to].some((name) => name !== undefined && name !== name.trim());
+  if (to === undefined || select === undefined || to.length > 255 || half === true || blank)
     throw new MigrationError(
       "N2I-E100",
       `--compute-host ${JSON.stringify(word)} is not understood`,
       {
-        fix: "Give NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME.",
+        fix: "Give NAME, HOST=NAME, group:GROUP=NAME or shard:SHARD=NAME, without blanks around names.",
       },
     );
   return { by: value === undefined ? null : { select, kind, value }, to };

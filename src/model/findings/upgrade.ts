@@ -54,6 +54,18 @@ export const UPGRADE = {
       "To Mitaka each nova-compute is told of all nodes, and destroys those of the others to Kilo. Plan with --nova-db and --compute-host NAME; accept it when you change the rows yourself.",
     acceptable: true,
   },
+  "N2I-D228": {
+    severity: "warning",
+    title: "no machine is known to be of a group or shard that --compute-host names",
+    advice:
+      "Blocked machines have no node that would tell. Compare the name with the site document's, mend them, then plan again.",
+  },
+  "N2I-D229": {
+    severity: "warning",
+    title: "machines keep their compute host, and others are moved",
+    advice:
+      "No --compute-host fits them. Name their host too, or NAME alone for all, unless a nova-compute for Ironic runs under the old name.",
+  },
   "N2I-D230": {
     severity: "warning",
     title: "a flavor names one deploy image of two",

@@ -1,0 +1,32 @@
+import { MigrationError } from "../../model/error.ts";
+import type { FlavorRows } from "../../model/nova-rows.ts";
+import { show } from "../inspect/rows.ts";
+import { isGone } from "./flavors.ts";
+
+/** Flavors a refusal names. */
+const TOLD = 10;
+
+/**
+ * Refuses what `--flavor` names and is no flavor: it would change nothing, without a word. One that was
+ * deleted counts while instances use it.
+ *
+ * @param named names and flavorids
+ * @throws MigrationError N2I-E107
+ */
+export function refuseUnknown(named: ReadonlySet<string>, places: readonly FlavorRows[]): void {
+  const known = places.flatMap(({ flavors, hosts }) =>
+    flavors.filter((flavor) => !isGone(flavor) || (hosts.get(flavor.id) ?? []).length > 0),
+  );
+  const words = new Set(known.flatMap(({ name, flavorid }) => [name, flavorid]));
+  const unknown = [...named].filter((word) => !words.has(word));
+  if (unknown.length === 0) return;
+  const names = [...new Set(known.map(({ name }) => show(name ?? "")))].toSorted();
+  const more = names.length > TOLD ? ` and ${names.length - TOLD} more` : "";
+  throw new MigrationError(
+    "N2I-E107",
+    `--flavor ${unknown.map(show).join(", ")} is no flavor; there are ${names.slice(0, TOLD).join(", ") || "none"}${more}`,
+    {
+      fix: "Give a flavor's name or flavorid; those of Newton and later want --nova-api-db or --flavors-via rest.",
+    },
+  );
+}

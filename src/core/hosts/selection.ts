@@ -1,0 +1,86 @@
+import { MigrationError } from "../../model/error.ts";
+import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/judge.ts";
+import type { Machine } from "../../model/machine.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { show } from "../inspect/rows.ts";
+import type { Transformed } from "../transform/transform.ts";
+import type { Choice, Named } from "./choice.ts";
+import { isCarried, nodeOf } from "./keeps.ts";
+
+/** Hosts a refusal names. */
+const TOLD = 10;
+
+/** Which machines the words of `--compute-host` fit. */
+export interface Selection {
+  /** Looks at a machine before rows of Nova are held against it. */
+  readonly see: (machine: Machine, made: Transformed) => void;
+  /** Learns what becomes of it. */
+  readonly add: (line: PlannedMachine) => void;
+  /**
+   * What is odd, once every machine was added.
+   *
+   * @throws MigrationError N2I-E107 for a word that fits no machine: all looks afterwards would find
+   *   the plan obeyed, and instances under their old host
+   */
+  readonly end: () => readonly Finding[];
+}
+
+export function createSelection(choice: Choice): Selection {
+  const open = new Set<Named>(choice.named);
+  const hosts = new Set<string>();
+  const kept = new Map<string, number>();
+  let [moved, unknown] = [0, 0];
+  return {
+    see({ node: { service_host } }, { desired, blocked }) {
+      // A blocked machine has no node, so its group and shard are not known.
+      if (blocked) unknown += 1;
+      if (service_host !== null) hosts.add(service_host);
+      const machine = { service_host, node: nodeOf(desired) ?? {} };
+      for (const word of open) if (word.fits(machine)) open.delete(word);
+    },
+    add(line) {
+      if (!isCarried(line)) return;
+      const { service_host, records } = line;
+      if (choice.of({ service_host, node: nodeOf(records) ?? {} }) !== null) moved += 1;
+      else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);
+    },
+    end() {
+      const doubtful = [...open].filter(({ kind }) => kind !== "host" && unknown > 0);
+      const wrong = [...open].filter((word) => !doubtful.includes(word));
+      if (wrong.length > 0)
+        throw new MigrationError(
+          "N2I-E107",
+          `--compute-host ${wrong.map(told).join(", ")} fits no machine; they are on ${listed(hosts)}`,
+        );
+      return [
+        ...doubtful.map((word) =>
+          finding("N2I-D228", `--compute-host ${told(word)}`, `${unknown} machines are blocked`),
+        ),
+        ...[...kept]
+          .toSorted()
+          .flatMap(([host, count]) =>
+            moved === 0
+              ? []
+              : [
+                  finding(
+                    "N2I-D229",
+                    `bm_nodes.service_host ${host}`,
+                    `it keeps ${count}, ${moved} are moved`,
+                  ),
+                ],
+          ),
+      ];
+    },
+  };
+}
+
+function told({ kind, value }: Named): string {
+  return show(kind === "host" ? value : `${kind}:${value}`);
+}
+
+function listed(hosts: ReadonlySet<string>): string {
+  const names = [...hosts].toSorted();
+  const more = names.length > TOLD ? ` and ${names.length - TOLD} more` : "";
+  return `${names.slice(0, TOLD).map(show).join(", ") || "no host"}${more}`;
+}

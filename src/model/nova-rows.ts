@@ -16,6 +16,8 @@ export interface NovaWorld {
   readonly aggregates: ReadonlyMap<string, readonly number[]>;
   /** Hosts that own a compute node of nova-baremetal. */
   readonly baremetal: readonly string[];
+  /** Host -> hypervisor types of its live compute nodes that are of neither driver for machines. */
+  readonly foreign: ReadonlyMap<string, readonly string[]>;
 }
 
 export interface InstanceRow {

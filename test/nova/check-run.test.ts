@@ -91,7 +91,10 @@ test("machines that are skipped, and findings that are accepted, are listed and 
     .update({
       instance_uuid: caseUuid("instance", 1),
     });
-  assert.match((await checkRows(made))("Instances planned and loaded"), /^Failure: .*nova has no more/);
+  assert.match(
+    (await checkRows(made))("Instances planned and loaded"),
+    /^Failure: .*nova has no more/,
+  );
   await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
   assert.match((await checkRows(made))("Deployments in flight"), /^Failure: 1 .*03 rebuilding\.\n/);
 });

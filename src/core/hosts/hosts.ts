@@ -93,6 +93,7 @@ export function createHosts(
           ...volumesIn(machine, rows),
           ...changesIn(machine, rows, to),
           ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
+          ...(to === null ? [] : foreignTo(machine, to, world.foreign.get(to))),
         ],
         accepted,
       );
@@ -157,6 +158,18 @@ function rehosted(made: Transformed, to: string | null): Transformed {
     return { ...record, row: { ...record.row, instance_info: { ...info, nova_host_id: to } } };
   });
   return { ...made, desired };
+}
+
+/** @param types hypervisors of the new host that take no machines */
+function foreignTo(
+  { node }: Machine,
+  to: string,
+  types: readonly string[] = [],
+): readonly Finding[] {
+  const of = types.map(show).join(", ");
+  return types.length === 0
+    ? []
+    : [finding("N2I-D242", `bm_nodes.id=${node.id}`, `${show(to)} has compute nodes of ${of}`)];
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {

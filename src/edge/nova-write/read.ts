@@ -35,7 +35,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
   const { byHost, host, from: owned } = await computeHosts(database);
   const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity, [
     "compute_nodes",
-    `SELECT DISTINCT ${host} AS host FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL ORDER BY 1`,
+    `SELECT DISTINCT ${host} AS host, c.hypervisor_type AS type FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${host} IS NOT NULL ORDER BY 1, 2`,
   ]);
   const placed = await indexByText(
     database,
@@ -87,6 +87,9 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
   };
 }
 
+/** What the drivers for machines call themselves. @source facts/nova-bm.md 5.1 */
+const MACHINES: ReadonlySet<string> = new Set(["baremetal", "ironic"]);
+
 type Ask = (doing: string, sql: string) => Promise<readonly RawRow[]>;
 
 async function readWorld(
@@ -103,7 +106,13 @@ async function readWorld(
     "aggregate_hosts",
     "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
   );
-  const baremetal = await ask(...owners);
+  const drivers = (await ask(...owners)).map(({ host, type }) => ({
+    host: text(host) ?? "",
+    type: text(type) ?? "",
+  }));
+  const foreign = new Map<string, string[]>();
+  for (const { host, type } of drivers)
+    if (!MACHINES.has(type)) foreign.set(host, [...(foreign.get(host) ?? []), type]);
   const aggregates = new Map<string, number[]>();
   for (const row of members) {
     const host = text(row.host) ?? "";
@@ -118,7 +127,8 @@ async function readWorld(
       disabled: boolean(row.disabled),
       disabled_reason: text(row.disabled_reason),
     })),
-    baremetal: baremetal.map(({ host }) => text(host) ?? ""),
+    baremetal: drivers.flatMap(({ host, type }) => (type === "baremetal" ? [host] : [])),
+    foreign,
   };
 }
 

@@ -137,4 +137,10 @@ export const UPGRADE = {
     advice:
       "They are left to you: put the new compute host into the aggregates of the old one, and once its nova-compute started run nova-manage cell_v2 discover_hosts.",
   },
+  "N2I-D242": {
+    severity: "blocks",
+    title: "the new compute host runs another hypervisor",
+    advice:
+      "Its nova-compute has live compute nodes of another driver, and knows nothing of machines. Give --compute-host the host of a nova-compute for Ironic; if it was that hypervisor's once, delete those compute nodes first.",
+  },
 } as const satisfies Record<string, FindingKind>;

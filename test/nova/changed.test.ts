@@ -1,10 +1,12 @@
 import assert from "node:assert/strict";
+import { renameSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { run } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
-import { changes, differences, rowsOf } from "./rows.ts";
+import { changes, differences, rowsOf, sameRows } from "./rows.ts";
 
 const NODE = caseUuid("node", 1);
 const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
@@ -38,7 +40,7 @@ for (const engine of ENGINES) {
     await made.isAsBefore();
   });
 
-  test(`on ${engine}, rollback leaves and lists a row somebody changed since, and restores all others`, async (t) => {
+  test(`on ${engine}, rollback leaves and lists a machine with a row somebody changed since, and restores all others`, async (t) => {
     const made = await plannedCloud(engine, t);
     if (made === null) return;
     const { act, nova } = made;
@@ -53,12 +55,48 @@ for (const engine of ENGINES) {
     assert.deepEqual(
       [...differences(made.before.nova, await rowsOf(nova)).entries()],
       [
+        // The machine stays whole: its instance, its compute node, and its node in Ironic.
+        ["compute_nodes:2", ["deleted_at", "deleted"]],
         ["instance_type_extra_specs:3", ["value"]],
         ["instances:2", ["host"]],
       ],
     );
+    const there: readonly { readonly uuid: string }[] = await made.ironic.db("nodes");
+    assert.deepEqual(
+      there.map(({ uuid }) => uuid),
+      [caseUuid("node", 2)],
+    );
     await nova.db("instances").where({ id: 2 }).update({ host: "ironic-compute" });
     await nova.db("instance_type_extra_specs").where({ id: 3 }).update({ value: "old-ramdisk" });
+    const again = await act(["rollback", "--all"]);
+    assert.equal(again.status, 0, `${again.out}${again.err}`);
+    await made.isAsBefore();
+  });
+
+  test(`on ${engine}, a machine whose node rollback leaves in Ironic keeps its host, and a refusal leaves all`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, nova, ironic } = made;
+    assert.equal((await act(["apply"])).status, 0);
+    const loaded = await rowsOf(nova);
+    const key = join(made.run, "secret.key");
+    renameSync(key, `${key}.away`);
+    const refused = await act(["rollback", "--all"]);
+    assert.equal(refused.status, 4, refused.err);
+    sameRows(await rowsOf(nova), loaded);
+    renameSync(`${key}.away`, key);
+    const node = () => ironic.db("nodes").where({ uuid: caseUuid("node", 1) });
+    await node().update({ maintenance: true });
+    const back = await act(["rollback", "--all"]);
+    assert.equal(back.status, 2, back.err);
+    assert.match(back.out, /changed since it was loaded: maintenance/);
+    assert.match(back.out, /^1 machines stay in Ironic, and their rows of nova with them\.$/m);
+    assert.deepEqual(
+      [...differences(made.before.nova, await rowsOf(nova)).keys()],
+      // The aggregate of the new host is needed as long as an instance is there.
+      ["compute_nodes:1", "instances:1", "aggregate_hosts:3"],
+    );
+    await node().update({ maintenance: false });
     const again = await act(["rollback", "--all"]);
     assert.equal(again.status, 0, `${again.out}${again.err}`);
     await made.isAsBefore();

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
 import { refused, run, runs } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
 import { scene } from "./rest-scene.ts";
@@ -27,8 +28,11 @@ test("a rollback's preview says of each row of nova what the same command then d
   assert.doesNotMatch(withNova.err, /would stay/);
   assert.deepEqual(actions(withNova.out, "leave"), [
     "aggregate_hosts:1/ironic-compute",
+    "compute_nodes:3",
     "instances:3",
   ]);
+  const third = caseUuid("node", 3);
+  assert.match(withNova.out, new RegExp(`"leave","node","${third}",3,"in nova instances:3 was`));
   assert.match(withNova.out, /"instances","3",.*"was changed since in host"/);
 
   const applied = await rowsOf(nova);
@@ -36,7 +40,11 @@ test("a rollback's preview says of each row of nova what the same command then d
   assert.equal(back.status, 2, back.err);
   const restored = [...differences(applied, await rowsOf(nova)).keys()].toSorted();
   assert.deepEqual(restored, actions(withNova.out, "restore"));
-  for (const row of actions(withNova.out, "leave")) assert.ok(back.out.includes(`| ${row} `), row);
+  assert.match(back.out, /aggregate_hosts:1\/ironic-compute \|/);
+  assert.match(
+    back.out,
+    new RegExp(`machine:${third} \\| in nova instances:3 was .* all of it stays`),
+  );
 
   // What is left is told as that, and once nothing is, nothing is said of nova.
   await nova.db("instances").where({ id: 3 }).update({ host: "ironic-compute" });

@@ -11,6 +11,7 @@ import { printRows } from "../print/table.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { openNovaPlan, readNovaJournal, withNova } from "../wire/nova-acting.ts";
+import { changedSince, type Staying } from "../wire/nova-undoing.ts";
 import type { ComputeWatch, Watching } from "../wire/nova-watch.ts";
 import { straysOf } from "../wire/strays.ts";
 import { type Telling, told } from "./shared.ts";
@@ -23,9 +24,16 @@ export interface NovaWish {
 }
 
 /** Rows of a part that stay as they are, and whether it was stopped. */
-interface NovaBack {
+interface NovaDone {
   readonly left: number;
   readonly stopped: boolean;
+}
+
+/** Nova's side of a rollback. */
+export interface NovaBack {
+  /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
+  readonly look: () => Promise<Staying>;
+  readonly part: (part: NovaPart, staying: Staying) => Promise<NovaDone>;
 }
 
 /** Rollback of nova, part by part; null without its database. */
@@ -34,22 +42,53 @@ export function novaBackOf(
   args: Telling & FlavorApiOptions & { readonly novaDb?: string },
   wish: NovaWish,
   watching: Watching,
-): ((part: NovaPart) => Promise<NovaBack>) | null {
+): NovaBack | null {
   const { novaDb } = args;
   if (novaDb === undefined) return null;
   let watch = watching;
-  return async (part) => {
+  const within = async <T>(work: (database: Database) => Promise<T>): Promise<T> => {
     const database = await openRole("nova-db", novaDb, { readOnly: false });
     try {
-      const done = await rollbackNova(run, database, args, part, wish, watch, args);
+      const done = await work(database);
       // What stood still a moment ago is not waited for again; its age is still looked at.
       watch = { ...watch, seconds: 0 };
-      if (part !== "hosts" || done.stopped) return done;
-      return { ...done, left: done.left + (await tellStrays(run, database, wish, args)) };
+      return done;
     } finally {
       await database.close();
     }
   };
+  return {
+    look: () => within((database) => lookFirst(run, database, wish, watch)),
+    part: (part, staying) =>
+      within(async (database) => {
+        const wants: NovaWish["wants"] = (step) =>
+          wish.wants(step) && !(part === "hosts" && staying.has(step.machine ?? ""));
+        const here = { ...wish, wants, all: wish.all && staying.size === 0 };
+        const done = await rollbackNova(run, database, args, part, here, watch, args);
+        if (part !== "hosts" || done.stopped) return done;
+        return { ...done, left: done.left + (await tellStrays(run, database, wish, args)) };
+      }),
+  };
+}
+
+/** Waits for nova-compute to stand still, then looks at every row that is to come back. */
+async function lookFirst(
+  run: RunFolder,
+  database: Database,
+  { wants }: NovaWish,
+  watching: Watching,
+): Promise<Staying> {
+  const { plans } = await readNovaJournal(run);
+  const found = new Map<string, string>();
+  for (const sha256 of plans) {
+    const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
+    await withNova(run, database, plan, null, watching, async ({ target, journal }, watch) => {
+      await watch.settle();
+      const changed = await changedSince(plan, journal.entries(), wants, target);
+      for (const [machine, why] of changed) found.set(machine, why);
+    });
+  }
+  return found;
 }
 
 /** Compute nodes a statement names; the others are counted. */
@@ -88,7 +127,7 @@ async function rollbackNova(
   wish: NovaWish,
   watching: Watching,
   format: Telling,
-): Promise<NovaBack> {
+): Promise<NovaDone> {
   const { plans } = await readNovaJournal(run);
   let left = 0;
   for (const sha256 of plans) {

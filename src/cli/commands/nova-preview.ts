@@ -1,22 +1,15 @@
-import { type NovaPlan, novaLedger, novaStretches } from "../../core/apply/nova.ts";
 import { waiting } from "../../core/apply/shared-rows.ts";
-import { undoNovaSteps } from "../../core/apply/undo-nova.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
-import {
-  NOVA_PARTS,
-  type NovaEntry,
-  type NovaPart,
-  type NovaStep,
-  type NovaTarget,
-} from "../../model/nova-plan.ts";
+import { NOVA_PARTS, type NovaStep, type NovaTarget } from "../../model/nova-plan.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { checkNova, openNovaPlan, readNovaJournal, withApi } from "../wire/nova-acting.ts";
+import { changedSince, type Staying, undoing } from "../wire/nova-undoing.ts";
 import { straysOf } from "../wire/strays.ts";
 import type { NovaWish } from "./nova-back.ts";
 
@@ -49,25 +42,19 @@ export async function novaStepsBack(
   return count;
 }
 
-async function* undoing(
-  plan: NovaPlan,
-  entries: readonly NovaEntry[],
-  part: NovaPart,
-  wants: NovaWish["wants"],
-): AsyncGenerator<readonly NovaStep[]> {
-  const ledger = novaLedger(entries, plan.sha256);
-  for await (const { stretch, steps } of novaStretches(plan, part))
-    yield undoNovaSteps(steps.filter(wants), ledger, stretch);
-}
-
-/** What the same command line would do with Nova's rows: a row of the preview each. */
+/**
+ * What the same command line would do with Nova's rows: a row of the preview each.
+ *
+ * @returns machines of which nothing is taken back, Ironic's rows neither
+ */
 export async function* novaPreview(
   run: RunFolder,
   reach: Reach,
   wish: NovaWish,
-): AsyncGenerator<readonly Json[]> {
+): AsyncGenerator<readonly Json[], Staying> {
   const { entries, plans } = await readNovaJournal(run);
-  if (plans.length === 0) return;
+  const staying = new Map<string, string>();
+  if (plans.length === 0) return staying;
   const { novaDb } = reach;
   const database =
     novaDb === undefined ? null : await openRole("nova-db", novaDb, { readOnly: true });
@@ -77,13 +64,16 @@ export async function* novaPreview(
       const identity = database && (await identifyNova(database));
       if (identity !== null) checkNova(plan.header.target, identity);
       const nova = database && identity && createNovaTarget(database, identity);
+      if (nova !== null)
+        for (const [machine, why] of await changedSince(plan, entries, wish.wants, nova))
+          staying.set(machine, why);
       for (const part of NOVA_PARTS) {
         const batches = undoing(plan, entries, part, wish.wants);
         if (nova === null) yield* leaving(batches);
         else {
           const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
           try {
-            yield* looking(batches, withApi(nova, api));
+            yield* looking(batches, withApi(nova, api), part === "hosts" ? staying : NOBODY);
           } finally {
             await api?.close();
           }
@@ -91,10 +81,13 @@ export async function* novaPreview(
       }
     }
     if (database !== null) yield* strays(run, database, wish);
+    return staying;
   } finally {
     await database?.close();
   }
 }
+
+const NOBODY: Staying = new Map();
 
 async function* leaving(
   batches: AsyncIterable<readonly NovaStep[]>,
@@ -107,6 +100,7 @@ async function* leaving(
 async function* looking(
   batches: AsyncIterable<readonly NovaStep[]>,
   target: NovaTarget,
+  staying: Staying,
 ): AsyncGenerator<readonly Json[]> {
   const going = new Map<string, number>();
   const later: NovaTarget["use"] = async (hosts) =>
@@ -122,7 +116,8 @@ async function* looking(
     for (const step of steps) {
       const { is, why } = stands.get(step.id) ?? { is: "after", why: "" };
       if (is === "after") continue;
-      const stays = waits.get(step.id) ?? (is === "other" ? why : null);
+      const machine = staying.get(step.machine ?? "") ?? null;
+      const stays = waits.get(step.id) ?? (is === "other" ? why : machine);
       if (stays === null && step.table === "instances") {
         const host = String(step.before?.host);
         going.set(host, (going.get(host) ?? 0) + 1);

@@ -9,6 +9,7 @@ import { printLeft } from "../print/left.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { withActing } from "../wire/acting.ts";
+import type { Staying } from "../wire/nova-undoing.ts";
 import type { Road } from "../wire/road.ts";
 import { openPlan, sealOf } from "../wire/run.ts";
 import type { NovaWish } from "./nova-back.ts";
@@ -23,6 +24,8 @@ interface Undone {
   /** Rows, each of these. */
   readonly removed: number;
   readonly left: number;
+  /** Machines whose node is left, by uuid, and why. */
+  readonly staying: Staying;
   /** On request, before its end. */
   readonly stopped: boolean;
 }
@@ -52,8 +55,16 @@ export async function undoPlan(
   );
   await printLeft(undone.left, args);
   if (undone.broke !== null) throw undone.broke;
-  return { removed: undone.removed, left: undone.left.length, stopped: undone.stopped };
+  const staying = new Map(
+    undone.left.flatMap(({ id, why }) =>
+      id.startsWith(NODE) ? [[id.slice(NODE.length), why] as const] : [],
+    ),
+  );
+  const { removed, left, stopped } = undone;
+  return { removed, left: left.length, staying, stopped };
 }
+
+const NODE = "node:";
 
 /** Prints what a rollback would take back. */
 export async function preview(
@@ -65,7 +76,7 @@ export async function preview(
   args: Args & Parameters<typeof novaPreview>[1],
 ): Promise<void> {
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
-    yield* novaPreview(run, args, ofNova);
+    const staying = yield* novaPreview(run, args, ofNova);
     for (const sha256 of plans) {
       const ledger = ledgerOf(entries, sha256);
       const plan = await openPlan(await findPlan(run, sha256));
@@ -74,8 +85,11 @@ export async function preview(
         batchOf(plan.header.target),
       ))
         for (const machine of machines.filter(wanted.wants))
-          for (const { id, resource } of undoSteps(machine, ledger, { from, to }))
-            yield ["remove", resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id, null];
+          for (const { id, resource } of undoSteps(machine, ledger, { from, to })) {
+            const why = staying.get(machine.uuid ?? "") ?? null;
+            const action = why === null ? "remove" : "leave";
+            yield [action, resource, id.slice(id.indexOf(":") + 1), machine.bm_node_id, why];
+          }
     }
   };
   const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];

@@ -8,10 +8,12 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { NovaPart, NovaStep } from "../../model/nova-plan.ts";
+import { printLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
+import type { Staying } from "../wire/nova-undoing.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan } from "../wire/run.ts";
 import { afterNova } from "./apply-nova.ts";
@@ -106,10 +108,10 @@ export const rollbackCommand: CommandModule<object, Args> = {
       const changed = (await readNovaJournal(run)).plans.length > 0;
       if (plans.length === 0 && !changed)
         return told(args, "Rollback: this run has loaded nothing.");
-      const staying = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
+      const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
       if (args.plan) {
         await preview(run, plans, entries, wanted, nova, args);
-        if (staying)
+        if (untold)
           told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
         return;
       }
@@ -135,9 +137,10 @@ export const rollbackCommand: CommandModule<object, Args> = {
         let conflicts = 0;
         const novaBack = changed ? novaBackOf(run, args, nova, watching) : null;
         let removed = 0;
+        const staying = new Map((await novaBack?.look()) ?? []);
         const back = async (part: NovaPart): Promise<boolean> => {
           if (novaBack === null) return true;
-          const { left, stopped } = await novaBack(part).catch((cause: unknown) => {
+          const { left, stopped } = await novaBack.part(part, staying).catch((cause: unknown) => {
             throw removed === 0
               ? cause
               : afterNova(
@@ -149,16 +152,24 @@ export const rollbackCommand: CommandModule<object, Args> = {
           return !stopped;
         };
         const stopped = "Stopped on request; run the same command to go on.";
-        if (!(await back("hosts"))) return tell(stopped);
+        const kept = new Map<string, string>();
+        conflicts += staying.size;
+        await printLeft(whole(staying), args);
+        const others = withoutSome(wanted, staying);
         for (const sha256 of plans) {
           if (road === null) break;
-          const undone = await undoPlan(run, road, sha256, wanted, args);
+          const undone = await undoPlan(run, road, sha256, others, args);
           conflicts += undone.left;
           removed += undone.removed;
+          for (const [uuid, why] of undone.staying) kept.set(uuid, why);
           if (undone.stopped) return tell(stopped);
         }
-        if (!(await back("api")) || !(await back("flavors"))) return tell(stopped);
-        if (staying) {
+        if (novaBack !== null && kept.size > 0)
+          told(args, `${kept.size} machines stay in Ironic, and their rows of nova with them.`);
+        for (const [uuid, why] of kept) staying.set(uuid, why);
+        if (!(await back("hosts")) || !(await back("api")) || !(await back("flavors")))
+          return tell(stopped);
+        if (untold) {
           told(
             args,
             "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
@@ -172,6 +183,22 @@ export const rollbackCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/** Machines of which a row of Nova was changed stay whole: their nodes are what their instances have. */
+function withoutSome({ all, wants }: Scope, staying: Staying): Scope {
+  const some = new Set(staying.keys());
+  return {
+    all: all && some.size === 0,
+    wants: (machine) => wants(machine) && !some.has(machine.uuid ?? ""),
+  };
+}
+
+function whole(staying: Staying): readonly { readonly id: string; readonly why: string }[] {
+  return [...staying].map(([uuid, why]) => ({
+    id: `machine:${uuid}`,
+    why: `${why}: all of it stays`,
+  }));
+}
 
 /** Whether something a plan loaded is in Ironic still, by the journal. */
 function isThere(entries: readonly JournalEntry[], sha256: string): boolean {

@@ -65,6 +65,10 @@ function checkBlocked({ verdicts }: PlanCounts, skip: boolean): number {
   return blocked;
 }
 
+/** Whoever wants heartbeats watched gives the database they are in. */
+const UNASKED =
+  "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; plan and apply with --nova-db watch them.";
+
 export const applyCommand: CommandModule<object, Args> = {
   command: "apply",
   describe: "Load the run's plan into Ironic, then verify it; run it again to go on",
@@ -127,6 +131,7 @@ export const applyCommand: CommandModule<object, Args> = {
         let failed = 0;
         const staged = await goesOnStaged(run, footer.sha256, args);
         const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${sameWords(args, staged)} --yes`;
+        if (args.novaDb === undefined && header.source.nova !== null) say(args, UNASKED);
         const ended = await besideNova(run, footer, { ...args, watching }, (nova) =>
           withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
             const same = road.same(seal);

@@ -50,6 +50,13 @@ test("what Juno's take-over left is switched to boot, and nothing else of it cha
   assert.equal(at.digest(), staged, "a second run changes nothing");
   const status = async () => (await runs(0, ["status", "--run", at.run, "-f", "value"])).out;
   assert.ok((await status()).includes(`2 machines staged in ${at.tree}\n`));
+  const loading = ["--run", at.run, ...at.ironic, "--yes", "-q"];
+  await runs(0, ["apply", ...loading]);
+  const rolled = await runs(0, ["rollback", ...loading, "--all"]);
+  assert.match(
+    rolled.out,
+    /^Boot files of 2 machines stay in .*\/tree: .* --undo takes them back\.$/m,
+  );
   const other = await runs(0, ["boot", "--run", at.run, "--tftp-root", at.old, "--undo", "--yes"]);
   assert.match(other.out, /^Undo: nothing of this run is staged there\.$/m);
   assert.match(other.err, /^This run staged boot files in other trees too: .*\/tree$/m);

@@ -72,6 +72,8 @@ export interface BootScene {
   readonly old: string;
   readonly start: (options: readonly string[], failpoint?: string) => Started;
   readonly boot: (status: number, ...options: readonly string[]) => Promise<Ran>;
+  /** `--ironic-db ...` */
+  readonly ironic: readonly string[];
   readonly digest: () => string;
   readonly read: (path: string) => string;
 }
@@ -115,7 +117,7 @@ export async function bootScene(
   await runs(0, ["plan", "--run", run, ...written.ironic, ...written.plan]);
   const words = ["boot", "--run", run, "--tftp-root", tree, "--served-as", "/tftpboot"];
   return {
-    ...{ run, tree, old },
+    ...{ run, tree, old, ironic: written.ironic },
     start: (options, failpoint) =>
       start([...words, "--from", old, ...options], {
         env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },

@@ -15,7 +15,7 @@ import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import type { Staying } from "../wire/nova-undoing.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
-import { inRun, openPlan } from "../wire/run.ts";
+import { inRun } from "../wire/run.ts";
 import { afterNova } from "./apply-nova.ts";
 import { novaBackOf } from "./nova-back.ts";
 import {
@@ -26,6 +26,7 @@ import {
   watchOptions,
 } from "./nova-options.ts";
 import { novaStepsBack } from "./nova-preview.ts";
+import { checkNames, tellTrees } from "./rollback-names.ts";
 import { preview, undoPlan } from "./rollback-plan.ts";
 import {
   exitWith,
@@ -176,6 +177,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
           );
           conflicts += 1;
         }
+        await tellTrees(run, args);
         if (conflicts > 0) exitWith(EXIT_STATUS.differs.status);
       } finally {
         await road?.close();
@@ -221,30 +223,4 @@ async function plansAt(
     if (isThere(entries, sha256) || (await there())) plans.push(sha256);
   }
   return plans;
-}
-
-/** A machine named that no plan of this run has is a typing error: nothing is done then. */
-async function checkNames(
-  run: RunFolder,
-  plans: readonly string[],
-  { node = [], all }: Args,
-): Promise<{ readonly named: string; readonly machines: ReadonlySet<string> }> {
-  const machines = new Set<string>();
-  if (all) return { named: "everything", machines };
-  const wanted = new Set(node.map((text) => text.toLowerCase()));
-  const missing = new Set(node.map((text) => text.toLowerCase()));
-  for (const sha256 of plans)
-    for await (const batch of (await openPlan(await findPlan(run, sha256))).lines())
-      for (const { uuid, bm_node_id } of batch) {
-        const is = wanted.has(uuid?.toLowerCase() ?? "") || wanted.has(String(bm_node_id));
-        if (is && uuid !== null) machines.add(uuid);
-        missing.delete(uuid?.toLowerCase() ?? "");
-        missing.delete(String(bm_node_id));
-      }
-  if (missing.size > 0)
-    throw new MigrationError(
-      "N2I-E306",
-      `${[...missing].map((name) => JSON.stringify(name)).join(", ")} was never loaded by this run`,
-    );
-  return { named: `${node.length} machines`, machines };
 }

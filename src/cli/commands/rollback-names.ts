@@ -1,0 +1,49 @@
+import { stagedTrees } from "../../core/boot/staged.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
+import { parseBoot } from "../../edge/disk/boot-entry.ts";
+import { readEntries } from "../../edge/disk/journal.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { MigrationError } from "../../model/error.ts";
+import { BOOT } from "../wire/boot.ts";
+import { openPlan } from "../wire/run.ts";
+import { shellWord, type Telling, told } from "./shared.ts";
+
+/**
+ * A machine named that no plan of this run has is a typing error: nothing is done then.
+ *
+ * @throws MigrationError N2I-E306
+ */
+export async function checkNames(
+  run: RunFolder,
+  plans: readonly string[],
+  { node = [], all }: { readonly node?: readonly string[]; readonly all: boolean },
+): Promise<{ readonly named: string; readonly machines: ReadonlySet<string> }> {
+  const machines = new Set<string>();
+  if (all) return { named: "everything", machines };
+  const wanted = new Set(node.map((text) => text.toLowerCase()));
+  const missing = new Set(node.map((text) => text.toLowerCase()));
+  for (const sha256 of plans)
+    for await (const batch of (await openPlan(await findPlan(run, sha256))).lines())
+      for (const { uuid, bm_node_id } of batch) {
+        const is = wanted.has(uuid?.toLowerCase() ?? "") || wanted.has(String(bm_node_id));
+        if (is && uuid !== null) machines.add(uuid);
+        missing.delete(uuid?.toLowerCase() ?? "");
+        missing.delete(String(bm_node_id));
+      }
+  if (missing.size > 0)
+    throw new MigrationError(
+      "N2I-E306",
+      `${[...missing].map((name) => JSON.stringify(name)).join(", ")} was never loaded by this run`,
+    );
+  return { named: `${node.length} machines`, machines };
+}
+
+/** Boot files are on each conductor's host, and taken back there: a rollback names the command. */
+export async function tellTrees(run: RunFolder, format: Telling): Promise<void> {
+  const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);
+  for (const [tree, machines] of stagedTrees(entries))
+    told(
+      format,
+      `Boot files of ${machines} machines stay in ${tree}: nova2ironic boot --run ${shellWord(run.path)} --tftp-root ${shellWord(tree)} --undo takes them back.`,
+    );
+}

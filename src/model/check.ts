@@ -1,3 +1,4 @@
+import type { PlacementFacts } from "./placement.ts";
 import type { Conductor } from "./service.ts";
 
 /** Exit statuses of `check`, as nova-status has them; the worst row decides. README.md prints them. */
@@ -198,24 +199,21 @@ export interface HelperAnswer {
   /** `host:port`. */
   readonly at: string;
   readonly answer: "open" | "refused" | "unreachable";
-  /** Why, where it was not reached. */
   readonly why: string;
 }
 
-/** Instances of later Novas by the databases of cells and Placement; uuids in lower case. */
+/** What only nova_api says; uuids of instances in lower case. */
 export interface ApiFacts {
+  /** Those whose mapping names a cell, and those whose names none. */
   readonly mapped: ReadonlySet<string>;
+  readonly cellless: ReadonlySet<string>;
+  /** As NovaFacts.aggregates, where Newton and later have them; null: it is older. */
+  readonly aggregates: NovaFacts["aggregates"] | null;
   /** As NovaFacts.forbidden. */
   readonly forbidden: Lacking;
   readonly flavors: readonly DeployImage[];
   /** Numbers of all its flavors: nova's of the same are what a data migration left behind. */
   readonly flavorIds: ReadonlySet<number>;
-}
-
-export interface PlacementFacts {
-  readonly allocated: ReadonlySet<string>;
-  /** Providers named for our machines. */
-  readonly providers: readonly { readonly uuid: string; readonly name: string }[];
 }
 
 /** Everything the checks look at. */
@@ -245,6 +243,8 @@ export interface CheckView {
   readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine -> compute_nodes.uuid, where Nova has it. */
   readonly computes: ReadonlyMap<string, string>;
+  /** Instances whose own flavor wants no resource class, in lower case. */
+  readonly classless: ReadonlySet<string>;
   /** The run's folder, or where it would be. */
   readonly run: { readonly path: string /** Bytes. */; readonly free: number };
 }

@@ -57,6 +57,11 @@ export function hasApiFlavors(version: number): boolean {
   return version > 319;
 }
 
+/** Whether aggregates are nova_api's: since Newton nothing reads nova's own tables of them. */
+export function hasApiAggregates(version: number): boolean {
+  return version > 319;
+}
+
 /** Versions of nova_api, each the last of its release. @source facts/nova-bm.md 4.3 */
 const API_RELEASES: readonly (readonly [number, string])[] = [
   [3, "Liberty"],

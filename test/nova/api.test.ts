@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { assertRefusal, refused, runs } from "../hostile/cli.ts";
+import { checkRows } from "./check-output.ts";
 import { IMAGES } from "./cloud.ts";
 import { laterCloud } from "./later.ts";
 import { changes, rowsOf, sameRows } from "./rows.ts";
@@ -151,4 +152,36 @@ test("a rollback that lacks --nova-api-db is refused, and previewed so, before a
   sameRows(await rowsOf(api), there[0]);
   sameRows(await rowsOf(ironic), there[1]);
   assert.equal((await act(["rollback", "--all"])).status, 0);
+});
+
+test("hosts of a Train Nova move without a row of aggregates, which are nova_api's and named for the operator", async (t) => {
+  const made = await laterCloud("sqlite", t, ["--compute-host", "iron", ...IMAGES]);
+  if (made === null) return;
+  const before = await rowsOf(made.nova);
+  assert.equal((await made.act(["apply"])).status, 0);
+  const changed = Object.keys(changes(before, await rowsOf(made.nova)));
+  assert.ok(changed.some((one) => one.startsWith("instances host")));
+  assert.deepEqual(
+    changed.filter((one) => one.startsWith("aggregate")),
+    [],
+  );
+  assert.match(
+    (await checkRows(made))("Aggregates"),
+    /^Warning: Aggregates of nova 402 are in nova_api/,
+  );
+  const { db } = made.api;
+  await db.schema.createTable("aggregates", (table) => {
+    table.integer("id");
+    table.string("name");
+  });
+  await db.schema.createTable("aggregate_hosts", (table) => {
+    table.integer("aggregate_id");
+    table.string("host");
+  });
+  await db("aggregates").insert({ id: 5, name: "rack5" });
+  await db("aggregate_hosts").insert({ aggregate_id: 5, host: "compute-1" });
+  assert.match(
+    (await checkRows(made, made.apiReader))("Aggregates"),
+    /^Warning: 1 .*: rack5: compute-1 is in it, iron will not be\.\nMend: openstack aggregate add host/,
+  );
 });

@@ -57,6 +57,12 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   assert.match(planned("Instances planned and loaded"), /^Success: 4 in nova_bm, 4 in the plan, 0/);
   // The flavor with one image of two is left alone by the plan; the others it changes.
   assert.match(planned("Flavors"), /^Warning: 1 .*: half metal\./);
+  // Nova reads a deleted flavor, too, where an instance has it.
+  const tenants = made.nova.db("instances").where({ id: 2 });
+  const [had] = await tenants.clone().select("instance_type_id");
+  await tenants.clone().update({ instance_type_id: 4 });
+  assert.match((await rowsOf(made))("Flavors"), /^Warning: 2 .*: unused metal, half metal\./);
+  await tenants.clone().update(had);
   assert.match(planned("Aggregates"), /^Success/);
   assert.match(planned("Images"), /^Success: Each is named/);
   for (const later of ["Instance mappings", "Allocations"])
@@ -146,8 +152,12 @@ test("databases of later Novas are asked for mappings, allocations and providers
   const [api, placement] = files.map((file) => sqliteFile(file));
   assert.ok(api && placement);
   await loadNovaApi(api, "sqlite", { flavors: [], extra_specs: [] });
-  await placement.schema.createTable("allocations", (table) => table.string("consumer_id"));
+  await placement.schema.createTable("allocations", (table) => {
+    table.string("consumer_id");
+    table.integer("resource_provider_id");
+  });
   await placement.schema.createTable("resource_providers", (table) => {
+    table.integer("id");
     table.string("uuid");
     table.string("name");
   });
@@ -156,7 +166,9 @@ test("databases of later Novas are asked for mappings, allocations and providers
   });
   const mapping = { instance_uuid: INSTANCE.toUpperCase(), project_id: "p" };
   await api("instance_mappings").insert(mapping);
-  await placement("allocations").insert({ consumer_id: caseUuid("instance", 2) });
+  await placement("resource_providers").insert({ id: 2, uuid: "p-2", name: caseUuid("node", 2) });
+  const allocation = { consumer_id: caseUuid("instance", 2), resource_provider_id: 2 };
+  await placement("allocations").insert(allocation);
   for (const db of [api, placement]) await db.destroy();
   const words = ["--nova-api-db", `sqlite:///${files[0]}`];
   const both = [...words, "--placement-db", `sqlite:///${files[1]}`];
@@ -167,10 +179,29 @@ test("databases of later Novas are asked for mappings, allocations and providers
   const asked = await rowsOf(made, both);
   // SQLite compares exactly, and Nova writes lower case.
   assert.match(asked("Instance mappings"), /^Failure: 2 .*map_instances/s);
-  assert.match(asked("Allocations"), new RegExp(`^Failure: 1 .*: ${INSTANCE}\\..*heal`, "s"));
+  assert.match(
+    asked("Allocations"),
+    new RegExp(`^Failure: 1 .*: ${INSTANCE} .*no provider.*heal`, "s"),
+  );
   const nowhere = { host: "", port: 0, user: "", password: "" };
   const again = connect({ ...nowhere, engine: "sqlite", database: files[1] ?? "" });
-  await again("resource_providers").insert({ uuid: "p-1", name: NODE });
+  await again("allocations").update({ resource_provider_id: 9 });
+  await again("resource_providers").insert({ id: 9, uuid: "p-9", name: "kvm-1" });
+  assert.match(
+    (await rowsOf(made, both))("Allocations"),
+    /^Failure: 1 .*-000000000002 on kvm-1, its machine is .*allocation delete/s,
+  );
+  const claims = connect({ ...nowhere, engine: "sqlite", database: files[0] ?? "" });
+  await claims("instance_mappings").update({ instance_uuid: INSTANCE });
+  await claims("instance_mappings").insert({
+    ...{ instance_uuid: caseUuid("instance", 2), project_id: "p", cell_id: 1 },
+  });
+  await claims.destroy();
+  assert.match(
+    (await rowsOf(made, both))("Instance mappings"),
+    new RegExp(`^Failure: 1 .*name no cell.*: ${INSTANCE}\\.\nMend: UPDATE`),
+  );
+  await again("resource_providers").insert({ id: 1, uuid: "p-1", name: NODE });
   await again.destroy();
   await made.nova.db("compute_nodes").where({ hypervisor_hostname: NODE }).update({ uuid: "c-1" });
   assert.match(

@@ -10,7 +10,7 @@ import { imageStatuses } from "../../edge/glance/status.ts";
 import { knockAll } from "../../edge/helper/knock.ts";
 import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
-import { readApi, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
+import { readApi, readClassless, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
 import type {
   BmFacts,
@@ -190,7 +190,7 @@ async function laterNova(
   cloud: Database | null,
   plan: PlanFacts | null,
   open: Open,
-): Promise<Pick<CheckView, "api" | "placement" | "computes">> {
+): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
   const tenants = nodes.flatMap(({ instance_uuid }) => (instance_uuid ? [instance_uuid] : []));
   const machines = nodes.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
   return {
@@ -211,6 +211,8 @@ async function laterNova(
       cloud === null || placementDb === undefined
         ? new Map()
         : await readComputeUuids(cloud, machines),
+    classless:
+      cloud === null || placementDb === undefined ? new Set() : await readClassless(cloud, tenants),
   };
 }
 

@@ -1,6 +1,8 @@
 import { CHECK_STATUS, type CheckView, type Looked } from "../../model/check.ts";
-import { aggregates, allocations, flavors, helpers, images, mappings } from "./cloud.ts";
+import { aggregates } from "./aggregates.ts";
+import { flavors, helpers, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
+import { allocations, mappings } from "./later.ts";
 import {
   computes,
   deploys,

@@ -1,4 +1,4 @@
-import type { CheckView, IronicFacts, Looked, NovaFacts, Refused } from "../../model/check.ts";
+import type { CheckView, DeployImage, IronicFacts, Looked, NovaFacts } from "../../model/check.ts";
 import { hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
 import { fine, isRefused, lower, told, unseen } from "./look.ts";
 
@@ -33,7 +33,7 @@ export function helpers({ helpers: asked }: CheckView): Looked {
 }
 
 /** What nova and Ironic say, or why they are not looked at. */
-function withCloud(
+export function withCloud(
   { nova, ironic }: CheckView,
   look: (nova: NovaFacts, ironic: IronicFacts) => Looked,
 ): Looked {
@@ -67,12 +67,23 @@ export function flavors(view: CheckView): Looked {
         plan === null
           ? "flavors name deploy images, and no plan says which are Ironic's"
           : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
-        `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID (N2I-D231)`,
+        `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
         "Warning",
       );
     const names = new Set(all.map(({ flavor }) => flavor));
     return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
   });
+}
+
+/** A plan leaves flavors with one image of two alone unless they are named; others are told by D231. */
+function byName(old: readonly DeployImage[], all: readonly DeployImage[]): string {
+  const halves = old.filter(
+    ({ flavor, id }) => all.filter((one) => one.flavor === flavor && one.id === id).length === 1,
+  );
+  const names = halves.map(({ flavor }) => ` --flavor '${flavor.replaceAll("'", "'\\''")}'`);
+  return halves.length < old.length
+    ? `${names.join("")} (N2I-D231)`
+    : `${names.join("")} (N2I-D230: it has one of the two)`;
 }
 
 /** What a take-over or deployment wants and the plan does not have. */
@@ -137,104 +148,4 @@ function active({ glance, plan }: CheckView): Looked {
         "openstack image set --activate IMAGE, or upload it again under its id",
         "Warning",
       );
-}
-
-/** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
-export function aggregates(view: CheckView): Looked {
-  return withCloud(view, (nova, ironic) => {
-    const of = (host: string) => nova.aggregates.filter((row) => row.host === host);
-    const planned = view.plan?.nova ?? null;
-    if (planned === null) {
-      const hosts = new Set(
-        isRefused(view.bm) ? [] : view.bm.nodes.map(({ service_host }) => service_host ?? ""),
-      );
-      if (hosts.size < 2 || !ironic.clustered)
-        return fine("No host has to be renamed, and none is planned to be.");
-      return told(
-        [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
-        "memberships of hosts that become one",
-        "nova2ironic plan --nova-db DB --compute-host NAME: it joins what all of them have in common",
-        "Warning",
-      );
-    }
-    const moves = [...planned.moves].flatMap(([from, to]) =>
-      [...to].map((one) => [from, one] as const),
-    );
-    const left = moves.flatMap(([from, to]) => {
-      const kept = new Set([
-        ...of(to).map(({ id }) => id),
-        ...planned.joins.filter(({ host }) => host === to).map(({ id }) => id),
-      ]);
-      return of(from)
-        .filter(({ id }) => !kept.has(id))
-        .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
-    });
-    return told(
-      left,
-      "aggregates are left by instances whose host is renamed",
-      "nova aggregate-add-host AGGREGATE HOST, then plan again",
-      "Warning",
-    );
-  });
-}
-
-/** Facts of a database only later Novas have. */
-function ofLater<T extends object>(
-  { ironic, bm, plan }: CheckView,
-  side: T | Refused | null,
-  option: string,
-  look: (side: T, tenants: readonly string[], machines: readonly string[]) => Looked,
-): Looked {
-  if (isRefused(ironic)) return unseen("--ironic-db");
-  if (isRefused(bm)) return unseen("--nova-bm-db");
-  if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
-  if (side === null) return { result: "Warning", details: `Not looked at.\nMend: give ${option}` };
-  if (isRefused(side)) return unseen(option);
-  const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
-  const tenants = ours.flatMap(({ instance_uuid }) =>
-    instance_uuid ? [lower(instance_uuid)] : [],
-  );
-  const found = look(
-    side,
-    tenants,
-    ours.map(({ uuid }) => lower(uuid)),
-  );
-  const left = bm.nodes.length - ours.length;
-  return left === 0 || found.result !== "Success"
-    ? found
-    : fine(`${left} machines are skipped by the site document.`);
-}
-
-/** Without one Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */
-export function mappings(view: CheckView): Looked {
-  return ofLater(view, view.api, "--nova-api-db", ({ mapped }, tenants) =>
-    told(
-      tenants.filter((uuid) => !mapped.has(uuid)),
-      "instances have no instance mapping, and can be neither stopped nor deleted",
-      "nova-manage cell_v2 map_instances --cell_uuid CELL",
-    ),
-  );
-}
-
-/** @source facts/rehearsal.md 4 */
-export function allocations(view: CheckView): Looked {
-  return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
-    const wrong = providers.flatMap(({ uuid, name }) => {
-      const compute = view.computes.get(lower(name));
-      return compute === undefined || compute === lower(uuid)
-        ? []
-        : [`provider ${uuid} of node ${name}, whose compute node is ${compute}`];
-    });
-    if (wrong.length > 0)
-      return told(
-        wrong,
-        "providers have another uuid than their compute node, and are never updated",
-        "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
-      );
-    return told(
-      tenants.filter((uuid) => !allocated.has(uuid)),
-      "instances have no allocation",
-      "nova-compute stopped: PUT their inventories with reserved 0, nova-manage placement heal_allocations, start it",
-    );
-  });
 }

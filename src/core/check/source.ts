@@ -99,9 +99,13 @@ export function duplicates({ bm, plan }: CheckView): Looked {
     plan,
     ["N2I-D102"],
     "instances claimed by several machines",
-    "nova show INSTANCE names the node that has it; clear the claim of the others",
+    "nova show INSTANCE names the node that has it; for each of the others, in nova_bm: UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE', then extract and plan again",
   );
 }
+
+/** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
+const MATCH =
+  "look at the machine, then mend the side that is wrong: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
 
 /**
  * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
@@ -142,7 +146,7 @@ export function unmatched(view: CheckView): Looked {
       view.plan,
       ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
       "instances without their like",
-      "nova2ironic explain N2I-D201; nova show INSTANCE, then mend the side that is wrong",
+      MATCH,
     );
   });
 }

@@ -1,5 +1,6 @@
 import type { Knex } from "knex";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
+import { hasApiAggregates } from "../../model/nova-release.ts";
 import type { ComputeRow, HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
@@ -102,10 +103,13 @@ async function readWorld(
     "services",
     `SELECT id, host, disabled, disabled_reason FROM services WHERE deleted = 0 AND host IS NOT NULL AND ${binary} = 'nova-compute' ORDER BY id`,
   );
-  const members = await ask(
-    "aggregate_hosts",
-    "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
-  );
+  // Later ones have aggregates in nova_api, and nothing reads what nova still holds (N2I-D241).
+  const members = hasApiAggregates(identity.schema_version)
+    ? []
+    : await ask(
+        "aggregate_hosts",
+        "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
+      );
   const drivers = (await ask(...owners)).map(({ host, type }) => ({
     host: text(host) ?? "",
     type: text(type) ?? "",

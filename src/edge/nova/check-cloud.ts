@@ -8,12 +8,12 @@ import { whole } from "../database/whole.ts";
 const PLACES = {
   nova: {
     ...{ flavors: "instance_types", specs: "instance_type_extra_specs", of: "instance_type_id" },
-    live: "s.deleted = 0 AND t.deleted = 0 AND",
+    live: "s.deleted = 0 AND (t.deleted = 0 OR EXISTS (SELECT 1 FROM instances i WHERE i.deleted = 0 AND i.instance_type_id = t.id)) AND",
   },
   nova_api: { flavors: "flavors", specs: "flavor_extra_specs", of: "flavor_id", live: "" },
 } as const;
 
-/** Live flavors' deploy images. @source facts/nova-bm.md 4.1, 4.3 */
+/** Deploy images of live flavors, and of deleted ones that instances have: Nova reads those too. @source facts/nova-bm.md 4.1, 4.3 */
 export async function readDeployImages(
   database: Database,
   place: keyof typeof PLACES = "nova",
@@ -38,16 +38,20 @@ export async function readDeployImages(
   }));
 }
 
-/** Hosts in live aggregates. @source facts/nova-bm.md 5.1 */
-export async function readAggregates(database: Database): Promise<NovaFacts["aggregates"]> {
+/** Hosts in live aggregates: nova_api keeps no others. @source facts/nova-bm.md 5.1 */
+export async function readAggregates(
+  database: Database,
+  place: keyof typeof PLACES = "nova",
+): Promise<NovaFacts["aggregates"]> {
   const tables = await tableNames(database);
   if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return [];
   const { engine, knex } = database;
+  const live = place === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0 " : "";
   const rows = await database.run("reading aggregate_hosts", () =>
     select(
       database,
       knex,
-      `SELECT ${whole(engine, "h.host")} AS host, a.id AS id, ${whole(engine, "a.name")} AS name FROM aggregate_hosts h JOIN aggregates a ON a.id = h.aggregate_id WHERE h.deleted = 0 AND a.deleted = 0 ORDER BY a.id, h.host`,
+      `SELECT ${whole(engine, "h.host")} AS host, a.id AS id, ${whole(engine, "a.name")} AS name FROM aggregate_hosts h JOIN aggregates a ON a.id = h.aggregate_id ${live}ORDER BY a.id, h.host`,
     ),
   );
   return rows.map((row) => ({

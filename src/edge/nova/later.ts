@@ -1,9 +1,11 @@
-import type { ApiFacts, PlacementFacts } from "../../model/check.ts";
+import type { ApiFacts } from "../../model/check.ts";
+import { embeddedFlavor } from "../../model/embedded.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { PlacementFacts, Provider } from "../../model/placement.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
-import { readDeployImages } from "./check-cloud.ts";
+import { readAggregates, readDeployImages } from "./check-cloud.ts";
 
 /** Rows of a table whose column is one of these, in any spelling of theirs. */
 async function rowsOf(
@@ -54,19 +56,29 @@ export async function readApi(
   const rows = await rowsOf(
     database,
     "instance_mappings",
-    "instance_uuid",
+    "instance_uuid, cell_id",
     "instance_uuid",
     instances,
   );
-  const mapped = new Set(rows.map((row) => lower(row.instance_uuid)));
+  const [mapped, cellless] = [true, false].map(
+    (celled) =>
+      new Set(
+        rows
+          .filter(({ cell_id }) => (cell_id !== null) === celled)
+          .map((row) => lower(row.instance_uuid)),
+      ),
+  ) as [Set<string>, Set<string>]; // one each
+  const aggregates = (await tableNames(database)).has("aggregate_hosts")
+    ? await readAggregates(database, "nova_api")
+    : null;
   // Mitaka made the tables, and Newton reads them.
   if (!(await tableNames(database)).has("flavor_extra_specs"))
-    return { mapped, flavors: [], flavorIds: new Set() };
+    return { mapped, cellless, aggregates, flavors: [], flavorIds: new Set() };
   const flavors = await database.run("reading flavors", () =>
     select(database, database.knex, "SELECT id FROM flavors"),
   );
   return {
-    mapped,
+    ...{ mapped, cellless, aggregates },
     flavors: await readDeployImages(database, "nova_api"),
     flavorIds: new Set(flavors.map(({ id }) => integer(id) ?? 0)),
   };
@@ -80,10 +92,24 @@ export async function readPlacement(
 ): Promise<PlacementFacts> {
   const tables = ["allocations", "resource_providers"];
   await needing(database, "--placement-db", "Placement's database", tables);
-  const rows = await rowsOf(database, "allocations", "consumer_id", "consumer_id", instances);
+  const held =
+    "allocations LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id";
+  const rows = await rowsOf(
+    database,
+    held,
+    "consumer_id, p.uuid, p.name",
+    "consumer_id",
+    instances,
+  );
+  const allocated = new Map<string, Provider[]>();
+  for (const row of rows) {
+    const consumer = lower(row.consumer_id);
+    const provider = { uuid: lower(row.uuid), name: lower(row.name) };
+    allocated.set(consumer, [...(allocated.get(consumer) ?? []), provider]);
+  }
   const named = await rowsOf(database, "resource_providers", "uuid, name", "name", machines);
   return {
-    allocated: new Set(rows.map((row) => lower(row.consumer_id))),
+    allocated,
     providers: named.map((row) => ({ uuid: lower(row.uuid), name: lower(row.name) })),
   };
 }
@@ -106,6 +132,31 @@ export async function readComputeUuids(
     rows
       .filter((row) => Number(row.deleted) === 0 && row.uuid !== null)
       .map((row) => [lower(row.hypervisor_hostname), lower(row.uuid)]),
+  );
+}
+
+/**
+ * Instances whose embedded flavor wants no resource class, by which their allocation would be made.
+ *
+ * @source facts/ironic.md 5.3
+ */
+export async function readClassless(
+  database: Database,
+  instances: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const tables = await tableNames(database);
+  if (!tables.has("instance_extra")) return new Set();
+  if (!(await columnNames(database, "instance_extra")).includes("flavor")) return new Set();
+  const what = "instance_uuid, flavor";
+  const rows = await rowsOf(database, "instance_extra", what, "instance_uuid", instances);
+  return new Set(
+    rows.flatMap((row) => {
+      const flavor = embeddedFlavor(text(row.flavor));
+      const wants = Object.keys(flavor?.extra_specs ?? {});
+      return flavor === null || wants.some((key) => key.startsWith("resources:CUSTOM_"))
+        ? []
+        : [lower(row.instance_uuid)];
+    }),
   );
 }
 

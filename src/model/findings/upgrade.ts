@@ -135,7 +135,7 @@ export const UPGRADE = {
     severity: "warning",
     title: "aggregates and host mappings of this Nova are in nova_api",
     advice:
-      "They are left to you: put the new compute host into the aggregates of the old one, and once its nova-compute started run nova-manage cell_v2 discover_hosts.",
+      "They are left to you, and nova's own tables of them as they are: once the new nova-compute started run nova-manage cell_v2 discover_hosts, then openstack aggregate add host AGGREGATE HOST for each aggregate of the old hosts (openstack aggregate list --long; check --nova-api-db names them).",
   },
   "N2I-D242": {
     severity: "blocks",

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/core/check/checks.ts";
 import { CASES_RIGHTS } from "./flavor-rights.ts";
+import { LATER_CASES } from "./later.ts";
 import { CASES_PLACES } from "./places.ts";
 import {
   ALIVE,
@@ -30,6 +31,7 @@ const CASES: readonly CheckCase[] = [
   ...CASES_MORE,
   ...CASES_RIGHTS,
   ...CASES_PLACES,
+  ...LATER_CASES,
   [
     "Databases and schema heads",
     HEAD ? { ironic: HEAD } : {},
@@ -87,8 +89,18 @@ const CASES: readonly CheckCase[] = [
     "Failure",
     /b-1 spawning/,
   ],
-  ["Duplicate instances", node({ instance_uuid: "B-1" }), "Failure", /b-1 by bm_nodes\.id 1 and 2/],
-  ["Unmatched instances", nova({ instances: [] }), "Failure", /b-1 is unknown to nova/],
+  [
+    "Duplicate instances",
+    node({ instance_uuid: "B-1" }),
+    "Failure",
+    /b-1 by bm_nodes\.id 1 and 2.*UPDATE bm_nodes SET instance_uuid=NULL WHERE/s,
+  ],
+  [
+    "Unmatched instances",
+    nova({ instances: [] }),
+    "Failure",
+    /b-1 is unknown to nova.*UPDATE bm_nodes SET .*UPDATE instances SET node=/s,
+  ],
   [
     "Unmatched instances",
     nova({ instances: [{ ...TENANT, node: "a-2" }] }),

@@ -38,6 +38,6 @@ export const CASES_RIGHTS: readonly CheckCase[] = [
     "Flavors",
     { ...nova({ version: 402 }), api: { ...API, flavors: [SPEC], flavorIds: new Set([3]) } },
     "Warning",
-    /baremetal.*--nova-api-db DB.*D231/s,
+    /baremetal.*--nova-api-db DB.*D230/s,
   ],
 ];

@@ -1,0 +1,120 @@
+import type { CheckView, Looked, Refused } from "../../model/check.ts";
+import type { Provider } from "../../model/placement.ts";
+import { fine, isRefused, lower, told, unseen } from "./look.ts";
+
+/** A machine of the window with the instance it claims; uuids in lower case. */
+interface Tenant {
+  readonly uuid: string;
+  readonly machine: string;
+}
+
+/** Facts of a database only later Novas have. */
+function ofLater<T extends object>(
+  { ironic, bm, plan }: CheckView,
+  side: T | Refused | null,
+  option: string,
+  look: (side: T, tenants: readonly Tenant[]) => Looked,
+): Looked {
+  if (isRefused(ironic)) return unseen("--ironic-db");
+  if (isRefused(bm)) return unseen("--nova-bm-db");
+  if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
+  if (side === null) return { result: "Warning", details: `Not looked at.\nMend: give ${option}` };
+  if (isRefused(side)) return unseen(option);
+  const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
+  const tenants = ours.flatMap(({ uuid, instance_uuid }) =>
+    instance_uuid ? [{ uuid: lower(instance_uuid), machine: lower(uuid) }] : [],
+  );
+  const found = look(side, tenants);
+  const left = bm.nodes.length - ours.length;
+  return left === 0 || found.result !== "Success"
+    ? found
+    : fine(`${left} machines are skipped by the site document.`);
+}
+
+/** Without one, or one of no cell, Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */
+export function mappings(view: CheckView): Looked {
+  return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
+    const uuids = tenants.map(({ uuid }) => uuid);
+    const missing = told(
+      uuids.filter((uuid) => !mapped.has(uuid) && !cellless.has(uuid)),
+      "instances have no instance mapping, and can be neither stopped nor deleted",
+      "nova-manage cell_v2 map_instances --cell_uuid CELL",
+    );
+    if (missing.result !== "Success") return missing;
+    // map_instances passes over a mapping that is there.
+    return told(
+      uuids.filter((uuid) => cellless.has(uuid)),
+      "instance mappings name no cell, and their instances can be neither stopped nor deleted",
+      "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
+    );
+  });
+}
+
+const HEAL =
+  "nova-compute stopped: PUT their inventories with reserved 0, nova-manage placement heal_allocations, start it";
+
+/** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
+export function allocations(view: CheckView): Looked {
+  return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
+    const wrong = providers.flatMap(({ uuid, name }) => {
+      const compute = view.computes.get(lower(name));
+      return compute === undefined || compute === lower(uuid)
+        ? []
+        : [`provider ${uuid} of node ${name}, whose compute node is ${compute}`];
+    });
+    if (wrong.length > 0)
+      return told(
+        wrong,
+        "providers have another uuid than their compute node, and are never updated",
+        "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
+      );
+    const strange = tenants.flatMap(({ uuid, machine }) => {
+      const others = (allocated.get(uuid) ?? []).filter(({ name }) => name !== machine);
+      return others.length === 0
+        ? []
+        : [`${uuid} on ${others.map(named).join(" and ")}, its machine is ${machine}`];
+    });
+    if (strange.length > 0)
+      return told(
+        strange,
+        "instances are allocated on another provider than their machine's",
+        "openstack resource provider allocation delete INSTANCE, then check again",
+      );
+    return bare(
+      tenants.filter(({ uuid }) => !allocated.has(uuid)),
+      view.classless,
+      new Set(providers.map(({ name }) => name)),
+    );
+  });
+}
+
+/** Instances without an allocation; heal_allocations makes it from the flavor each carries, on the provider there is. */
+function bare(
+  tenants: readonly Tenant[],
+  classless: ReadonlySet<string>,
+  providers: ReadonlySet<string>,
+): Looked {
+  const texts = tenants.map(({ uuid, machine }) => {
+    const lacks = [
+      ...(classless.has(uuid) ? ["its embedded flavor has no resources:CUSTOM_*"] : []),
+      ...(providers.has(machine) ? [] : ["its machine no provider"]),
+    ];
+    return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
+  });
+  const mends = [
+    ...(tenants.every(({ machine }) => providers.has(machine))
+      ? []
+      : ["start nova-compute once the machines are loaded, which makes the providers"]),
+    ...(tenants.some(({ uuid }) => classless.has(uuid))
+      ? [
+          "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Queens to Victoria), as heal_allocations goes by instance_extra.flavor",
+        ]
+      : []),
+    HEAL,
+  ];
+  return told(texts, "instances have no allocation", mends.join("; then "));
+}
+
+function named({ uuid, name }: Provider): string {
+  return name === "" ? uuid : name;
+}

@@ -1,0 +1,102 @@
+import {
+  API,
+  type CheckCase,
+  INSTANCE,
+  LATER,
+  MOVED,
+  NODE,
+  NOVA,
+  nova,
+  plan,
+  RACK,
+  SPEC,
+} from "./view.ts";
+
+/** Nova of Newton, whose aggregates are in nova_api. */
+const NEWTON = { ...NOVA, version: 334 };
+const placed = (...on: readonly { uuid: string; name: string }[]) => ({
+  allocated: new Map([[INSTANCE, on]]),
+  providers: [{ uuid: "p-1", name: NODE }],
+});
+/** Of the rows about the databases only later Novas have. */
+export const LATER_CASES: readonly CheckCase[] = [
+  [
+    "Aggregates",
+    {
+      nova: { ...NEWTON, ...RACK },
+      ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }),
+    },
+    "Warning",
+    /^Aggregates of nova 334 are in nova_api, which was not read\.\nMend: give --nova-api-db$/,
+  ],
+  [
+    "Aggregates",
+    { nova: NEWTON, api: { ...API, ...RACK }, ...plan({ nova: MOVED }) },
+    "Warning",
+    /rack7: c-1 is in it, c-9 will not be\.\nMend: openstack aggregate add host/,
+  ],
+  [
+    "Aggregates",
+    { nova: { ...NEWTON, ...RACK }, api: { ...API, aggregates: [] }, ...plan({ nova: MOVED }) },
+    "Success",
+    /^null$/,
+  ],
+  [
+    "Flavors",
+    {
+      ...nova({ flavors: [{ ...SPEC, id: 4, flavor: "it's half" }] }),
+      ...plan({ nova: { ...MOVED, flavors: new Set() } }),
+    },
+    "Warning",
+    /--deploy-ramdisk ID --flavor 'it'\\''s half' \(N2I-D230/,
+  ],
+  [
+    "Flavors",
+    nova({ flavors: [SPEC, { ...SPEC, steps: ["specs:5"] }] }),
+    "Warning",
+    /--deploy-ramdisk ID \(N2I-D231\)$/,
+  ],
+  [
+    "Instance mappings",
+    { ironic: LATER, api: { ...API, cellless: new Set([INSTANCE]) } },
+    "Failure",
+    /^1 instance mappings name no cell.*: b-1\.\nMend: UPDATE instance_mappings SET cell_id=/,
+  ],
+  [
+    "Allocations",
+    { placement: { ...placed({ uuid: "p-9", name: "kvm-1" }), providers: [] } },
+    "Failure",
+    /b-1 on kvm-1, its machine is a-1\.\nMend: openstack resource provider allocation delete/,
+  ],
+  ["Allocations", { placement: placed({ uuid: "p-1", name: NODE }) }, "Success", /^null$/],
+  [
+    "Allocations",
+    { placement: { allocated: new Map(), providers: [] }, classless: new Set([INSTANCE]) },
+    "Failure",
+    /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine no provider\).*ironic_flavor_migration.*heal_allocations/s,
+  ],
+  ["Instance mappings", { ironic: LATER }, "Warning", /--nova-api-db/],
+  [
+    "Instance mappings",
+    { ironic: LATER, api: { ...API, mapped: new Set([INSTANCE]) } },
+    "Success",
+    /^null$/,
+  ],
+  ["Instance mappings", { api: API }, "Failure", /b-1.*map_instances/s],
+  ["Allocations", { ironic: LATER }, "Warning", /--placement-db/],
+  [
+    "Allocations",
+    { placement: { allocated: new Map(), providers: [] } },
+    "Failure",
+    /b-1.*heal_allocations/s,
+  ],
+  [
+    "Allocations",
+    {
+      placement: placed({ uuid: "p-1", name: NODE }),
+      computes: new Map([[NODE, "p-2"]]),
+    },
+    "Failure",
+    /p-1 of node a-1, whose compute node is p-2/,
+  ],
+];

@@ -33,7 +33,6 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
   }
 }
 
-/** Of a node, in a table of their own. */
 /**
  * What Ironic takes as a trait's name: any custom one, or one os-traits lists, of which the form and
  * the namespaces are looked at. The site document's form has the same.
@@ -41,6 +40,7 @@ function typeOf(column: Column): { readonly [keyword: string]: Json } {
  * @source ironic 21.4, api/controllers/v1/utils.py, TRAITS_SCHEMA; os-traits 2.9
  */
 export const TRAIT = "^(CUSTOM_[A-Z0-9_]+|(COMPUTE|HW|MISC|OWNER|STORAGE)(_[A-Z0-9]+)+)$";
+/** Of a node, in a table of their own. */
 const TRAITS = {
   type: ["array", "null"],
   uniqueItems: true,

@@ -1,26 +1,16 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { writeCase } from "../../../src/demo/write-case.ts";
 import { runs } from "../../hostile/cli.ts";
 import { bothWays } from "./both-ways.ts";
-import { freeMachines } from "./free-machines.ts";
+import { plannedFree } from "./free-machines.ts";
 import { refuses } from "./keeps.ts";
 import { livingIronic, machineOf } from "./living.ts";
 
 const FORBIDDEN = { done: false, says: refuses(403, "Access was denied") };
 
 test("a role that may not write is refused, and leaves journal and rollback as if nothing had begun", async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-forbidden-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const ironic = await livingIronic(t);
-  const target = ["--ironic-url", ironic.url];
-  const at = ["--run", join(folder, "run")];
-  const written = await writeCase(freeMachines(1), folder);
-  await runs(0, ["extract", ...at, ...written.extract]);
-  await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
+  const { at, target } = await plannedFree(t, ironic.url);
   ironic.use((call) => (call.startsWith("GET") ? null : FORBIDDEN));
   const denied = await runs(12, ["apply", ...at, ...target, "--yes", "-q"]);
   assert.match(denied.err, /^ERROR N2I-E211 .* refuses POST \/v1\/nodes: 403 Access was denied/m);

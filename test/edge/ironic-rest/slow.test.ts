@@ -1,12 +1,8 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { test } from "node:test";
-import { writeCase } from "../../../src/demo/write-case.ts";
 import { runs } from "../../hostile/cli.ts";
 import { bothWays } from "./both-ways.ts";
-import { freeMachines } from "./free-machines.ts";
+import { plannedFree } from "./free-machines.ts";
 import { type Fault, type Living, livingIronic, machineOf } from "./living.ts";
 
 /** Milliseconds: what a call may take, and what the first of each takes. */
@@ -40,14 +36,8 @@ test("a call that is done after it was given up makes no double, and both roads 
 test("--api-timeout gives a call up, and apply and rollback look what became of it", {
   timeout: 60_000,
 }, async (t) => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-slow-"));
-  t.after(() => rmSync(folder, { recursive: true, force: true }));
   const ironic = await livingIronic(t);
-  const target = ["--ironic-url", ironic.url];
-  const at = ["--run", join(folder, "run")];
-  const written = await writeCase(freeMachines(1), folder);
-  await runs(0, ["extract", ...at, ...written.extract]);
-  await runs(0, ["plan", ...at, ...target, ...written.plan, "-q"]);
+  const { at, target } = await plannedFree(t, ironic.url);
   const given = [...at, ...target, "--yes", "--api-timeout", String(LIMIT / 1000)];
   const hangs = { done: true, after: 30_000 };
   slowFirst(ironic, hangs);

@@ -1,6 +1,7 @@
 import { spawnSync } from "node:child_process";
 import type { TestContext } from "node:test";
 import { install, locate } from "../binaries.ts";
+import { PYTHON } from "../python.ts";
 import { whyNot623 } from "./addresses.ts";
 
 /** Programs others wrote, most of which speak IPMI; the packages are Debian's. */
@@ -13,9 +14,6 @@ export const TOOLS = {
 } as const;
 
 export type Tool = keyof typeof TOOLS;
-
-/** Debian's own Python: one in front of it on the PATH does not see Debian's packages. */
-const PYTHON = "/usr/bin/python3";
 
 /**
  * Path of the program, of Python for pyghmi; installs it first when this is root on Debian. Null

@@ -1,14 +1,11 @@
-import { spawnSync } from "node:child_process";
 import { install, locate } from "../binaries.ts";
+import { PYTHON, versionsOf } from "../python.ts";
 
 /** Debian 12's packages: 134 with all they need, a minute and a half. They start no service. */
 export const CLOUD = {
   title: "Keystone 22, Nova 26 and Glance 25 (Zed)",
   packages: ["keystone", "nova-common", "glance-common"],
 } as const;
-
-/** Debian's own Python: one in front of it on the PATH does not see Debian's packages. */
-const PYTHON = "/usr/bin/python3";
 
 /** Paths of the programs. */
 export interface CloudPrograms {
@@ -29,10 +26,6 @@ export function cloudPrograms(): CloudPrograms | null {
 function find(): CloudPrograms | null {
   const [keystone, nova, glance] = ["keystone-manage", "nova-manage", "glance-manage"].map(locate);
   if (keystone == null || nova == null || glance == null) return null;
-  const asked =
-    "import importlib.metadata as m; print(*[m.version(n) for n in ('keystone', 'nova', 'glance')])";
-  const { stdout } = spawnSync(PYTHON, ["-c", asked], { encoding: "utf8" });
-  return /^22\.\S+ 26\.\S+ 25\.\S+$/m.test(stdout ?? "")
-    ? { python: PYTHON, keystone, nova, glance }
-    : null;
+  const versions = versionsOf(["keystone", "nova", "glance"]).map((one) => one?.split(".")[0]);
+  return versions.join() === "22,26,25" ? { python: PYTHON, keystone, nova, glance } : null;
 }

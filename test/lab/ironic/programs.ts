@@ -1,14 +1,12 @@
 import { spawnSync } from "node:child_process";
 import { install, locate } from "../binaries.ts";
+import { PYTHON, versionsOf } from "../python.ts";
 
 /** Debian 12's packages: 181 with all they need, 300 MB, 45 seconds. They start no service. */
 export const IRONIC = {
   title: "Ironic 21.4 (2023.1)",
   packages: ["python3-ironic", "ironic-common"],
 } as const;
-
-/** Debian's own Python: one in front of it on the PATH does not see Debian's packages. */
-const PYTHON = "/usr/bin/python3";
 
 export interface IronicPrograms {
   /** API and conductor in one process. */
@@ -28,9 +26,7 @@ export function ironicPrograms(): IronicPrograms | null {
 function find(): IronicPrograms | null {
   const [ironic, dbsync] = [locate("ironic"), locate("ironic-dbsync")];
   if (ironic === null || dbsync === null) return null;
-  const asked = "import importlib.metadata as m; print(m.version('ironic'))";
-  const { stdout } = spawnSync(PYTHON, ["-c", asked], { encoding: "utf8" });
-  return stdout?.startsWith("21.4.") ? { ironic, dbsync, python: PYTHON } : null;
+  return versionsOf(["ironic"])[0]?.startsWith("21.4.") ? { ironic, dbsync, python: PYTHON } : null;
 }
 
 /** A line for http_basic_auth_user_file; ironic-lib takes bcrypt under the name `$2y$` alone. */

@@ -1,4 +1,6 @@
+import type { PlanFacts } from "./check-plan.ts";
 import type { PlacementFacts } from "./placement.ts";
+import type { Lacking } from "./rights.ts";
 import type { Conductor } from "./service.ts";
 
 /** Exit statuses of `check`, as nova-status has them; the worst row decides. README.md prints them. */
@@ -21,20 +23,6 @@ export interface Looked {
 /** What a database would not let us know, in the words of the refusal. */
 export interface Refused {
   readonly refused: { readonly code: string; readonly message: string; readonly fix: string };
-}
-
-/** What a statement does to a table; LOCK is what SELECT ... FOR UPDATE wants of its user. */
-export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
-
-/** Verbs by table. */
-export type Wanted = ReadonlyMap<string, ReadonlySet<Verb>>;
-
-/** What a user may not do of what is wanted. */
-export interface Lacking {
-  /** `INSERT nodes`. */
-  readonly statements: readonly string[];
-  /** What an administrator of the database says to change that. */
-  readonly grants: readonly string[];
 }
 
 /** A server as it is met: by the option that names its database. */
@@ -139,59 +127,6 @@ export interface IronicFacts {
     /** Whether it bears the mark of a load. */
     readonly marked: boolean;
   }[];
-}
-
-/** What the run's plan says; a line a machine that it does not skip. */
-export interface PlanFacts {
-  readonly machines: readonly {
-    /** Of nova_bm. */
-    readonly id: number;
-    readonly uuid: string;
-    /** Null: it keeps none. */
-    readonly instance_uuid: string | null;
-    /** The compute host that runs for it after the window. */
-    readonly host: string | null;
-    readonly blocked: boolean;
-    /** Findings by their code, with whether the operator accepted them. */
-    readonly findings: ReadonlyMap<string, boolean>;
-  }[];
-  /** Whether another pairing than the rule's was wanted of it. */
-  readonly paired: boolean;
-  /** Release of Ironic it was made for. */
-  readonly release: string;
-  /** Whether nodes get traits, which are rows of a table of their own. */
-  readonly traits: boolean;
-  /** Machines it skips, by their numbers in nova_bm. */
-  readonly skipped: ReadonlySet<number>;
-  /** Whether it is to be loaded beside nodes of others. */
-  readonly besideOthers: boolean;
-  /** Deploy images that nodes or changed flavors name. */
-  readonly images: ReadonlySet<string>;
-  /** What tenants were made of, as their nodes name it: image, kernel and ramdisk. */
-  readonly made: ReadonlySet<string>;
-  /** What it changes in Nova; null: Nova was not planned. */
-  readonly nova: {
-    /** Ids of its steps on flavors. */
-    readonly flavors: ReadonlySet<string>;
-    /** Host of instances -> those they get, of which a group or a shard may make several. */
-    readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
-    /** Where instances will be whose row it changes, by their uuid in lower case. */
-    readonly places: ReadonlyMap<
-      string,
-      { readonly host: string | null; readonly node: string | null }
-    >;
-    /** Compute hosts it makes machines' rows name, as --compute-host had them. */
-    readonly hosts: readonly string[];
-    /** Compute hosts whose nova-compute must not run while rows change. */
-    readonly stopped: readonly string[];
-    /** Aggregates that hosts join. */
-    readonly joins: readonly { readonly host: string; readonly id: number }[];
-    /** Where flavors are planned. */
-    readonly flavorsIn: "nova" | "nova_api" | "rest";
-    /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
-    readonly statements: Wanted;
-    readonly api: Wanted;
-  } | null;
 }
 
 /** What a connection to a deploy helper's port ended in. */

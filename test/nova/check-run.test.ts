@@ -84,7 +84,10 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   const [kept] = await made.ironic.db("nodes").where({ uuid: caseUuid("node", 1) });
   assert.deepEqual([kept?.instance_uuid, kept?.maintenance], [null, 1]);
   assert.equal(JSON.parse(kept?.extra).nova_bm.instance_uuid, caseUuid("instance", 1));
-  assert.match((await checkRows(made))("Instances planned and loaded"), /^Success/);
+  assert.match(
+    (await checkRows(made))("Instances planned and loaded"),
+    /^Warning: 1 .*bm_nodes\.id=1 \S+ \(N2I-D202\)\.\n.*\n3 in nova_bm, 1 in the plan, 1 skipped/,
+  );
   await made.ironic
     .db("nodes")
     .where({ id: kept?.id })
@@ -97,6 +100,24 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   );
   await made.nova.db("instances").where({ id: 3 }).update({ task_state: "rebuilding" });
   assert.match((await checkRows(made))("Deployments in flight"), /^Failure: 1 .*03 rebuilding\.\n/);
+});
+
+test("a claim that nova gives to another machine warns once it is accepted, and the load is told right", async (t) => {
+  const accept = [{ finding: "N2I-D103", reason: "it was wiped" }];
+  const made = await deployFiles(t, {
+    shows: "two machines",
+    nova_bm: { nodes: [tenant(1), { id: 2 }] },
+    site: { ...SITE, machines: [...SITE.machines, { match: { id: 2 }, accept }] },
+  });
+  const claim = { instance_uuid: caseUuid("instance", 1), task_state: "active" };
+  await made.bm.db("bm_nodes").where({ id: 2 }).update(claim);
+  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+  await runs(0, ["apply", ...made.at, ...made.writer, "-q", "--yes"]);
+  const rows = await checkRows(made);
+  assert.match(rows("Duplicate instances"), /^Warning: 1 .*as you accepted/);
+  assert.match(rows("Unmatched instances"), /^Success/);
+  assert.match(rows("Instances planned and loaded"), /^Warning: 1 .*id=2 .*N2I-D103.*1 in Ironic/s);
 });
 
 test("before there is a run, what needs none is looked at, and none is made", async (t) => {

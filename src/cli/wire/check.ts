@@ -12,16 +12,10 @@ import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
 import { readApi, readClassless, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
-import type {
-  BmFacts,
-  CheckView,
-  Lacking,
-  NovaFacts,
-  PlanFacts,
-  Refused,
-  Wanted,
-} from "../../model/check.ts";
+import type { BmFacts, CheckView, NovaFacts, Refused } from "../../model/check.ts";
+import type { PlanFacts } from "../../model/check-plan.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { Lacking, Wanted } from "../../model/rights.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";

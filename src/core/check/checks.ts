@@ -3,6 +3,7 @@ import { aggregates } from "./aggregates.ts";
 import { flavors, helpers, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
+import { loaded } from "./loaded.ts";
 import {
   computes,
   deploys,
@@ -12,7 +13,7 @@ import {
   unmatched,
   volumes,
 } from "./source.ts";
-import { conductors, loaded, netboot, owned, power } from "./target.ts";
+import { conductors, netboot, owned, power } from "./target.ts";
 import { charsets, clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
 export interface Check {

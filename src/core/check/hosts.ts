@@ -1,4 +1,5 @@
-import type { BmFacts, CheckView, Looked, NovaFacts, PlanFacts } from "../../model/check.ts";
+import type { BmFacts, CheckView, Looked, NovaFacts } from "../../model/check.ts";
+import type { PlanFacts } from "../../model/check-plan.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import { fine, isRefused, lower, told, withBoth } from "./look.ts";
 

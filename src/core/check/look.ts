@@ -1,12 +1,13 @@
-import type {
-  BmFacts,
-  CheckView,
-  Looked,
-  NovaFacts,
-  Outcome,
-  PlanFacts,
-  Refused,
+import {
+  type BmFacts,
+  CHECK_STATUS,
+  type CheckView,
+  type Looked,
+  type NovaFacts,
+  type Outcome,
+  type Refused,
 } from "../../model/check.ts";
+import type { PlanFacts } from "../../model/check-plan.ts";
 
 /** Things a detail names; the others are counted. */
 const NAMED = 5;
@@ -86,13 +87,24 @@ export function judged(
     else if (left.length > 0 && left.every(accepts)) accepted.push(text);
     else open.push(text);
   }
-  const parts = [
+  return joined([
     told(open, what, mend),
     told(accepted, `${what}, as you accepted`, mend, "Warning"),
     skipped.length === 0 ? FINE : fine(`${named(skipped)} (skipped by the site document).`),
-  ].filter(({ details }) => details !== null);
-  const [worst = FINE] = parts;
-  return { result: worst.result, details: parts.map(({ details }) => details).join("\n") || null };
+  ]);
+}
+
+/** Several looks as one, the worst first. */
+export function joined(parts: readonly Looked[]): Looked {
+  const spoken = parts
+    .filter(({ details }) => details !== null)
+    .toSorted((one, other) => statusOf(other) - statusOf(one));
+  const [worst = FINE] = spoken;
+  return { result: worst.result, details: spoken.map(({ details }) => details).join("\n") || null };
+}
+
+function statusOf({ result }: Looked): number {
+  return CHECK_STATUS[result].status;
 }
 
 /** Machines by what names them: their own uuid, and that of the instance they claim. */

@@ -83,21 +83,35 @@ function machinesOf(bm: BmFacts) {
     claims.get(lower(row.uuid)) ?? machines.get(lower(row.node)) ?? [];
 }
 
-/** @source facts/nova-bm.md 2.4 */
+/**
+ * Where nova says whose the instance is, those that lost it are judged (N2I-D103); else all that
+ * claim it, and one alone still when the plan says that nobody knows (N2I-D102).
+ *
+ * @source facts/nova-bm.md 2.4
+ */
 export function duplicates({ bm, plan }: CheckView): Looked {
   if (isRefused(bm)) return unseen("--nova-bm-db");
+  const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
+  const having = (code: string, ids: readonly number[]): readonly number[] =>
+    ids.filter((id) => lines.get(id)?.has(code));
   const found = [...machinesBy(bm, "instance_uuid")]
     .filter(([, ids]) => ids.length > 1)
     .map(([uuid, ids]) => {
       const text = `${uuid} by bm_nodes.id ${ids.join(" and ")}`;
       const left = ids.filter((id) => plan?.skipped.has(id) !== true);
+      const wrong = [
+        having("N2I-D102", left),
+        having("N2I-D103", left),
+        left.length > 1 ? left : [],
+      ];
       // One claim is no duplicate; the others are then what is told as skipped.
-      return { text, machines: left.length > 1 ? left : ids.filter((id) => !left.includes(id)) };
+      const machines = wrong.find((some) => some.length > 0);
+      return { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
     });
   return judged(
     found,
     plan,
-    ["N2I-D102"],
+    ["N2I-D102", "N2I-D103"],
     "instances claimed by several machines",
     "nova show INSTANCE names the node that has it; for each of the others, in nova_bm: UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE', then extract and plan again",
   );

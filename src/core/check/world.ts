@@ -1,4 +1,5 @@
-import type { CheckView, Lacking, Looked, Refused } from "../../model/check.ts";
+import type { CheckView, Looked, Refused } from "../../model/check.ts";
+import type { Lacking } from "../../model/rights.ts";
 import { FINE, fine, isRefused, told, unseen } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */

@@ -1,4 +1,5 @@
-import type { IronicFacts, Lacking, Verb } from "../../model/check.ts";
+import type { IronicFacts } from "../../model/check.ts";
+import type { Lacking, Verb } from "../../model/rights.ts";
 import { isOurs } from "../../model/staged.ts";
 import type { Release } from "../../model/target.ts";
 import { tableNames } from "../database/identity.ts";

@@ -4,8 +4,8 @@ import type {
   IronicFacts,
   NovaFacts,
   Outcome,
-  PlanFacts,
 } from "../../../src/model/check.ts";
+import type { PlanFacts } from "../../../src/model/check-plan.ts";
 
 /** Title, what is otherwise than ready, what the row says then. */
 export type CheckCase = readonly [string, Partial<CheckView>, Outcome, RegExp];

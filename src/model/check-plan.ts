@@ -1,0 +1,54 @@
+import type { Wanted } from "./rights.ts";
+
+/** What the run's plan says; a line a machine that it does not skip. */
+export interface PlanFacts {
+  readonly machines: readonly {
+    /** Of nova_bm. */
+    readonly id: number;
+    readonly uuid: string;
+    /** Null: it keeps none. */
+    readonly instance_uuid: string | null;
+    /** The compute host that runs for it after the window. */
+    readonly host: string | null;
+    readonly blocked: boolean;
+    /** Findings by their code, with whether the operator accepted them. */
+    readonly findings: ReadonlyMap<string, boolean>;
+  }[];
+  /** Whether another pairing than the rule's was wanted of it. */
+  readonly paired: boolean;
+  /** Release of Ironic it was made for. */
+  readonly release: string;
+  /** Whether nodes get traits, which are rows of a table of their own. */
+  readonly traits: boolean;
+  /** Machines it skips, by their numbers in nova_bm. */
+  readonly skipped: ReadonlySet<number>;
+  /** Whether it is to be loaded beside nodes of others. */
+  readonly besideOthers: boolean;
+  /** Deploy images that nodes or changed flavors name. */
+  readonly images: ReadonlySet<string>;
+  /** What tenants were made of, as their nodes name it: image, kernel and ramdisk. */
+  readonly made: ReadonlySet<string>;
+  /** What it changes in Nova; null: Nova was not planned. */
+  readonly nova: {
+    /** Ids of its steps on flavors. */
+    readonly flavors: ReadonlySet<string>;
+    /** Host of instances -> those they get, of which a group or a shard may make several. */
+    readonly moves: ReadonlyMap<string, ReadonlySet<string>>;
+    /** Where instances will be whose row it changes, by their uuid in lower case. */
+    readonly places: ReadonlyMap<
+      string,
+      { readonly host: string | null; readonly node: string | null }
+    >;
+    /** Compute hosts it makes machines' rows name, as --compute-host had them. */
+    readonly hosts: readonly string[];
+    /** Compute hosts whose nova-compute must not run while rows change. */
+    readonly stopped: readonly string[];
+    /** Aggregates that hosts join. */
+    readonly joins: readonly { readonly host: string; readonly id: number }[];
+    /** Where flavors are planned. */
+    readonly flavorsIn: "nova" | "nova_api" | "rest";
+    /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
+    readonly statements: Wanted;
+    readonly api: Wanted;
+  } | null;
+}

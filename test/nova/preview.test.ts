@@ -40,10 +40,10 @@ test("a rollback's preview says of each row of nova what the same command then d
   assert.equal(back.status, 2, back.err);
   const restored = [...differences(applied, await rowsOf(nova)).keys()].toSorted();
   assert.deepEqual(restored, actions(withNova.out, "restore"));
-  assert.match(back.out, /aggregate_hosts:1\/ironic-compute \|/);
+  assert.match(back.out, /aggregate_hosts:1\/ironic-compute +\|/);
   assert.match(
     back.out,
-    new RegExp(`machine:${third} \\| in nova instances:3 was .* all of it stays`),
+    new RegExp(`machine:${third} +\\| in nova instances:3 was .* all of it stays`),
   );
 
   // What is left is told as that, and once nothing is, nothing is said of nova.

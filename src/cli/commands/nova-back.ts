@@ -6,8 +6,7 @@ import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { NovaPart, NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { printLeft } from "../print/left.ts";
-import { printRows } from "../print/table.ts";
+import type { Left } from "../print/left.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { openNovaPlan, readNovaJournal, withNova } from "../wire/nova-acting.ts";
@@ -23,17 +22,12 @@ export interface NovaWish {
   readonly machines: (machine: PlannedMachine) => boolean;
 }
 
-/** Rows of a part that stay as they are, and whether it was stopped. */
-interface NovaDone {
-  readonly left: number;
-  readonly stopped: boolean;
-}
-
 /** Nova's side of a rollback. */
 export interface NovaBack {
   /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
   readonly look: () => Promise<Staying>;
-  readonly part: (part: NovaPart, staying: Staying) => Promise<NovaDone>;
+  /** Adds rows that stay as they are to the list of those left; whether it was stopped. */
+  readonly part: (part: NovaPart, staying: Staying) => Promise<{ readonly stopped: boolean }>;
 }
 
 /** Rollback of nova, part by part; null without its database. */
@@ -42,6 +36,7 @@ export function novaBackOf(
   args: Telling & FlavorApiOptions & { readonly novaDb?: string },
   wish: NovaWish,
   watching: Watching,
+  left: Left,
 ): NovaBack | null {
   const { novaDb } = args;
   if (novaDb === undefined) return null;
@@ -64,9 +59,9 @@ export function novaBackOf(
         const wants: NovaWish["wants"] = (step) =>
           wish.wants(step) && !(part === "hosts" && staying.has(step.machine ?? ""));
         const here = { ...wish, wants, all: wish.all && staying.size === 0 };
-        const done = await rollbackNova(run, database, args, part, here, watch, args);
-        if (part !== "hosts" || done.stopped) return done;
-        return { ...done, left: done.left + (await tellStrays(run, database, wish, args)) };
+        const stopped = await rollbackNova(run, database, part, here, watch, left, args);
+        if (part === "hosts" && !stopped) await tellStrays(run, database, wish, left, args);
+        return { stopped };
       }),
   };
 }
@@ -91,6 +86,11 @@ async function lookFirst(
   return found;
 }
 
+/** What of a compute node must be known to take it away. */
+export function whyStray({ host, hypervisor_hostname }: Stray): string {
+  return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
+}
+
 /** Compute nodes a statement names; the others are counted. */
 const NAMED = 20;
 
@@ -99,13 +99,13 @@ async function tellStrays(
   run: RunFolder,
   database: Database,
   { machines }: NovaWish,
+  left: Left,
   format: Telling,
-): Promise<number> {
+): Promise<void> {
   const strays: Stray[] = [];
   for await (const stray of straysOf(run, database, machines)) strays.push(stray);
-  if (strays.length === 0) return 0;
-  const rows = strays.map(({ id, host, hypervisor_hostname }) => [id, host, hypervisor_hostname]);
-  await printRows(process.stdout, ["Compute node", "Host", "Hypervisor hostname"], rows, format);
+  if (strays.length === 0) return;
+  left.add(strays.map((stray) => ({ id: `compute_nodes:${stray.id}`, why: whyStray(stray) })));
   const more = strays.length > NAMED ? ", ..." : "";
   const ids = `${strays
     .slice(0, NAMED)
@@ -115,25 +115,27 @@ async function tellStrays(
     format,
     `${strays.length} compute nodes were made by the new nova-compute, beside those that are back. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
   );
-  return strays.length;
 }
 
-/** Takes back what the run changed in one part of nova, newest plan first. */
+/**
+ * Takes back what the run changed in one part of nova, newest plan first.
+ *
+ * @returns whether it was stopped
+ */
 async function rollbackNova(
   run: RunFolder,
   database: Database,
-  reach: FlavorApiOptions,
   part: NovaPart,
   wish: NovaWish,
   watching: Watching,
-  format: Telling,
-): Promise<NovaDone> {
+  left: Left,
+  args: Telling & FlavorApiOptions,
+): Promise<boolean> {
   const { plans } = await readNovaJournal(run);
-  let left = 0;
   for (const sha256 of plans) {
     const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
     // What is not in nova itself is not asked for rows that are.
-    const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
+    const api = part === "api" ? await reopenFlavorApi(plan.header.api, args, false) : null;
     const undo = async (acting: NovaActing, watch: ComputeWatch): Promise<NovaUndone> => {
       await watch.settle();
       return undoNova(plan, part, wish, acting);
@@ -144,12 +146,11 @@ async function rollbackNova(
     const shared =
       undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
     told(
-      format,
+      args,
       `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left${shared}.`,
     );
-    left += undone.left.length;
-    await printLeft(undone.left, format);
-    if (undone.stopped) return { left, stopped: true };
+    left.add(undone.left);
+    if (undone.stopped) return true;
   }
-  return { left, stopped: false };
+  return false;
 }

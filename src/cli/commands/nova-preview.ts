@@ -11,7 +11,7 @@ import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { checkNova, openNovaPlan, readNovaJournal, withApi } from "../wire/nova-acting.ts";
 import { changedSince, type Staying, undoing } from "../wire/nova-undoing.ts";
 import { straysOf } from "../wire/strays.ts";
-import type { NovaWish } from "./nova-back.ts";
+import { type NovaWish, whyStray } from "./nova-back.ts";
 
 type Reach = FlavorApiOptions & { readonly novaDb?: string };
 
@@ -136,12 +136,6 @@ async function* strays(
   database: Database,
   { machines }: NovaWish,
 ): AsyncGenerator<readonly Json[]> {
-  for await (const { id, host, hypervisor_hostname, bm_node_id } of straysOf(
-    run,
-    database,
-    machines,
-  )) {
-    const why = `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
-    yield ["leave", "compute_nodes", String(id), bm_node_id, why];
-  }
+  for await (const stray of straysOf(run, database, machines))
+    yield ["leave", "compute_nodes", String(stray.id), stray.bm_node_id, whyStray(stray)];
 }

@@ -5,7 +5,7 @@ import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import type { Json } from "../../model/json.ts";
-import { printLeft } from "../print/left.ts";
+import type { Left } from "../print/left.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { withActing } from "../wire/acting.ts";
@@ -21,9 +21,8 @@ interface Args extends Voice, FormatOptions {
 }
 
 interface Undone {
-  /** Rows, each of these. */
+  /** Rows. */
   readonly removed: number;
-  readonly left: number;
   /** Machines whose node is left, by uuid, and why. */
   readonly staying: Staying;
   /** On request, before its end. */
@@ -36,6 +35,7 @@ export async function undoPlan(
   road: Road,
   sha256: string,
   wanted: Scope,
+  left: Left,
   args: Args,
 ): Promise<Undone> {
   const plan = await openPlan(await findPlan(run, sha256));
@@ -53,18 +53,25 @@ export async function undoPlan(
     args,
     `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
   );
-  await printLeft(undone.left, args);
+  left.add(undone.left);
   if (undone.broke !== null) throw undone.broke;
   const staying = new Map(
     undone.left.flatMap(({ id, why }) =>
       id.startsWith(NODE) ? [[id.slice(NODE.length), why] as const] : [],
     ),
   );
-  const { removed, left, stopped } = undone;
-  return { removed, left: left.length, staying, stopped };
+  const { removed, stopped } = undone;
+  return { removed, staying, stopped };
 }
 
 const NODE = "node:";
+
+const COLUMNS = ["Action", "Resource", "UUID", "BM ID", "Why"];
+
+/** A run that loaded nothing has an empty list, where programs read it. */
+export async function previewNothing(args: FormatOptions): Promise<void> {
+  if (args.format !== "table") await printRows(process.stdout, COLUMNS, [], args);
+}
 
 /** Prints what a rollback would take back. */
 export async function preview(
@@ -92,6 +99,5 @@ export async function preview(
           }
     }
   };
-  const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
-  await printRows(process.stdout, columns, rows(), args);
+  await printRows(process.stdout, COLUMNS, rows(), args);
 }

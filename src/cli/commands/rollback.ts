@@ -7,17 +7,14 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { NovaPart, NovaStep } from "../../model/nova-plan.ts";
-import { printLeft } from "../print/left.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import { gatherLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
-import type { Staying } from "../wire/nova-undoing.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun } from "../wire/run.ts";
-import { afterNova } from "./apply-nova.ts";
-import { novaBackOf } from "./nova-back.ts";
 import {
   novaApiOption,
   novaOption,
@@ -26,8 +23,9 @@ import {
   watchOptions,
 } from "./nova-options.ts";
 import { novaStepsBack } from "./nova-preview.ts";
+import { takeBack } from "./rollback-act.ts";
 import { checkNames, tellTrees } from "./rollback-names.ts";
-import { preview, undoPlan } from "./rollback-plan.ts";
+import { preview, previewNothing } from "./rollback-plan.ts";
 import {
   exitWith,
   inFlightOption,
@@ -98,6 +96,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
     const wanted = scopeOf(args);
     const tell = (text: string): void => say(args, text);
     const watching = watchingOf(args, tell);
+    const left = gatherLeft(args.plan ? { ...args, column: [], sortColumn: [] } : args);
     await inRun(args.run, "rollback", { create: false }, async (run) => {
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
       const plans = await plansAt(run, entries);
@@ -107,8 +106,10 @@ export const rollbackCommand: CommandModule<object, Args> = {
         wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
       };
       const changed = (await readNovaJournal(run)).plans.length > 0;
-      if (plans.length === 0 && !changed)
-        return told(args, "Rollback: this run has loaded nothing.");
+      if (plans.length === 0 && !changed) {
+        told(args, "Rollback: this run has loaded nothing.");
+        return args.plan ? previewNothing(args) : left.print();
+      }
       const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
       if (args.plan) {
         await preview(run, plans, entries, wanted, nova, args);
@@ -135,72 +136,29 @@ export const rollbackCommand: CommandModule<object, Args> = {
       try {
         const place = road === null ? "nova" : road.shown;
         await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
-        let conflicts = 0;
-        const novaBack = changed ? novaBackOf(run, args, nova, watching) : null;
-        let removed = 0;
-        const staying = new Map((await novaBack?.look()) ?? []);
-        const back = async (part: NovaPart): Promise<boolean> => {
-          if (novaBack === null) return true;
-          const { left, stopped } = await novaBack.part(part, staying).catch((cause: unknown) => {
-            throw removed === 0
-              ? cause
-              : afterNova(
-                  cause,
-                  `${removed} rows are removed from Ironic, nova's are not all back`,
-                );
-          });
-          conflicts += left;
-          return !stopped;
-        };
-        const stopped = "Stopped on request; run the same command to go on.";
-        const kept = new Map<string, string>();
-        conflicts += staying.size;
-        await printLeft(whole(staying), args);
-        const others = withoutSome(wanted, staying);
-        for (const sha256 of plans) {
-          if (road === null) break;
-          const undone = await undoPlan(run, road, sha256, others, args);
-          conflicts += undone.left;
-          removed += undone.removed;
-          for (const [uuid, why] of undone.staying) kept.set(uuid, why);
-          if (undone.stopped) return tell(stopped);
-        }
-        if (novaBack !== null && kept.size > 0)
-          told(args, `${kept.size} machines stay in Ironic, and their rows of nova with them.`);
-        for (const [uuid, why] of kept) staying.set(uuid, why);
-        if (!(await back("hosts")) || !(await back("api")) || !(await back("flavors")))
-          return tell(stopped);
-        if (untold) {
+        const all = { plans, scope: wanted, nova: changed ? nova : null };
+        const ended = await takeBack(run, road, all, watching, left, args).catch(
+          async (cause: unknown) => {
+            // What is known by then is told all the same.
+            if (left.any()) await left.print();
+            throw cause;
+          },
+        );
+        await left.print();
+        if (!ended) return;
+        if (untold)
           told(
             args,
             "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
           );
-          conflicts += 1;
-        }
         await tellTrees(run, args);
-        if (conflicts > 0) exitWith(EXIT_STATUS.differs.status);
+        if (left.any() || untold) exitWith(EXIT_STATUS.differs.status);
       } finally {
         await road?.close();
       }
     });
   },
 };
-
-/** Machines of which a row of Nova was changed stay whole: their nodes are what their instances have. */
-function withoutSome({ all, wants }: Scope, staying: Staying): Scope {
-  const some = new Set(staying.keys());
-  return {
-    all: all && some.size === 0,
-    wants: (machine) => wants(machine) && !some.has(machine.uuid ?? ""),
-  };
-}
-
-function whole(staying: Staying): readonly { readonly id: string; readonly why: string }[] {
-  return [...staying].map(([uuid, why]) => ({
-    id: `machine:${uuid}`,
-    why: `${why}: all of it stays`,
-  }));
-}
 
 /** Whether something a plan loaded is in Ironic still, by the journal. */
 function isThere(entries: readonly JournalEntry[], sha256: string): boolean {

@@ -1,12 +1,30 @@
+import type { Json } from "../../model/json.ts";
 import type { FormatOptions } from "./options.ts";
+import { positions } from "./select.ts";
 import { printRows } from "./table.ts";
 
-/** Lists rows a rollback left in place, with why; nothing where there are none. */
-export async function printLeft(
-  left: readonly { readonly id: string; readonly why: string }[],
-  options: FormatOptions,
-): Promise<void> {
-  if (left.length === 0) return;
-  const rows = left.map(({ id, why }) => [id, why]);
-  await printRows(process.stdout, ["Row", "Why it is left"], rows, options);
+const COLUMNS = ["Row", "Why it is left"];
+
+/** What a rollback leaves in place, gathered over all its parts for one list. */
+export interface Left {
+  readonly add: (rows: readonly { readonly id: string; readonly why: string }[]) => void;
+  readonly any: () => boolean;
+  /** One document in the forms for programs, empty or not; people are shown no empty table. */
+  readonly print: () => Promise<void>;
+}
+
+/** @throws MigrationError N2I-E100 when a column of the options does not exist, before anything is done */
+export function gatherLeft(options: FormatOptions): Left {
+  positions(COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
+  const rows: (readonly Json[])[] = [];
+  return {
+    add(more) {
+      for (const { id, why } of more) rows.push([id, why]);
+    },
+    any: () => rows.length > 0,
+    async print() {
+      if (rows.length > 0 || options.format !== "table" || options.printEmpty === true)
+        await printRows(process.stdout, COLUMNS, rows, options);
+    },
+  };
 }

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { refused, run } from "../hostile/cli.ts";
+import { caseUuid } from "../../src/demo/case.ts";
+import { refused, run, runs } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
-import { sameRows } from "./rows.ts";
+import { differences, sameRows } from "./rows.ts";
 
 test("nova's rows come back when Ironic's are gone, though no Ironic answers any more, and not before", async (t) => {
   const made = await plannedCloud("sqlite", t);
@@ -20,11 +21,19 @@ test("nova's rows come back when Ironic's are gone, though no Ironic answers any
   assert.equal(half.status, 2, half.err);
   assert.match(half.out, /^Rows of nova that this run changed are as they are; --nova-db /m);
   sameRows((await made.now()).nova, nova);
+  const still = await runs(0, ["status", ...made.at]);
+  const { size } = differences(made.before.nova, nova);
+  const next = `rollback --run \\S+ --ironic-db DB --nova-db DB --all {2}\\(${size} rows of nova`;
+  assert.match(still.err, new RegExp(`^Next: nova2ironic ${next} are changed still\\)$`, "m"));
+  assert.match(still.out, new RegExp(`taken from Ironic, ${size} rows are changed still`));
 
   const rest = await run([...back, ...nowhere]);
   assert.equal(rest.status, 0, rest.err);
   assert.match(rest.err, /^Nothing of this run is left in Ironic, which is not asked: /m);
   await made.isAsBefore();
+  const last = await runs(0, ["status", ...made.at]);
+  assert.match(last.err, /^Next: nova2ironic plan .*rolled back/m);
+  assert.match(last.out, /of what was taken from Ironic, 0 rows are changed still/);
 });
 
 test("a machine taken back alone says that nova's rows of this run stay", async (t) => {
@@ -35,4 +44,7 @@ test("a machine taken back alone says that nova's rows of this run stay", async 
   const one = await run(["rollback", "--run", made.run, "--node", "1", "--yes", ...made.writer]);
   assert.equal(one.status, 2, one.err);
   assert.match(one.out, /^Rows of nova that this run changed are as they are/m);
+  const { err } = await runs(0, ["status", ...made.at]);
+  const node = caseUuid("node", 1);
+  assert.match(err, new RegExp(`--nova-db DB --node ${node} {2}\\(2 rows of nova are changed`));
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
-import { assertRefusal, refused, runs } from "../hostile/cli.ts";
+import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
 import { checkRows } from "./check-output.ts";
 import { IMAGES } from "./cloud.ts";
 import { laterCloud } from "./later.ts";
@@ -109,6 +109,10 @@ test("a rollback takes back plans with flavors of nova_api and plans without", a
   // What Ironic was told of hosts by the first plan is told as that, and left.
   assert.equal(moved.status, 2, `${moved.out}${moved.err}`);
   assert.match(moved.out, /nova_host_id: planned "ironic-compute", found "compute-1"/);
+  const ironic = ["rollback", ...at, ...made.writer, "--all", "--yes", "-q"];
+  assert.equal((await run(ironic)).status, 2);
+  const still = await runs(0, ["status", ...at]);
+  assert.match(still.err, /^Next: nova2ironic rollback .*--nova-db DB --nova-api-db DB --all/m);
   const back = await act(["rollback", "--all"]);
   assert.equal(back.status, 0, `${back.out}${back.err}`);
   sameRows(await rowsOf(api), before[0]);

@@ -51,7 +51,10 @@ for (const engine of ENGINES)
 
     await nova.db("instances").where({ id: 1 }).update({ host: instance?.host });
     await nova.db("compute_nodes").where({ id: 503 }).del();
-    await ironic.db("nodes").where({ uuid: second }).update({ ...node });
+    await ironic
+      .db("nodes")
+      .where({ uuid: second })
+      .update({ ...node });
     const last = await act(["rollback", "--all", "-f", "json"]);
     assert.equal(last.status, 0, `${last.out}${last.err}`);
     assert.equal(last.out, "[]\n");

@@ -1,5 +1,6 @@
 import type { CommandModule } from "yargs";
 import { plansOf } from "../../core/apply/ledger.ts";
+import { novaWords } from "../../core/apply/nova-words.ts";
 import { NO_SITE } from "../../core/mapping/site.ts";
 import {
   renderCounts,
@@ -15,7 +16,7 @@ import { readJournal } from "../../edge/disk/journal.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
-import { type FlavorApi, novaWords, openFlavorApi } from "../wire/flavor-api.ts";
+import { type FlavorApi, openFlavorApi } from "../wire/flavor-api.ts";
 import { identified } from "../wire/images.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { habitsOf, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";

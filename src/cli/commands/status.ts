@@ -1,20 +1,24 @@
 import type { CommandModule } from "yargs";
-import { type RunState, statusOf, wasStaged } from "../../core/apply/status.ts";
+import { type RunState, type Still, statusOf, wasStaged } from "../../core/apply/status.ts";
+import { type TakenBack, takenBack } from "../../core/apply/still-changed.ts";
 import { stagedTrees } from "../../core/boot/staged.ts";
 import { plannedNodes } from "../../core/release/release.ts";
 import { stillReleased } from "../../core/release/restage.ts";
+import { findPlan } from "../../edge/disk/archive.ts";
 import { parseBoot } from "../../edge/disk/boot-entry.ts";
 import { readEntries, readJournal } from "../../edge/disk/journal.ts";
 import { parseRelease } from "../../edge/disk/journal-entry.ts";
-import { openRun } from "../../edge/disk/run-folder.ts";
+import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
 import { BOOT } from "../wire/boot.ts";
-import { novaPlanOf, readNovaJournal } from "../wire/nova-acting.ts";
+import { novaPlanOf, openNovaPlan, readNovaJournal } from "../wire/nova-acting.ts";
 import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
+import { novaStepsBack } from "./nova-preview.ts";
 import { runOption, say, shellWord, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -50,6 +54,21 @@ async function handoverOf(
   return { staged, released };
 }
 
+/** What a rollback of these machines with Nova's database would still find changed, by the journal. */
+async function stillOf(
+  run: RunFolder,
+  plans: readonly string[],
+  machines: TakenBack,
+): Promise<Still> {
+  const all = machines === "all";
+  const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
+  const headers = await Promise.all(
+    plans.map(async (sha256) => (await openNovaPlan(await findPlan(run, sha256, "nova"))).header),
+  );
+  const rows = await novaStepsBack(run, {}, { all, wants, machines: () => false });
+  return { rows, machines, api: headers.find(({ api }) => api !== undefined)?.api };
+}
+
 export const statusCommand: CommandModule<object, Args> = {
   command: "status",
   describe: "Say what is true of a run and which command comes next; asks no database",
@@ -63,7 +82,10 @@ export const statusCommand: CommandModule<object, Args> = {
     const nova = await orWhy(async () => {
       const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
       const { entries, plans } = await readNovaJournal(run);
-      return beside !== null || plans.length > 0 ? { plan: beside, entries } : null;
+      if (beside === null && plans.length === 0) return null;
+      const back = "missing" in journal ? null : takenBack(journal.entries);
+      const still = back === null ? null : await orWhy(() => stillOf(run, plans, back));
+      return { plan: beside, entries, ...(still !== null && { still }) };
     });
     const boot = await orWhy(async () => {
       const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);

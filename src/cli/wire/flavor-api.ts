@@ -77,11 +77,6 @@ export async function reopenFlavorApi(
   }
 }
 
-/** Options that the next command wants besides, for people to copy. */
-export function novaWords(api: ApiIdentity | undefined): string {
-  return api?.kind === "database" ? " --nova-db DB --nova-api-db DB" : " --nova-db DB";
-}
-
 function checkApi(planned: ApiIdentity, found: ApiIdentity): void {
   const [one, other] = [textsOf(planned), textsOf(found)];
   const fields = ["kind", "engine", "address", "database", "server", "schema_version", "head"];

@@ -1,6 +1,8 @@
 import type { JournalEntry, PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
 import type { NovaEntry, NovaPlanCounts, NovaPlanHeader } from "../../model/nova-plan.ts";
 import { ledgerOf, plansOf } from "./ledger.ts";
+import { novaWords } from "./nova-words.ts";
+import { scopeWords, type TakenBack } from "./still-changed.ts";
 
 type Missing = { readonly missing: string };
 
@@ -33,6 +35,15 @@ export interface NovaState {
     readonly header?: Pick<NovaPlanHeader, "api">;
   } | null;
   readonly entries: readonly NovaEntry[];
+  /** Rows that are changed still though the machines were taken from Ironic; absent: none were. */
+  readonly still?: Still | Missing;
+}
+
+export interface Still {
+  readonly rows: number;
+  readonly machines: TakenBack;
+  /** Where the flavors of the plans are that changed them. */
+  readonly api: NovaPlanHeader["api"];
 }
 
 export interface RunState {
@@ -47,6 +58,7 @@ const PLAN = "nova2ironic plan --run RUN --ironic-db DB";
 const APPLY = "nova2ironic apply --run RUN --ironic-db DB";
 const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
 const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
+const ROLLBACK = "nova2ironic rollback --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
 export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunFiles): RunState {
@@ -78,10 +90,10 @@ export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunF
       "missing" in snapshot
         ? EXTRACT
         : !fresh || isCut(plan, nova)
-          ? PLAN
+          ? (novaBack(nova) ?? PLAN)
           : "missing" in journal // what it says is in doubt; verify asks the target alone
             ? withNova(VERIFY, nova)
-            : withNova(afterLoad(applied.next, handover), nova),
+            : (novaBack(nova) ?? withNova(afterLoad(applied.next, handover), nova)),
   };
 }
 
@@ -115,17 +127,30 @@ function isCut(plan: RunFiles["plan"], nova: RunFiles["nova"]): boolean {
 function withNova(command: string, nova: RunFiles["nova"]): string {
   const wants = /^nova2ironic (apply|verify) (?!.*--takeover)/.test(command);
   if (!wants || nova === undefined || "missing" in nova || nova.plan === null) return command;
-  const api = nova.plan.header?.api?.kind === "database" ? " --nova-api-db DB" : "";
-  return command.replace("--ironic-db DB", `--ironic-db DB --nova-db DB${api}`);
+  return command.replace("--ironic-db DB", `--ironic-db DB${novaWords(nova.plan.header?.api)}`);
 }
 
-function novaText({ plan, entries }: NovaState): string {
+/** A rollback of Ironic alone leaves instances on hosts that no longer have their machines. */
+function novaBack(nova: RunFiles["nova"]): string | null {
+  if (nova === undefined || "missing" in nova || nova.still === undefined) return null;
+  const { still } = nova;
+  if ("missing" in still || still.rows === 0) return null;
+  return `${ROLLBACK}${novaWords(still.api)} ${scopeWords(still.machines)}  (${still.rows} rows of nova are changed still)`;
+}
+
+function novaText({ plan, entries, still }: NovaState): string {
   const planned =
     plan === null
       ? "no plan for it belongs to the plan"
       : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
   const told = entries.filter((entry) => entry.do !== "open");
-  return [planned, ...plansOf(told).map((sha256) => doneText(told, sha256, "changed"))].join("; ");
+  const done = plansOf(told).map((sha256) => doneText(told, sha256, "changed"));
+  return [planned, ...done, ...(still === undefined ? [] : [stillText(still)])].join("; ");
+}
+
+function stillText(still: Still | Missing): string {
+  if ("missing" in still) return still.missing;
+  return `of what was taken from Ironic, ${still.rows} rows are changed still`;
 }
 
 function bootText(boot: ReadonlyMap<string, number>): string {

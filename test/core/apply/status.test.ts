@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type RunFiles, statusOf, wasStaged } from "../../../src/core/apply/status.ts";
+import { scopeWords, takenBack } from "../../../src/core/apply/still-changed.ts";
 import { stillReleased } from "../../../src/core/release/restage.ts";
 import type { JournalEntry } from "../../../src/model/artefact.ts";
 
@@ -61,4 +62,33 @@ test("a rollback of everything ends what was staged and released before it", () 
   assert.deepEqual([...stillReleased([release("2")], [begin, undo])], []);
   assert.deepEqual([...stillReleased([release("2"), release("4")], [begin, undo])], ["n"]);
   assert.deepEqual([...stillReleased([release("2")], [{ ...undo, nodes: ["other"] }])], ["n"]);
+});
+
+test("a rollback of Ironic alone is followed by Nova's, by the same ways to its flavors", () => {
+  const undo = { do: "undo", ...span, nodes: "all", by: "me" } as const;
+  const back = { do: "undone", ...span, removed: 4, gone: 0, settled: [], conflicts: [] } as const;
+  const entries = [...LOADED, undo, back];
+  assert.equal(takenBack([...entries, LOADED[0] ?? undo]), null);
+  const machines = takenBack(entries);
+  assert.equal(machines, "all");
+  const rest = { kind: "rest", address: "http://nova", version: "2.1" } as const;
+  const next = (rows: number) => {
+    const nova = { plan: null, entries: [], still: { rows, machines: "all", api: rest } } as const;
+    const journal = { entries, torn: false };
+    return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, nova }).next;
+  };
+  assert.equal(
+    next(7),
+    "nova2ironic rollback --run RUN --ironic-db DB --nova-db DB --flavors-via rest --all  (7 rows of nova are changed still)",
+  );
+  assert.match(next(0), /^nova2ironic plan .*rolled back/);
+});
+
+test("machines taken back one by one are named, and no more of them than a line holds", () => {
+  const undo = (...nodes: readonly string[]) =>
+    ({ do: "undo", ...span, nodes, by: "me" }) satisfies JournalEntry;
+  const machines = takenBack([...LOADED, undo("a"), undo("b", "a")]) ?? "all";
+  assert.equal(scopeWords(machines), "--node a --node b");
+  const many = takenBack([...LOADED, undo(...Array.from("abcdefghi"))]) ?? "all";
+  assert.equal(scopeWords(many), "--node UUID");
 });

@@ -1,0 +1,26 @@
+import type { JournalEntry } from "../../model/artefact.ts";
+import { plansOf } from "./ledger.ts";
+
+/** Machines a rollback was told to take from Ironic since the last load, by uuid, or all of them. */
+export type TakenBack = ReadonlySet<string> | "all";
+
+/** @returns null where none was */
+export function takenBack(entries: readonly JournalEntry[]): TakenBack | null {
+  if (plansOf(entries).length === 0) return null;
+  const loaded = entries.findLastIndex(({ do: what }) => what === "begin");
+  const nodes = entries
+    .slice(loaded + 1)
+    .flatMap((entry) => (entry.do === "undo" ? [entry.nodes] : []));
+  if (nodes.length === 0) return null;
+  return nodes.includes("all") ? "all" : new Set(nodes.flat());
+}
+
+/** Machines a command names; more of them are meant by a word. */
+const NAMED = 8;
+
+/** The words of `rollback` that take these back, for people to copy. */
+export function scopeWords(machines: TakenBack): string {
+  if (machines === "all") return "--all";
+  if (machines.size > NAMED) return "--node UUID";
+  return [...machines].map((uuid) => `--node ${uuid}`).join(" ");
+}

@@ -1,3 +1,4 @@
+import type { Finding } from "./finding.ts";
 import type { Wanted } from "./rights.ts";
 
 /** What the run's plan says; a line a machine that it does not skip. */
@@ -30,6 +31,8 @@ export interface PlanFacts {
   readonly made: ReadonlySet<string>;
   /** What it changes in Nova; null: Nova was not planned. */
   readonly nova: {
+    /** What was found on the way that belongs to no machine. */
+    readonly findings: readonly Pick<Finding, "code" | "place" | "message">[];
     /** Ids of its steps on flavors. */
     readonly flavors: ReadonlySet<string>;
     /** Host of instances -> those they get, of which a group or a shard may make several. */

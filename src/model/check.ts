@@ -151,6 +151,12 @@ export interface ApiFacts {
   readonly flavorIds: ReadonlySet<number>;
 }
 
+/** A run's folder: not there, one that holds something else or nothing yet, or a run. */
+export interface RunPlace {
+  readonly path: string;
+  readonly is: "absent" | "other" | "run";
+}
+
 /** Everything the checks look at. */
 export interface CheckView {
   /** Seconds between the two looks at heartbeats. */
@@ -181,5 +187,8 @@ export interface CheckView {
   /** Instances whose own flavor wants no resource class, in lower case. */
   readonly classless: ReadonlySet<string>;
   /** The run's folder, or where it would be. */
-  readonly run: { readonly path: string /** Bytes. */; readonly free: number };
+  readonly run: RunPlace & {
+    /** Bytes. */
+    readonly free: number;
+  };
 }

@@ -3,7 +3,7 @@ import { checkAll, statusOfChecks } from "../../core/check/checks.ts";
 import { MigrationError } from "../../model/error.ts";
 import { checksJson, checksTable } from "../print/checks.ts";
 import { gather } from "../wire/check.ts";
-import { runOrNull } from "../wire/check-run.ts";
+import { runAt } from "../wire/check-run.ts";
 import type { RestOptions } from "../wire/cloud.ts";
 import { releaseNames } from "../wire/documents.ts";
 import { exitWith, ironicOption, runOption, say, targetOptions, type Voice } from "./shared.ts";
@@ -91,7 +91,7 @@ export const checkCommand: CommandModule<object, Args> = {
         "",
       ) as never,
   async handler(args) {
-    const run = await runOrNull(args.run);
+    const { place, run } = await runAt(args.run);
     if (run === null)
       say(args, `${args.run} is no run's folder yet: what needs a plan is not looked at.`);
     const { novaBmDb, novaDb, ironicDb, ironicRelease: release, allowPairing, watch } = args;
@@ -105,7 +105,8 @@ export const checkCommand: CommandModule<object, Args> = {
         ...{ novaApiDb, placementDb, helperHosts },
         glance: args.glance ? cloudWords(args) : null,
       },
-      { path: args.run, run },
+      place,
+      run,
     );
     const rows = checkAll(view);
     process.stdout.write(args.json ? checksJson(rows) : checksTable(rows));

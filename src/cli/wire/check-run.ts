@@ -1,4 +1,4 @@
-import { access } from "node:fs/promises";
+import { readdir } from "node:fs/promises";
 import { isOurs, ledgerOf, plansOf } from "../../core/apply/ledger.ts";
 import { choiceOf } from "../../core/hosts/choice.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
@@ -7,23 +7,36 @@ import { readJournal } from "../../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
+import type { RunPlace } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { Finding } from "../../model/finding.ts";
 import type { HostConfig, Row } from "../../model/machine.ts";
 import { invertNova, type NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Verb } from "../../model/rights.ts";
 import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
-import { openPlan, openSnapshot, SNAPSHOT } from "./run.ts";
+import { NOVA } from "./nova-plan.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { planOrNull } from "./sizes.ts";
 
-/** The run's folder; null before the first stage made it. */
-export async function runOrNull(path: string): Promise<RunFolder | null> {
-  const there = await access(path).then(
-    () => true,
-    (cause: NodeJS.ErrnoException) => cause.code !== "ENOENT",
-  );
-  return there ? openRun(path, { create: false }) : null;
+/** Any of them makes a folder a run's. */
+const FILES = [SNAPSHOT, PLAN, NOVA, "journal.jsonl"];
+
+/**
+ * The run's folder; null before the first stage made it, and for a folder that holds no run, whose
+ * owner and mode are then nobody's matter.
+ *
+ * @throws MigrationError N2I-E110 for a run that is open to others
+ */
+export async function runAt(
+  path: string,
+): Promise<{ readonly place: RunPlace; readonly run: RunFolder | null }> {
+  const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
+  if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
+  if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
+    return { place: { path, is: "other" }, run: null };
+  return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
 }
 
 /** What the run's plan says of each machine and of Nova; null without a plan. */
@@ -72,9 +85,14 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const moves = new Map<string, Set<string>>();
   const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
+  const findings: Pick<Finding, "code" | "place" | "message">[] = [];
   for await (const batch of nova.lines())
     for (const line of batch) {
-      if ("finding" in line) continue;
+      if ("finding" in line) {
+        const { code, place, message } = line.finding;
+        findings.push({ code, place, message });
+        continue;
+      }
       const { id, part, table, key, before, after } = line;
       // What goes over Nova's API is its policy's to allow.
       if (table !== "os-extra_specs") want(part === "api" ? api : statements, line);
@@ -106,7 +124,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const from = nova.header.api?.kind;
   const flavorsIn = from === undefined ? "nova" : from === "rest" ? "rest" : "nova_api";
   const words = { statements, api, flavorsIn } as const;
-  return { ...{ flavors, images, moves, places, hosts, joins, stopped }, ...words };
+  return { ...{ findings, flavors, images, moves, places, hosts, joins, stopped }, ...words };
 }
 
 function nameOf(value: Row[string] | undefined): string | null {

@@ -6,18 +6,24 @@ import { lacking } from "../../edge/database/rights.ts";
 import { readServer } from "../../edge/database/server.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { freeSpace } from "../../edge/disk/space.ts";
-import { imageStatuses } from "../../edge/glance/status.ts";
 import { knockAll } from "../../edge/helper/knock.ts";
 import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
 import { readApi, readClassless, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
-import type { BmFacts, CheckView, NovaFacts, Refused } from "../../model/check.ts";
-import type { PlanFacts } from "../../model/check-plan.ts";
+import type {
+  BmFacts,
+  CheckView,
+  NovaFacts,
+  Refused,
+  RunPlace,
+  ServerFacts,
+} from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Lacking, Wanted } from "../../model/rights.ts";
+import { askGlance } from "./check-cloud.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
-import { cloudFor, type RestOptions } from "./cloud.ts";
+import type { RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 
@@ -53,19 +59,16 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | Refused> {
   }
 }
 
-/** Where the run is, or would be. */
-interface RunPlace {
-  readonly path: string;
-  /** Null: nothing was extracted yet. */
-  readonly run: RunFolder | null;
-}
-
 /**
  * Reads everything the checks look at; writes nothing.
  *
  * @throws MigrationError when a database does not answer, and for options
  */
-export async function gather(asked: CheckAsked, { path, run }: RunPlace): Promise<CheckView> {
+export async function gather(
+  asked: CheckAsked,
+  place: RunPlace,
+  run: RunFolder | null,
+): Promise<CheckView> {
   const opened: Database[] = [];
   const open = async (role: keyof typeof ROLES, spec: string, readOnly = true) => {
     const database = await openRole(role, spec, { readOnly });
@@ -74,20 +77,27 @@ export async function gather(asked: CheckAsked, { path, run }: RunPlace): Promis
   };
   try {
     const source = await open("nova-bm-db", asked.novaBmDb);
-    const cloud = asked.novaDb === undefined ? null : await open("nova-db", asked.novaDb);
+    const may = (role: keyof typeof ROLES, spec: string | undefined) =>
+      spec === undefined ? null : open(role, spec);
+    const cloud = await may("nova-db", asked.novaDb);
     const target = await open("ironic-db", asked.ironicDb);
     const writing = await open("ironic-db", asked.ironicDb, false);
-    const servers = [
-      await readServer(source, ROLES["nova-bm-db"].option, Date.now),
-      ...(cloud === null ? [] : [await readServer(cloud, ROLES["nova-db"].option, Date.now)]),
-      await readServer(target, ROLES["ironic-db"].option, Date.now),
-    ];
+    const api = await may("nova-api-db", asked.novaApiDb);
+    const placement = await may("placement-db", asked.placementDb);
+    const servers = await serversOf([
+      ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
+      ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
+      ["placement-db", placement],
+    ]);
     const bm = await orWhy(() => checkNovaBm(source));
     const plan = run && (await planFacts(run));
     const nodes = "refused" in bm ? [] : bm.nodes;
     const release = asked.release ?? plan?.release;
     const ironic = await orWhy(() =>
       checkIronic(target, writing, loadMappings(), release, plan?.traits === true),
+    );
+    const later = await laterNova({ cloud, api, placement }, nodes, () =>
+      within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
     );
     const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
     const nova =
@@ -112,13 +122,23 @@ export async function gather(asked: CheckAsked, { path, run }: RunPlace): Promis
       plan,
       ours: run === null ? new Set() : await oursByJournal(run),
       helpers: await knockAll(await helperHosts(asked, run)),
-      ...(await laterNova(asked, nodes, cloud, plan, open)),
+      ...later,
       glance: asked.glance === null ? null : await askGlance(asked.glance, plan, nova),
-      run: { path, free: await spaceAt(path) },
+      run: { ...place, free: await spaceAt(place.path) },
     };
   } finally {
     for (const database of opened) await database.close();
   }
+}
+
+/** Servers in this order, those that are given. */
+async function serversOf(
+  given: readonly (readonly [keyof typeof ROLES, Database | null])[],
+): Promise<readonly ServerFacts[]> {
+  const servers: ServerFacts[] = [];
+  for (const [role, database] of given)
+    if (database !== null) servers.push(await readServer(database, ROLES[role].option, Date.now));
+  return servers;
 }
 
 type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
@@ -133,30 +153,6 @@ async function within(
   return spec === undefined || wanted.size === 0
     ? { statements: [], grants: [] }
     : lacking(await open(role, spec, false), wanted);
-}
-
-/** Seconds a call to Glance may take. */
-const LIMIT = 60;
-
-/** Deploy images and what tenants were made of; what Glance does not tell is a row of the table. */
-async function askGlance(
-  options: RestOptions,
-  plan: PlanFacts | null,
-  nova: NovaFacts | Refused | null,
-): Promise<CheckView["glance"]> {
-  const tenants =
-    nova === null || "refused" in nova ? [] : nova.instances.filter(({ deleted }) => !deleted);
-  const ids = [
-    ...(plan?.images ?? []),
-    ...(plan?.made ?? []),
-    ...tenants.flatMap(({ image }) => (image === null ? [] : [image])),
-  ];
-  try {
-    return await imageStatuses(cloudFor(options), LIMIT * 1000, ids);
-  } catch (error) {
-    if (!(error instanceof MigrationError)) throw error;
-    return { refused: { code: error.code, message: error.message, fix: error.fix } };
-  }
 }
 
 /** Those named; or else the addresses of the nova.conf files that extract was given. */
@@ -178,35 +174,31 @@ async function spaceAt(path: string): Promise<number> {
   }
 }
 
+/** What of later Novas is in databases of their own. */
+interface Later {
+  readonly cloud: Database | null;
+  readonly api: Database | null;
+  readonly placement: Database | null;
+}
+
 async function laterNova(
-  { novaApiDb, placementDb }: CheckAsked,
+  { cloud, api, placement }: Later,
   nodes: BmFacts["nodes"],
-  cloud: Database | null,
-  plan: PlanFacts | null,
-  open: Open,
+  forbidden: () => Promise<Lacking>,
 ): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
   const tenants = nodes.flatMap(({ instance_uuid }) => (instance_uuid ? [instance_uuid] : []));
   const machines = nodes.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+  const both = cloud !== null && placement !== null;
   return {
     api:
-      novaApiDb === undefined
-        ? null
-        : await orWhy(async () => ({
-            ...(await readApi(await open("nova-api-db", novaApiDb), tenants)),
-            forbidden: await within("nova-api-db", novaApiDb, plan?.nova?.api, open),
-          })),
-    placement:
-      placementDb === undefined
-        ? null
-        : await orWhy(async () =>
-            readPlacement(await open("placement-db", placementDb), tenants, machines),
-          ),
-    computes:
-      cloud === null || placementDb === undefined
-        ? new Map()
-        : await readComputeUuids(cloud, machines),
-    classless:
-      cloud === null || placementDb === undefined ? new Set() : await readClassless(cloud, tenants),
+      api &&
+      (await orWhy(async () => ({
+        ...(await readApi(api, tenants)),
+        forbidden: await forbidden(),
+      }))),
+    placement: placement && (await orWhy(() => readPlacement(placement, tenants, machines))),
+    computes: both ? await readComputeUuids(cloud, machines) : new Map(),
+    classless: both ? await readClassless(cloud, tenants) : new Set(),
   };
 }
 

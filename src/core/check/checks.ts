@@ -4,6 +4,8 @@ import { flavors, helpers, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
 import { loaded } from "./loaded.ts";
+import { joined } from "./look.ts";
+import { repeated } from "./repeated.ts";
 import {
   computes,
   deploys,
@@ -18,6 +20,8 @@ import { charsets, clocks, galera, pairing, privileges, schemas, space } from ".
 
 export interface Check {
   readonly title: string;
+  /** Whether what it looks at is only whole with a plan. */
+  readonly planned?: true;
   readonly look: (view: CheckView) => Looked;
 }
 
@@ -30,7 +34,7 @@ export interface CheckRow extends Looked {
 export const CHECKS: readonly Check[] = [
   { title: "Databases and schema heads", look: schemas },
   { title: "Pairing of releases", look: pairing },
-  { title: "Privileges", look: privileges },
+  { title: "Privileges", look: privileges, planned: true },
   { title: "Clock skew", look: clocks },
   { title: "Galera state", look: galera },
   { title: "Charsets", look: charsets },
@@ -40,14 +44,14 @@ export const CHECKS: readonly Check[] = [
   { title: "Deployments in flight", look: deploys },
   { title: "Duplicate instances", look: duplicates },
   { title: "Unmatched instances", look: unmatched },
-  { title: "Instances planned and loaded", look: loaded },
+  { title: "Instances planned and loaded", look: loaded, planned: true },
   { title: "Deleted instances", look: reaped },
-  { title: "Hosts of instances", look: hosts },
+  { title: "Hosts of instances", look: hosts, planned: true },
   { title: "Evacuation records", look: evacuations },
   { title: "Attached volumes", look: volumes },
-  { title: "Flavors", look: flavors },
-  { title: "Images", look: images },
-  { title: "Aggregates", look: aggregates },
+  { title: "Flavors", look: flavors, planned: true },
+  { title: "Images", look: images, planned: true },
+  { title: "Aggregates", look: aggregates, planned: true },
   { title: "Instance mappings", look: mappings },
   { title: "Allocations", look: allocations },
   { title: "Boot from the network", look: netboot },
@@ -57,7 +61,24 @@ export const CHECKS: readonly Check[] = [
 ];
 
 export function checkAll(view: CheckView): readonly CheckRow[] {
-  return CHECKS.map(({ title, look }) => ({ title, ...look(view) }));
+  return CHECKS.map(({ title, look, planned }) => ({
+    title,
+    ...withPlan(planned === true, view, joined([look(view), ...repeated(title, view.plan)])),
+  }));
+}
+
+const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, mend: string] } = {
+  absent: ["is not there", "nova2ironic extract, then plan; or is --run mistyped?"],
+  other: ["holds no run", "nova2ironic extract, then plan; or is --run mistyped?"],
+  run: ["has no plan", "nova2ironic plan"],
+};
+
+/** What is fine as far as it was looked at, without the plan that has a say in it, is not all. */
+function withPlan(planned: boolean, { plan, run }: CheckView, found: Looked): Looked {
+  if (!planned || plan !== null || found.result !== "Success") return found;
+  const [why, mend] = WHY[run.is];
+  const lacking = `Not held against a plan: ${run.path} ${why}.\nMend: ${mend}`;
+  return joined([{ result: "Warning", details: lacking }, found]);
 }
 
 /** The worst row decides. */

@@ -66,14 +66,10 @@ export function loaded(view: CheckView): Looked {
 
 /** What is as it should be, in figures. */
 function counted({ ironic, plan }: CheckView, bm: BmFacts): Looked {
-  if (plan === null)
-    return {
-      result: "Warning",
-      details: "The run has no plan to compare with.\nMend: nova2ironic extract, then plan",
-    };
   const tenants = bm.nodes.filter(({ instance_uuid }) => instance_uuid).length;
   const nodes = isRefused(ironic) ? [] : ironic.nodes;
   const there = nodes.filter(({ instance_uuid }) => instance_uuid).length;
+  if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);
   const kept = plan.machines.filter((line) => !line.blocked && line.instance_uuid).length;
   const skipped = bm.nodes.filter((node) => node.instance_uuid && plan.skipped.has(node.id)).length;
   const left = skipped === 0 ? "" : `, ${skipped} skipped by the site document`;

@@ -63,7 +63,12 @@ const CASES: readonly CheckCase[] = [
     /Donor/,
   ],
   ["Charsets", ironic({ charset: "latin1" }), "Warning", /CONVERT TO/],
-  ["Disk space of the run", { run: { path: "/srv/m1", free: 1000 } }, "Failure", /df -h/],
+  [
+    "Disk space of the run",
+    { run: { path: "/srv/m1", is: "run", free: 1000 } },
+    "Failure",
+    /df -h/,
+  ],
   [
     "nova-compute stopped",
     nova({ later: [{ ...BEAT, report_count: 11 }] }),

@@ -70,7 +70,7 @@ export const READY: CheckView = {
   classless: new Set(),
   glance: null,
   helpers: [{ at: "10.0.0.1:10000", answer: "refused", why: "" }],
-  run: { path: "/srv/m1", free: 1e12 },
+  run: { path: "/srv/m1", is: "run", free: 1e12 },
 };
 export const ALIVE = { hostname: "cond-1", group: "", alive: true, drivers: [] };
 export const [HEAD, GRANT] = ["N2I-E204", "N2I-E206"].map((code) => ({
@@ -94,6 +94,7 @@ const helper = (answer: "open" | "unreachable") => ({
 });
 export const SPEC = { steps: ["specs:4"], id: 3, flavor: "baremetal", value: "old" };
 export const MOVED = {
+  findings: [],
   ...{ places: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
   ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", new Set(["c-9"])]]) },
   ...{ joins: [], statements: new Map(), api: new Map(), flavorsIn: "nova" as const },

@@ -13,8 +13,8 @@ async function applyWithout(made: PlannedCloud, machines: readonly number[]): Pr
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, yes: true };
   const watching = { seconds: 0, allowed: false, tell: () => undefined };
   await inRun(folder, "apply", { create: false }, async (run) => {
-    const { footer } = await openPlan(`${folder}/plan.jsonl`);
-    await besideNova(run, footer, { ...words, watching }, async (side) => {
+    const { footer, lines } = await openPlan(`${folder}/plan.jsonl`);
+    await besideNova(run, footer, { ...words, watching, lines }, async (side) => {
       assert.ok(side);
       await side.check();
       await side.flavors();

@@ -118,7 +118,7 @@ export const applyCommand: CommandModule<object, Args> = {
     const watching = watchingOf(args, (text) => say(args, text));
     await inRun(args.run, "apply", { create: false }, async (run) => {
       const plan = await openPlan(`${run.path}/${PLAN}`);
-      const { header, footer } = plan;
+      const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, args.skipBlocked);
       const seal = await sealOf(run, args.keyFile, header.key);
       const mappings = loadMappings();
@@ -132,7 +132,7 @@ export const applyCommand: CommandModule<object, Args> = {
         const staged = await goesOnStaged(run, footer.sha256, args);
         const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${sameWords(args, staged)} --yes`;
         if (args.novaDb === undefined && header.source.nova !== null) say(args, UNASKED);
-        const ended = await besideNova(run, footer, { ...args, watching }, (nova) =>
+        const ended = await besideNova(run, footer, { ...args, watching, lines }, (nova) =>
           withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
             const same = road.same(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);

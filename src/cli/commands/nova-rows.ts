@@ -4,7 +4,7 @@ import { auditComputes } from "../../core/hosts/computes.ts";
 import { auditInstances } from "../../core/hosts/placed.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { openComputes } from "../../edge/nova-write/computes.ts";
-import { openInstances } from "../../edge/nova-write/instances.ts";
+import { openInstances, openOnNodes } from "../../edge/nova-write/instances.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
@@ -131,8 +131,8 @@ async function* verifyNova(
   const { compute_hosts: chosen } = plan.header;
   const choice = chosen === undefined ? null : choiceOf(chosen);
   if (choice !== null) {
-    const instancesOf = openInstances(database);
-    for await (const { machine, fault } of auditInstances(machines(), instancesOf, choice)) {
+    const now = { instancesOf: openInstances(database), onNodes: await openOnNodes(database) };
+    for await (const { machine, fault } of auditInstances(machines(), now, choice)) {
       if (known.has(machine)) continue;
       count.other += 1;
       yield ["instances", machine, null, "mismatched", "", fault];

@@ -7,6 +7,7 @@ import { confirm } from "./acting.ts";
 import { openRole } from "./databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { checkBeforeNova, type NovaFile, novaPlanOf, withNova } from "./nova-acting.ts";
+import { checkTenants, type Machines } from "./nova-tenants.ts";
 import type { Watching } from "./nova-watch.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
@@ -25,6 +26,8 @@ interface NovaWords extends FlavorApiOptions {
   readonly leaveNova: boolean;
   readonly yes: boolean;
   readonly watching: Watching;
+  /** The plan's machines. */
+  readonly lines: Machines["lines"];
 }
 
 /**
@@ -39,7 +42,7 @@ export async function besideNova<T>(
   words: NovaWords,
   work: (side: NovaSide | null) => Promise<T>,
 ): Promise<T> {
-  const { novaDb, leaveNova, yes, watching } = words;
+  const { novaDb, leaveNova, yes, watching, lines } = words;
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
     const steps = file === null ? 0 : stepsOf(file.counts);
@@ -79,7 +82,10 @@ export async function besideNova<T>(
     return await withNova(run, database, file, api, watching, (acting, watch) =>
       work({
         ...{ plan: file, acting },
-        check: () => checkBeforeNova(file, acting, watch),
+        async check() {
+          await checkTenants(run, database, file.header, { ...plan, lines });
+          await checkBeforeNova(file, acting, watch);
+        },
         flavors: async () => {
           const own = await applyNova(file, "flavors", acting);
           const all = await together(own, () => applyNova(file, "api", acting));

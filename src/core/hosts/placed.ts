@@ -4,52 +4,85 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../inspect/rows.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
-import { isCarried, nodeOf, same } from "./keeps.ts";
+import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
 
-/** Instances by their uuid, lower case. */
-type InstancesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
+/** How Nova has machines and their instances now, by uuid in lower case. */
+export interface TenantsNow {
+  readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
+  /** Live instances that name these nodes. */
+  readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+}
 
 /**
  * Looks at the instance of every machine that is to be loaded, whether the plan changes its row or
- * not: its host must be the one that runs for the machine, its node the machine. What the operator
- * accepted is not held against it.
+ * not: its host must be the one that runs for the machine, its node the machine, and no other live
+ * instance may name that. What the operator accepted is not held against it.
  *
  * @source facts/systems.md D-14
  */
 export async function* auditInstances(
   machines: AsyncIterable<readonly PlannedMachine[]>,
-  instancesOf: InstancesOf,
+  { instancesOf, onNodes }: TenantsNow,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {
-    const tenants = batch.flatMap((line) => {
-      const uuid = nodeOf(line.records)?.instance_uuid;
-      return isCarried(line) && typeof uuid === "string" ? [{ line, uuid }] : [];
-    });
-    const rows = await instancesOf(tenants.map(({ uuid }) => uuid));
-    for (const { line, uuid } of tenants) {
-      const faults = faultsOf(line, rows.get(uuid.toLowerCase()), choice);
-      for (const fault of faults) yield { machine: line.uuid, fault: `instance ${uuid}: ${fault}` };
+    const lines = batch.filter(isCarried);
+    const rows = await instancesOf(lines.flatMap((line) => instanceOn(line) ?? []));
+    const there = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
+    for (const line of lines) {
+      const { uuid: machine } = line;
+      const uuid = instanceOn(line);
+      const row = rows.get(uuid?.toLowerCase() ?? "");
+      const faults =
+        uuid === null ? [] : [...lifeFaults(line, row), ...placeFaults(line, row, choice)];
+      for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
+      for (const other of strangersOn(line, there))
+        yield { machine, fault: `instance ${other}: names this node, which is planned without it` };
     }
   }
 }
 
-function faultsOf(
+/** The instance a machine is planned with. */
+export function instanceOn({ records }: PlannedMachine): string | null {
+  const uuid = nodeOf(records)?.instance_uuid;
+  return typeof uuid === "string" ? uuid : null;
+}
+
+/** Whether the instance is there to be placed; what the operator accepted is not held against it. */
+export function lifeFaults(line: PlannedMachine, row: InstanceRow | undefined): readonly string[] {
+  if (row === undefined) return accepted(line, "N2I-D201") ? [] : ["is not in nova"];
+  return (row.deleted ?? 0) === 0 || accepted(line, "N2I-D202") ? [] : ["is deleted in nova"];
+}
+
+/** Whether it names the nova-compute that runs for its machine, and its machine. */
+export function placeFaults(
   line: PlannedMachine,
   row: InstanceRow | undefined,
   choice: Choice,
 ): readonly string[] {
-  const accepted = (code: FindingCode): boolean =>
-    line.findings.some((found) => found.code === code && found.accepted !== undefined);
-  if (row === undefined) return accepted("N2I-D201") ? [] : ["is not in nova"];
-  if ((row.deleted ?? 0) !== 0) return accepted("N2I-D202") ? [] : ["is deleted in nova"];
-  if (accepted("N2I-D225")) return [];
-  const { service_host, uuid } = line;
-  const host = choice.of({ service_host, node: nodeOf(line.records) ?? {} }) ?? service_host;
+  if (row === undefined || (row.deleted ?? 0) !== 0 || accepted(line, "N2I-D225")) return [];
+  const { service_host, uuid, records } = line;
+  const host = choice.of({ service_host, node: nodeOf(records) ?? {} }) ?? service_host;
   return [
     ...(row.host === host ? [] : [`host is ${told(row.host)}, its nova-compute ${told(host)}`]),
     ...(same(row.node, uuid) ? [] : [`node is ${told(row.node)}, its machine ${told(uuid)}`]),
   ];
+}
+
+/** Live instances that name a machine as their node, and that nobody was told of when it was planned. */
+export function strangersOn(
+  { records, findings, uuid }: PlannedMachine,
+  there: ReadonlyMap<string, readonly string[]>,
+): readonly string[] {
+  if (findings.some(({ code }) => code === "N2I-D207")) return [];
+  const node = nodeOf(records);
+  return (there.get(uuid?.toLowerCase() ?? "") ?? []).filter(
+    (other) => node !== undefined && !keepsInstance(node, { uuid: other }),
+  );
+}
+
+export function accepted({ findings }: PlannedMachine, wanted: FindingCode): boolean {
+  return findings.some((found) => found.code === wanted && found.accepted !== undefined);
 }
 
 function told(name: string | null): string {

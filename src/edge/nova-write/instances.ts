@@ -1,4 +1,5 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
+import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 
@@ -22,6 +23,34 @@ export function openInstances(database: Database): InstancesOf {
       ),
     );
     return new Map(rows.map(instanceOf).map((row) => [row.uuid.toLowerCase(), row]));
+  };
+}
+
+/** Live instances by the node they name, lower case. */
+export type OnNodes = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+
+/** Reads which live instances name nodes; that column has no index of its own. */
+export async function openOnNodes(database: Database): Promise<OnNodes> {
+  const { knex, run } = database;
+  const named = "deleted = 0 AND node IS NOT NULL";
+  const placed = await indexByText(database, knex, "instances", "node", named);
+  return async (nodes) => {
+    const found = new Map<string, string[]>();
+    const ids = placed.ids(nodes);
+    if (ids.length === 0) return found;
+    const rows = await run("reading instances", () =>
+      select(
+        database,
+        knex,
+        `SELECT uuid, node FROM instances WHERE ${named} AND id IN (${marks(ids)}) ORDER BY id`,
+        ids,
+      ),
+    );
+    for (const row of rows) {
+      const node = (text(row.node) ?? "").toLowerCase();
+      found.set(node, [...(found.get(node) ?? []), text(row.uuid) ?? ""]);
+    }
+    return found;
   };
 }
 

@@ -32,7 +32,11 @@ async function told(
   };
   const rows = new Map(row === null ? [] : [[INSTANCE, { ...ROW, ...row }]]);
   const faults: string[] = [];
-  const found = auditInstances(machines(), () => Promise.resolve(rows), choiceOf(words));
+  const now = {
+    instancesOf: () => Promise.resolve(rows),
+    onNodes: () => Promise.resolve(new Map<string, readonly string[]>()),
+  };
+  const found = auditInstances(machines(), now, choiceOf(words));
   for await (const { fault } of found) faults.push(fault);
   return faults;
 }

@@ -1,0 +1,50 @@
+import { ledgerOf, wasBegun } from "../../core/apply/ledger.ts";
+import { choiceOf } from "../../core/hosts/choice.ts";
+import { changedTenants } from "../../core/hosts/since.ts";
+import type { Database } from "../../edge/database/open.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { openInstances, openOnNodes } from "../../edge/nova-write/instances.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { NovaPlanHeader } from "../../model/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+
+/** A plan's machines, and the digest by which the journal knows it. */
+export interface Machines {
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+  readonly sha256: string;
+}
+
+/** Machines a message names; the others are counted. */
+const NAMED = 5;
+
+/**
+ * Looks at the tenants of machines before the first of them is loaded. Those of a batch that was begun
+ * before may have been handed over since, and changed by whom they belong to.
+ *
+ * @throws MigrationError N2I-E300 naming machines whose tenant came, went or moved since `extract`
+ */
+export async function checkTenants(
+  run: RunFolder,
+  database: Database,
+  { compute_hosts = [] }: NovaPlanHeader,
+  { lines, sha256 }: Machines,
+): Promise<void> {
+  const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+  const ledger = ledgerOf(entries, sha256);
+  const loading = (at: number): boolean => !wasBegun(ledger, { from: at, to: at + 1 });
+  const now = { instancesOf: openInstances(database), onNodes: await openOnNodes(database) };
+  const stale: string[] = [];
+  let count = 0;
+  for await (const what of changedTenants(lines(), loading, now, choiceOf(compute_hosts))) {
+    count += 1;
+    if (stale.length < NAMED) stale.push(what);
+  }
+  if (count === 0) return;
+  const more = count > NAMED ? ` and ${count - NAMED} more` : "";
+  throw new MigrationError(
+    "N2I-E300",
+    `nova says otherwise of machines than when it was extracted: ${stale.join("; ")}${more}`,
+    { fix: "Stop every nova-compute, extract again, then plan and look at the difference." },
+  );
+}

@@ -83,8 +83,8 @@ export async function besideNova<T>(
       work({
         ...{ plan: file, acting },
         async check() {
-          await checkTenants(run, database, file.header, { ...plan, lines });
           await checkBeforeNova(file, acting, watch);
+          await checkTenants(run, database, file.header, { ...plan, lines });
         },
         flavors: async () => {
           const own = await applyNova(file, "flavors", acting);

@@ -11,6 +11,7 @@ import {
   tablesVersions,
 } from "../src/demo/load-tables.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
+import { ASKED_BY } from "../src/edge/database/rights.ts";
 import type { Column, Table } from "../src/model/tables.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 
@@ -53,6 +54,16 @@ test("nova_bm 1 has four tables of its own, 10 has two", () => {
     Object.keys(loadTables("nova_bm", version).tables).filter((name) => name.startsWith("bm_"));
   assert.deepEqual(own(1), ["bm_nodes", "bm_interfaces", "bm_pxe_ips", "bm_deployments"]);
   assert.deepEqual(own(10), ["bm_nodes", "bm_interfaces"]);
+});
+
+test("every table of nova, nova_api and Ironic has the column privileges are asked by", () => {
+  for (const [name, version] of VERSIONS.filter(([of]) => of !== "nova_bm"))
+    for (const [table, { columns }] of Object.entries(loadTables(name, version).tables))
+      if (!/^(alembic|migrate)_version$/.test(table))
+        assert.ok(
+          columns.some((column) => column.name === ASKED_BY),
+          `${name} ${version} ${table}`,
+        );
 });
 
 for (const engine of ["sqlite", "mysql", "postgresql"] as const) {

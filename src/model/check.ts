@@ -83,16 +83,18 @@ export interface NovaFacts {
     readonly image: string | null;
   }[];
   readonly flavors: readonly DeployImage[];
-  /** Live aggregates, a line a host. */
-  readonly aggregates: readonly {
-    readonly host: string;
-    readonly id: number;
-    readonly name: string;
-  }[];
+  /** Live aggregates, a line a host; null: there are no such tables, or they may not be read. */
+  readonly aggregates:
+    | readonly {
+        readonly host: string;
+        readonly id: number;
+        readonly name: string;
+      }[]
+    | null;
   /** Of what the run's plan for Nova and its rollback want. */
   readonly forbidden: Lacking;
-  /** Instances with volumes attached. */
-  readonly volumes: readonly string[];
+  /** Instances with volumes attached; null: the table that says so may not be read. */
+  readonly volumes: readonly string[] | null;
   /** Evacuations of our instances; null where this nova keeps no such records. */
   readonly evacuations:
     | readonly { readonly instance_uuid: string; readonly source: string }[]
@@ -142,11 +144,12 @@ export interface ApiFacts {
   /** Those whose mapping names a cell, and those whose names none. */
   readonly mapped: ReadonlySet<string>;
   readonly cellless: ReadonlySet<string>;
-  /** As NovaFacts.aggregates, where Newton and later have them; null: it is older. */
-  readonly aggregates: NovaFacts["aggregates"] | null;
+  /** As NovaFacts.aggregates, where Newton and later have them. */
+  readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
   readonly forbidden: Lacking;
-  readonly flavors: readonly DeployImage[];
+  /** Null: there is no such table, or it may not be read. */
+  readonly flavors: readonly DeployImage[] | null;
   /** Numbers of all its flavors: nova's of the same are what a data migration left behind. */
   readonly flavorIds: ReadonlySet<number>;
 }
@@ -182,8 +185,8 @@ export interface CheckView {
   readonly placement: PlacementFacts | Refused | null;
   /** Image -> its status in Glance, empty where it has none; null: Glance is not to be asked. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
-  /** Machine -> compute_nodes.uuid, where Nova has it. */
-  readonly computes: ReadonlyMap<string, string>;
+  /** Machine -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */
+  readonly computes: ReadonlyMap<string, string> | null;
   /** Instances whose own flavor wants no resource class, in lower case. */
   readonly classless: ReadonlySet<string>;
   /** The run's folder, or where it would be. */

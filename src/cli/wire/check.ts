@@ -151,7 +151,7 @@ async function within(
   open: Open,
 ): Promise<Lacking> {
   return spec === undefined || wanted.size === 0
-    ? { statements: [], grants: [] }
+    ? { statements: [], grants: [], missing: [] }
     : lacking(await open(role, spec, false), wanted);
 }
 

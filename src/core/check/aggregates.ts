@@ -1,9 +1,9 @@
 import type { CheckView, Looked, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, versionNamed } from "../../model/nova-release.ts";
 import { withCloud } from "./cloud.ts";
-import { fine, isRefused, told } from "./look.ts";
+import { fine, isRefused, told, unreadable } from "./look.ts";
 
-type Members = NovaFacts["aggregates"];
+type Members = NonNullable<NovaFacts["aggregates"]>;
 
 /** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
 export function aggregates(view: CheckView): Looked {
@@ -15,7 +15,10 @@ export function aggregates(view: CheckView): Looked {
     if (planned === null && (hosts.size < 2 || !ironic.clustered))
       return fine("No host has to be renamed, and none is planned to be.");
     const own = !hasApiAggregates(nova.version);
-    const members = own ? nova.aggregates : membersOf(view);
+    const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
+    const members = own ? nova.aggregates : (apart?.aggregates ?? null);
+    if (members === null && (own || apart !== null))
+      return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
     if (members === null)
       return {
         result: "Warning",
@@ -55,8 +58,3 @@ export function aggregates(view: CheckView): Looked {
 /** Nova takes no host into an aggregate that it does not know yet. */
 const ADD =
   "openstack aggregate add host AGGREGATE HOST, once the nova-compute of the new host has started and nova-manage cell_v2 discover_hosts ran (N2I-D241)";
-
-/** Null: nova_api was not read, or is older than its aggregates. */
-function membersOf({ api }: CheckView): Members | null {
-  return api === null || isRefused(api) ? null : api.aggregates;
-}

@@ -1,6 +1,6 @@
 import type { CheckView, DeployImage, IronicFacts, Looked, NovaFacts } from "../../model/check.ts";
 import { hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
-import { fine, isRefused, lower, told, unseen } from "./look.ts";
+import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 
 /**
  * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
@@ -54,6 +54,8 @@ export function flavors(view: CheckView): Looked {
         result: "Warning",
         details: `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nMend: give --nova-api-db`,
       };
+    if (hasApiFlavors(nova.version) && seen?.flavors === null)
+      return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
     const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
     const all = [...own, ...(seen?.flavors ?? [])];
     const old = all.filter(

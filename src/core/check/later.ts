@@ -1,6 +1,6 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
 import type { Provider } from "../../model/placement.ts";
-import { fine, isRefused, lower, told, unseen } from "./look.ts";
+import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 
 /** A machine of the window with the instance it claims; uuids in lower case. */
 interface Tenant {
@@ -56,8 +56,10 @@ const HEAL =
 /** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
 export function allocations(view: CheckView): Looked {
   return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
+    if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
+    const { computes } = view;
     const wrong = providers.flatMap(({ uuid, name }) => {
-      const compute = view.computes.get(lower(name));
+      const compute = computes.get(lower(name));
       return compute === undefined || compute === lower(uuid)
         ? []
         : [`provider ${uuid} of node ${name}, whose compute node is ${compute}`];

@@ -27,6 +27,14 @@ export function unseen(option: string): Looked {
   return { result: "Warning", details: `Not looked at: ${option} was not read.` };
 }
 
+/** A database that could be read hides a table: MySQL lists only those its user may do something with. */
+export function unreadable(option: string, tables: string): Looked {
+  return {
+    result: "Warning",
+    details: `Not looked at: ${tables} cannot be read behind ${option}.\nMend: GRANT SELECT on ${tables} to its user, or compare ${option}`,
+  };
+}
+
 /** Looks that need nova_bm and nova. */
 export function withBoth(
   { bm, nova }: CheckView,

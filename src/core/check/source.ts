@@ -1,7 +1,17 @@
 import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
 import { hosts } from "./hosts.ts";
-import { fine, isRefused, judged, lower, machinesBy, told, unseen, withBoth } from "./look.ts";
+import {
+  fine,
+  isRefused,
+  judged,
+  lower,
+  machinesBy,
+  told,
+  unreadable,
+  unseen,
+  withBoth,
+} from "./look.ts";
 
 /** Seconds: two of nova's report_interval; less than that proves nothing. */
 const STILL = 20;
@@ -224,10 +234,11 @@ export function evacuations(view: CheckView): Looked {
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
 export function volumes(view: CheckView): Looked {
-  return withBoth(view, (bm, nova) => {
+  return withBoth(view, (bm, { volumes: attached }) => {
+    if (attached === null) return unreadable("--nova-db", "block_device_mapping");
     const claimed = machinesBy(bm, "instance_uuid");
     return judged(
-      nova.volumes.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
+      attached.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
       view.plan,
       ["N2I-D220"],
       "instances with volumes attached",

@@ -1,6 +1,6 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
 import type { Lacking } from "../../model/rights.ts";
-import { FINE, fine, isRefused, told, unseen } from "./look.ts";
+import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
 const PRIVILEGE = "N2I-E206";
@@ -50,23 +50,29 @@ export function pairing({ pairing: pair, plan }: CheckView): Looked {
 export function privileges(view: CheckView): Looked {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
   if (read.result !== "Success") return read;
-  if (isRefused(view.ironic)) return unseen("--ironic-db");
-  const held = (side: { readonly forbidden: Lacking } | Refused | null, what: string): Looked =>
-    side === null || isRefused<object>(side) || side.forbidden.statements.length === 0
-      ? FINE
-      : told(
-          side.forbidden.statements,
-          what,
-          `check with the user that applies; or ${side.forbidden.grants.join("; ")}`,
-        );
+  const held = (side: Lacks, option: string, what: string): readonly Looked[] =>
+    side === null || isRefused<object>(side)
+      ? []
+      : [
+          told(
+            side.forbidden.statements,
+            what,
+            `check with the user that applies; or ${side.forbidden.grants.join("; ")}`,
+          ),
+          told(
+            side.forbidden.missing,
+            `tables are missing behind ${option}, which no grant mends`,
+            `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
+          ),
+        ];
   const planned = "refuses this user, which the plan for Nova or its rollback wants";
   const all = [
-    held(view.ironic, "statements Ironic's database refuses this user"),
-    held(view.nova, `statements nova's database ${planned}`),
-    held(view.api, `statements nova_api's database ${planned}`),
-  ].filter(({ result }) => result !== "Success");
-  if (all.length > 0)
-    return { result: "Failure", details: all.map(({ details }) => details).join("\n") };
+    isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
+    ...held(view.ironic, "--ironic-db", "statements Ironic's database refuses this user"),
+    ...held(view.nova, "--nova-db", `statements nova's database ${planned}`),
+    ...held(view.api, "--nova-api-db", `statements nova_api's database ${planned}`),
+  ];
+  if (all.some(({ details }) => details !== null)) return joined(all);
   const nova = view.plan?.nova ?? null;
   const open = [
     ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
@@ -79,6 +85,8 @@ export function privileges(view: CheckView): Looked {
     };
   return nova?.flavorsIn === "rest" ? fine("What Nova's policy allows is not asked.") : FINE;
 }
+
+type Lacks = { readonly forbidden: Lacking } | Refused | null;
 
 function isRead(side: object | Refused | null): boolean {
   return side !== null && !isRefused(side);

@@ -1,16 +1,20 @@
 import { access, constants } from "node:fs/promises";
 import { MigrationError } from "../../model/error.ts";
 import type { Lacking, Verb, Wanted } from "../../model/rights.ts";
+import { tableNames } from "./identity.ts";
 import type { Database } from "./open.ts";
 import { boolean, select, text } from "./rows.ts";
 
-/** Statements that change no row and want the privilege all the same; every table here has the column. */
-const NOTHING: { readonly [verb in Verb]: (table: string, column: string) => string } = {
+/** A column every table has that is asked about, in every release: test/tables.test.ts. */
+export const ASKED_BY = "created_at";
+
+/** Statements that change no row and want the privilege all the same. */
+const NOTHING: { readonly [verb in Verb]: (table: string) => string } = {
   SELECT: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0`,
   LOCK: (table) => `SELECT 1 FROM ${table} WHERE 1 = 0 FOR UPDATE`,
-  INSERT: (table, column) =>
-    `INSERT INTO ${table} (${column}) SELECT ${column} FROM ${table} WHERE 1 = 0`,
-  UPDATE: (table, column) => `UPDATE ${table} SET ${column} = ${column} WHERE 1 = 0`,
+  INSERT: (table) =>
+    `INSERT INTO ${table} (${ASKED_BY}) SELECT ${ASKED_BY} FROM ${table} WHERE 1 = 0`,
+  UPDATE: (table) => `UPDATE ${table} SET ${ASKED_BY} = ${ASKED_BY} WHERE 1 = 0`,
   DELETE: (table) => `DELETE FROM ${table} WHERE 1 = 0`,
 };
 
@@ -31,21 +35,27 @@ function privilegeOf(verb: Verb): string {
 export async function lacking(database: Database, wanted: Wanted): Promise<Lacking> {
   const statements: string[] = [];
   const grants: string[] = [];
+  const missing: string[] = [];
+  const there = database.engine === "mysql" ? null : await tableNames(database);
   const account = await accountOf(database);
   for (const [table, verbs] of wanted) {
-    const refused = new Set<string>();
-    for (const verb of verbs)
-      if (!(await may(database, verb, table))) refused.add(privilegeOf(verb));
-    const missing = PRIVILEGES.filter((privilege) => refused.has(privilege));
-    statements.push(...missing.map((privilege) => `${privilege} ${table}`));
-    if (missing.length > 0) grants.push(grant(database, missing.join(", "), table, account));
+    const answers = new Map<string, Answer>();
+    for (const verb of there?.has(table) === false ? [] : verbs)
+      answers.set(privilegeOf(verb), await may(database, verb, table));
+    if (answers.size === 0 || [...answers.values()].includes("missing")) {
+      missing.push(table);
+      continue;
+    }
+    const refused = PRIVILEGES.filter((privilege) => answers.get(privilege) === "no");
+    statements.push(...refused.map((privilege) => `${privilege} ${table}`));
+    if (refused.length > 0) grants.push(grant(database, refused.join(", "), table, account));
     if (database.engine !== "postgresql" || !verbs.has("INSERT")) continue;
     const counter = await counterOf(database, table);
     if (counter === null) continue;
     statements.push(`USAGE ${table}_id_seq`);
     grants.push(`GRANT USAGE ON SEQUENCE ${counter} TO ${account}`);
   }
-  return { statements, grants: [...new Set(grants)] };
+  return { statements, grants: [...new Set(grants)], missing };
 }
 
 /** How a statement names the user we are; a file has none. */
@@ -79,30 +89,33 @@ async function counterOf(database: Database, table: string): Promise<string | nu
   return text(row?.name);
 }
 
-async function may(database: Database, verb: Verb, table: string): Promise<boolean> {
+type Answer = "yes" | "no" | "missing";
+
+async function may(database: Database, verb: Verb, table: string): Promise<Answer> {
   const { engine, knex, address } = database;
   if (engine === "sqlite")
     return access(address.filename ?? "", verb === "SELECT" ? constants.R_OK : constants.W_OK).then(
-      () => true,
-      () => false,
+      () => "yes",
+      () => "no",
     );
   if (engine === "postgresql") {
-    // Of a table that is not there it says NULL, which is no.
+    // Of a table that is gone by now it says NULL, which is no.
     const sql = "SELECT has_table_privilege(to_regclass(?)::oid, ?) AS may";
     const [row] = await database.run("asking for privileges", () =>
       select(database, knex, sql, [table, privilegeOf(verb)]),
     );
-    return boolean(row?.may) === true;
+    return boolean(row?.may) === true ? "yes" : "no";
   }
   const trx = await database.run("opening a transaction", () => knex.transaction());
   try {
-    await database.run(`asking for ${verb}`, () => trx.raw(NOTHING[verb](table, "created_at")));
-    return true;
+    await database.run(`asking for ${verb}`, () => trx.raw(NOTHING[verb](table)));
+    return "yes";
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
-    if (error.code === "N2I-E206") return false;
+    if (error.code === "N2I-E206") return "no";
+    if (error.code === "N2I-E202") return "missing";
     // Rights are looked at first: another complaint about the statement means that they are held.
-    if (error.code === "N2I-E207") return true;
+    if (error.code === "N2I-E207") return "yes";
     throw error;
   } finally {
     await trx.rollback();

@@ -2,7 +2,6 @@ import type { IronicFacts } from "../../model/check.ts";
 import type { Lacking, Verb } from "../../model/rights.ts";
 import { isOurs } from "../../model/staged.ts";
 import type { Release } from "../../model/target.ts";
-import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { lacking } from "../database/rights.ts";
 import { boolean, select, text } from "../database/rows.ts";
@@ -74,17 +73,11 @@ async function forbidden(
   { doc: { children } }: Release,
   traits: boolean,
 ): Promise<Lacking> {
-  const there = await tableNames(database);
   const wanted: readonly (readonly [string, readonly Verb[]])[] = [
     ...["nodes", "ports"].map((table) => [table, WRITTEN] as const),
     ...children.conductor.map((table) => [table, ["SELECT", "DELETE"]] as const),
     ...children.operator.map((table) => [table, ["SELECT"]] as const),
     ...(traits ? [[TRAITS, ["SELECT", "INSERT", "DELETE"]] as const] : []),
   ];
-  return lacking(
-    database,
-    new Map(
-      wanted.flatMap(([table, verbs]) => (there.has(table) ? [[table, new Set(verbs)]] : [])),
-    ),
-  );
+  return lacking(database, new Map(wanted.map(([table, verbs]) => [table, new Set(verbs)])));
 }

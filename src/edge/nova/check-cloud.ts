@@ -44,7 +44,7 @@ export async function readAggregates(
   place: keyof typeof PLACES = "nova",
 ): Promise<NovaFacts["aggregates"]> {
   const tables = await tableNames(database);
-  if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return [];
+  if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return null;
   const { engine, knex } = database;
   const live = place === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0 " : "";
   const rows = await database.run("reading aggregate_hosts", () =>

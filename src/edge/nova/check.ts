@@ -69,7 +69,7 @@ export async function checkNova(
   const ours = [...instances.keys()];
   const tables = await tableNames(database);
   const attached = !tables.has("block_device_mapping")
-    ? []
+    ? null
     : await listed(
         "block_device_mapping",
         `${columns(["instance_uuid"])} FROM block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND $`,
@@ -91,7 +91,9 @@ export async function checkNova(
   return {
     version,
     instances: [...instances.values()],
-    volumes: [...new Set(attached.map(({ instance_uuid }) => text(instance_uuid) ?? ""))],
+    volumes: attached && [
+      ...new Set(attached.map(({ instance_uuid }) => text(instance_uuid) ?? "")),
+    ],
     evacuations:
       evacuated?.map((row) => ({
         instance_uuid: text(row.instance_uuid) ?? "",

@@ -42,7 +42,7 @@ async function needing(
   if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `${option} ${database.shown} is not ${what}: there is no ${missing.join(", ")}`,
+      `${option} ${database.shown} is not ${what}, or its user may not read all of it: there is no ${missing.join(", ")}`,
       { fix: `Compare ${option} with the other databases.` },
     );
 }
@@ -68,12 +68,10 @@ export async function readApi(
           .map((row) => lower(row.instance_uuid)),
       ),
   ) as [Set<string>, Set<string>]; // one each
-  const aggregates = (await tableNames(database)).has("aggregate_hosts")
-    ? await readAggregates(database, "nova_api")
-    : null;
+  const aggregates = await readAggregates(database, "nova_api");
   // Mitaka made the tables, and Newton reads them.
   if (!(await tableNames(database)).has("flavor_extra_specs"))
-    return { mapped, cellless, aggregates, flavors: [], flavorIds: new Set() };
+    return { mapped, cellless, aggregates, flavors: null, flavorIds: new Set() };
   const flavors = await database.run("reading flavors", () =>
     select(database, database.knex, "SELECT id FROM flavors"),
   );
@@ -114,12 +112,15 @@ export async function readPlacement(
   };
 }
 
-/** Machine -> uuid of its live compute node; empty where Nova is older than the column (Mitaka). */
+/**
+ * Machine -> uuid of its live compute node; empty where Nova is older than the column (Mitaka), null
+ * where its table may not be read.
+ */
 export async function readComputeUuids(
   database: Database,
   machines: readonly string[],
-): Promise<ReadonlyMap<string, string>> {
-  if (!(await tableNames(database)).has("compute_nodes")) return new Map();
+): Promise<ReadonlyMap<string, string> | null> {
+  if (!(await tableNames(database)).has("compute_nodes")) return null;
   if (!(await columnNames(database, "compute_nodes")).includes("uuid")) return new Map();
   const rows = await rowsOf(
     database,

@@ -8,11 +8,36 @@ export const CASES_RIGHTS: readonly CheckCase[] = [
     "Warning",
     /none can be read.*GRANT SELECT on migrations/s,
   ],
+  ["Attached volumes", nova({ volumes: null }), "Warning", /GRANT SELECT on block_device_mapping/],
+  [
+    "Aggregates",
+    { ...nova({ aggregates: null }), ...plan({ nova: MOVED }) },
+    "Warning",
+    /aggregate_hosts cannot be read behind --nova-db\./,
+  ],
+  [
+    "Flavors",
+    { ...nova({ version: 402 }), api: { ...API, flavors: null } },
+    "Warning",
+    /flavor_extra_specs cannot be read behind --nova-api-db\./,
+  ],
+  [
+    "Allocations",
+    { computes: null, placement: { allocated: new Map(), providers: [] } },
+    "Warning",
+    /compute_nodes cannot be read/,
+  ],
   [
     "Privileges",
     { api: { ...API, forbidden: mayNot("DELETE flavor_extra_specs") } },
     "Failure",
     /nova_api's database .*: DELETE flavor_extra_specs\..*GRANT DELETE ON/s,
+  ],
+  [
+    "Privileges",
+    nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
+    "Failure",
+    /UPDATE instances\.\nMend: .*GRANT.*\n1 tables are missing behind --nova-db.*: services\.\nMend: /,
   ],
   [
     "Privileges",

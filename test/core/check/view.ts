@@ -10,11 +10,12 @@ import type { PlanFacts } from "../../../src/model/check-plan.ts";
 /** Title, what is otherwise than ready, what the row says then. */
 export type CheckCase = readonly [string, Partial<CheckView>, Outcome, RegExp];
 
-const MAY = { statements: [], grants: [] };
+const MAY = { statements: [], grants: [], missing: [] };
 /** A user who may not make a statement, and what is said against that. */
 export const mayNot = (statement: string) => ({
   statements: [statement],
   grants: [`GRANT ${statement.replace(" ", " ON ")} TO tool`],
+  missing: [],
 });
 
 export const [NODE, INSTANCE] = ["a-1", "b-1"];

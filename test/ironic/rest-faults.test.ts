@@ -8,6 +8,8 @@ import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
 const KINDS: { readonly [what: string]: Fault } = {
   "answers 500": ironicFault(500, "Internal error"),
   "answers 503": ironicFault(503, "No free conductor workers"),
+  "has nobody behind its proxy": { do: "answer", status: 404, text: "default backend - 404" },
+  "is given up by its proxy": { do: "answer", status: 504, text: "<html>Gateway Time-out</html>" },
   "says that the node is locked": ironicFault(409, "Node a is locked by host lab, please retry"),
   "cuts its answer in the middle": { do: "lost" },
   "ends the connection": { do: "refuse" },

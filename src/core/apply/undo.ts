@@ -49,7 +49,12 @@ export async function undo(
   acting: Acting,
 ): Promise<Undone> {
   const { target, lock, journal } = acting;
-  const guard = once(acting.guard);
+  /** What the guard looks at was as it should be: from here on something may be taken away. */
+  let writing = false;
+  const guard = once(async () => {
+    await acting.guard();
+    writing = true;
+  });
   const left: { readonly id: string; readonly why: string }[] = [];
   // What is appended from here on speaks of stretches behind us.
   const ledger = ledgerOf(journal.entries(), sha256);
@@ -93,6 +98,7 @@ export async function undo(
           conflicts: performed.left.map(({ id }) => id),
         });
       } catch (cause) {
+        if (!writing) throw cause;
         throw midway("rollback", machines, removed > 0, cause);
       }
     }

@@ -70,7 +70,8 @@ async function takeBack(
         for (const id of mine) asked.add(id);
       });
       if (answer === null) return end();
-      if (!mayPass(answer) || tries === TRIES)
+      // Gone, or nobody is there who could take it away: what is there then tells.
+      if (!(mayPass(answer) || answer.status === 404) || tries === TRIES)
         return leave(`it cannot be deleted: ${answer.fault}`);
     } else if (busy === null || tries === TRIES) return leave(why);
     await pause(tries);
@@ -143,7 +144,6 @@ async function takeAway(
     if (method === "DELETE") deleting();
     const answer = await road.service.tell(method, path, body);
     if (answer.status >= 200 && answer.status < 300) continue;
-    if (answer.status === 404 && method === "DELETE") continue;
     stopIfForbidden(road, `${method} ${path}`, answer);
     return answer;
   }

@@ -96,15 +96,20 @@ async function greet(session: Session, version: string): Promise<void> {
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`);
 }
 
-/** A success in another version, or in none, is no word of this service: nobody knows what was done. */
+/**
+ * A success in another version, or in none, is no word of this service: nobody knows what was done.
+ * Nor is such a 404: a proxy that has nobody behind it for now says so too, and nothing is gone.
+ */
 function spoken(answer: Answer, version: string): Answer {
-  if (answer.status < 200 || answer.status >= 300 || answer.headers[SPOKEN] === version)
-    return answer;
+  const { status } = answer;
+  const tells = (status >= 200 && status < 300) || status === 404;
+  if (!tells || answer.headers[SPOKEN] === version) return answer;
   return { ...answer, status: 0, body: null, fault: otherwise(answer, version) };
 }
 
-function otherwise({ headers }: Answer, version: string): string {
-  return `it answers in microversion ${String(headers[SPOKEN] ?? "none")}, and was asked for ${version}`;
+function otherwise({ status, headers }: Answer, version: string): string {
+  const what = status === 404 ? "it answers 404" : "it answers";
+  return `${what} in microversion ${String(headers[SPOKEN] ?? "none")}, and was asked for ${version}`;
 }
 
 async function versionsOf(

@@ -56,6 +56,9 @@ export function createRestTarget(
     lock: () =>
       Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),
     async perform(steps, ours, guard, met, ended = false) {
+      const making = machinesOf(steps, ({ after }) => after);
+      const taking = machinesOf(steps, ({ before }) => before);
+      if (taking.length > 0) await seesAll(service);
       await guard();
       touched = false;
       const journal = {
@@ -63,8 +66,6 @@ export function createRestTarget(
         ended,
         met: async (rows: Partial<Met>) => met?.({ done: [], found: [], ...rows }),
       };
-      const making = machinesOf(steps, ({ after }) => after);
-      const taking = machinesOf(steps, ({ before }) => before);
       const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
       const go = (
         machines: readonly Machine[],
@@ -171,6 +172,20 @@ function among({ nodes, ports }: Current, wanted: Wanted): Current {
     nodes: nodes.filter((row) => any(row, ofNode)),
     ports: ports.filter((row) => any(row, ofPort)),
   };
+}
+
+/** First minor by which only who sees every node may list conductors. */
+const CONDUCTORS = 49;
+
+/**
+ * To a login of one project Ironic says 404 of others' nodes: each would seem gone already, and be
+ * nobody's from then on.
+ *
+ * @throws MigrationError N2I-E211
+ * @source ironic: common/policy.py, baremetal:conductor:get and baremetal:node:list_all
+ */
+async function seesAll(service: Service): Promise<void> {
+  if (service.minor >= CONDUCTORS) await service.ask("/v1/conductors");
 }
 
 /** Collections whose members hang on nodes, and the minors that brought them. */

@@ -13,8 +13,8 @@ import type { Server } from "./lab/server.ts";
 /** Test files at a time: one more than processors, as many wait for a server or a clock. */
 const AT_ONCE = availableParallelism() + 1;
 
-/** The test that starts a real Keystone, Nova and Glance. */
-const REAL_CLOUD = join("nova", "real.test.js");
+/** The tests that start a real Keystone; one a real Nova and Glance too. */
+const REAL_CLOUD = [join("nova", "real.test.js"), join("ironic", "rest-keystone.test.js")];
 
 /**
  * `npm test`: starts the servers once, runs every compiled test against them, ends them.
@@ -41,7 +41,8 @@ async function main(args: readonly string[]): Promise<number> {
   if (strict && wanted && ironic === null)
     return fail("Ironic 2023.1 is missing, and N2I_FORBID_SKIP is set");
   // Tests beside each other do not wait for apt-get.
-  if (!fast && files.some((file) => file.endsWith(REAL_CLOUD))) cloudPrograms();
+  const clouds = files.some((file) => REAL_CLOUD.some((name) => file.endsWith(name)));
+  if (!fast && clouds) cloudPrograms();
   const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const lab: LabFile = {

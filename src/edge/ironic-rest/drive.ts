@@ -20,7 +20,7 @@ const ACCEPTED = 3;
 const DECIDING = [
   ...["uuid", "provision_state", "target_provision_state", "last_error", "reservation"],
   ...["maintenance", "maintenance_reason", "traits"],
-  ...["automated_clean", "protected", "protected_reason"],
+  ...["automated_clean", "protected", "protected_reason", "owner", "resource_class"],
 ];
 
 /**
@@ -77,7 +77,7 @@ export async function drive(
           waited.looks = 0;
           const now = shownBy(road, move, found, answer.body);
           if (now !== null) {
-            believed = move.do !== "protect";
+            believed = move.do !== "protect" && move.do !== "fill";
             found = now;
             continue;
           }
@@ -116,6 +116,7 @@ function shownBy({ rows }: Road, move: Call, found: Row, body: unknown): Row | n
       return { ...found, maintenance: false, maintenance_reason: null };
     case "traits":
       return { ...found, traits: move.traits };
+    case "fill":
     case "protect":
       return isObject(body) ? rows.told("node", body) : null;
     case "provision":
@@ -146,6 +147,7 @@ function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
       return service.tell("DELETE", `${node}/maintenance`);
     case "traits":
       return service.tell("PUT", `${node}/traits`, { traits: move.traits });
+    case "fill":
     case "protect":
       return service.tell("PATCH", node, move.patch);
   }

@@ -1,6 +1,6 @@
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { isBeingUndone, isPassedThrough, isStill, wantsTraits } from "./standing.ts";
+import { isBeingUndone, isPassedThrough, isStill, unplanned, wantsTraits } from "./standing.ts";
 
 /** What to do next with a node that is there. */
 export type Move =
@@ -9,6 +9,8 @@ export type Move =
   /** Out of the maintenance that a rollback of ours began and did not live to end. */
   | { readonly do: "release" }
   | { readonly do: "traits"; readonly traits: Json }
+  /** What the service filled in by itself when the node was made. */
+  | { readonly do: "fill"; readonly patch: readonly Json[] }
   | { readonly do: "protect"; readonly patch: readonly Json[] }
   /** The conductor works on it. */
   | { readonly do: "wait" }
@@ -50,6 +52,8 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   if (planned.maintenance === true && !isHeld(planned, found))
     return { do: "hold", reason: reasonOf(planned) };
   if (planned.maintenance !== true && isBeingUndone(found)) return { do: "release" };
+  const other = unplanned(planned, found);
+  if (other.length > 0) return { do: "fill", patch: other.map((field) => put(field, planned)) };
   if (isStill(state) && wantsTraits(planned, found))
     return { do: "traits", traits: planned.traits ?? [] };
   switch (state) {
@@ -78,6 +82,13 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
     default:
       return state === goal ? finish(planned, found) : stop(`it is ${String(state)}`);
   }
+}
+
+/** What makes a field as planned, whatever it is now. */
+function put(field: string, planned: Row): Json {
+  const value = planned[field] ?? null;
+  const path = `/${field}`;
+  return value === null ? { op: "remove", path } : { op: "add", path, value };
 }
 
 function stop(why: string): Move {

@@ -26,6 +26,12 @@ const STATE = ["provision_state", "target_provision_state", "last_error"];
 const HOLD = ["maintenance", "maintenance_reason"];
 const GUARD = ["protected", "protected_reason"];
 
+/**
+ * Fields a service fills in when a node is made without them: the owner of who logs in for a
+ * project (since Zed, whatever is asked for), and [DEFAULT]default_resource_class.
+ */
+const FILLED = ["owner", "resource_class"];
+
 export type Standing =
   /** As planned, or on its way there and by our hand. */
   | { readonly is: "planned" | "half-made" }
@@ -50,6 +56,7 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
   const ours = new Set([
     ...(under ? STATE : []),
     ...(under && wantsTraits(planned, found) ? ["traits"] : []),
+    ...unplanned(planned, found),
     ...GUARD.filter((field) => under || undoing || isUnset(planned, found, field)),
     ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);
@@ -81,6 +88,12 @@ export function isPassedThrough(planned: Row, found: Row): boolean {
     planned.provision_state === "available" &&
     found.automated_clean === false
   );
+}
+
+/** Fields of a node made a moment ago that the service filled in otherwise than planned. */
+export function unplanned(planned: Row, found: Row): readonly string[] {
+  if (found.provision_state !== "enroll") return [];
+  return FILLED.filter((field) => (planned[field] ?? null) !== (found[field] ?? null));
 }
 
 /** Whether the state is one of the road in which a node waits for our next step. */

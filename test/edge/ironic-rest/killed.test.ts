@@ -11,6 +11,7 @@ const FREE = { provision_state: "available", automated_clean: false, protected: 
 const KINDS = [
   ["in use", { protected_reason: null }, 5],
   ["in use, held and with traits", HELD, 7],
+  ["in use, of an owner", { owner: "a-project", protected_reason: null }, 6],
   ["free", { ...FREE, protected_reason: null }, 4],
 ] as const;
 
@@ -92,4 +93,39 @@ test("what somebody else deleted is gone already, whatever we deleted beside it"
   ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
   const { removed, gone, left } = await run.rollback();
   assert.deepEqual({ removed, gone, left }, { removed: 1, gone: 1, left: [] });
+});
+
+test("a 404 of somebody in between, or without a conductor, takes nothing away", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  await run.apply();
+  const absent = {
+    done: false,
+    between: true,
+    says: { status: 404, text: "default backend - 404" },
+  } as const;
+  const alone = { done: false, says: refuses(404, "No valid host was found.") };
+  const first = new Set<string>();
+  ironic.use((call) => {
+    const [method = "", path = ""] = call.split(" ");
+    if (!path.startsWith("/v1/nodes/") || first.has(call)) return null;
+    first.add(call);
+    return method === "DELETE" ? alone : absent;
+  });
+  const { removed, gone, left } = await run.rollback();
+  assert.deepEqual({ removed, gone, left }, { removed: 2, gone: 0, left: [] });
+  assert.equal(ironic.nodes.size, 0);
+});
+
+test("a machine whose BMC died, so that a conductor gave it up, is still ours to take back", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf()]);
+  await run.apply();
+  const why = "During sync_power_state, max retries exceeded for node";
+  Object.assign(ironic.nodes.get(NODE) ?? {}, {
+    ...{ maintenance: true, maintenance_reason: why, fault: "power failure", last_error: why },
+  });
+  assert.deepEqual((await run.apply()).drifted, 0);
+  const { removed, left } = await run.rollback();
+  assert.deepEqual({ removed, left }, { removed: 2, left: [] });
 });

@@ -72,7 +72,10 @@ function common({ folder }: CloudPlace): Sections {
 }
 
 /** How a service asks Keystone whose a token is. */
-function token({ ports, password }: CloudPlace): Sections[string] {
+export function token({
+  ports,
+  password,
+}: Pick<CloudPlace, "ports" | "password">): Sections[string] {
   const url = `http://127.0.0.1:${ports.keystone}/v3`;
   return {
     ...{ auth_type: "password", auth_url: url, www_authenticate_uri: url },

@@ -4,6 +4,7 @@ import { ADMIN, type CloudPlace } from "./config.ts";
 export interface Registered {
   /** OS_* variables of a login with a password. */
   readonly env: { readonly [name: string]: string };
+  readonly token: string;
   /** Asks a service as the operator would: `api("compute", "GET", "/flavors")`; text goes as bytes. */
   readonly api: (
     type: ServiceType,
@@ -55,7 +56,7 @@ export async function register({
     }
   }
   return {
-    api,
+    ...{ api, token },
     env: {
       ...{ OS_AUTH_URL: url, OS_USERNAME: ADMIN, OS_PASSWORD: password, OS_PROJECT_NAME: ADMIN },
       ...{ OS_USER_DOMAIN_ID: "default", OS_PROJECT_DOMAIN_ID: "default" },

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { newPassword, type Server } from "../server.ts";
-import { type CloudPlace, cloudConfig, type Service } from "./config.ts";
+import { type CloudPlace, cloudConfig, type Service, token } from "./config.ts";
 import { type CloudPrograms, cloudPrograms } from "./programs.ts";
 import { type Registered, register } from "./register.ts";
 import { SERVE, SERVED } from "./services.ts";
@@ -12,11 +12,12 @@ import { SERVE, SERVED } from "./services.ts";
 const PATIENCE_MS = 180_000;
 const LAST_LINES = 30;
 const SERVICES = ["keystone", "nova", "glance"] as const satisfies readonly Service[];
-const DATABASES = [...SERVICES, "nova_api"] as const;
 
 /** A running cloud: how to log in, its databases on the server, and how to end it. */
 export interface Cloud extends Registered {
   readonly databases: CloudPlace["databases"];
+  /** What a service's configuration needs to ask this Keystone whose a token is. */
+  readonly authtoken: ReturnType<typeof token>;
   readonly stop: () => Promise<void>;
 }
 
@@ -25,30 +26,35 @@ export interface Cloud extends Registered {
  * schemas their own programs make: loopback, an unprivileged user, nothing of the system's
  * configuration. They die with this process.
  *
+ * @param services those that run
  * @returns null when they are not installed and cannot be
  * @throws Error with the end of a log when one does not come up
  */
-export async function startCloud(server: Server): Promise<Cloud | null> {
+export async function startCloud(
+  server: Server,
+  services: readonly Service[] = SERVICES,
+): Promise<Cloud | null> {
   const programs = cloudPrograms();
   if (programs === null) return null;
   const end = newPassword().slice(0, 8);
   const databases = { keystone: "", nova: "", nova_api: "", glance: "" };
-  for (const name of DATABASES) {
+  const names = [...services, ...(services.includes("nova") ? (["nova_api"] as const) : [])];
+  for (const name of names) {
     databases[name] = `${name}_${end}`;
     await server.newDatabase(databases[name], "utf8mb3");
   }
   const [keystone, nova, glance] = [await freePort(), await freePort(), await freePort()];
   const ports = { keystone, nova, glance };
   const place = { server, databases, ports, password: newPassword() };
-  const running = SERVICES.map((service) => ({ service, ...serve(service, place, programs) }));
+  const running = services.map((service) => ({ service, ...serve(service, place, programs) }));
   const stop = async (): Promise<void> => {
     await Promise.all(running.map(({ daemon }) => daemon.stop()));
-    for (const name of DATABASES) await server.dropDatabase(databases[name]);
+    for (const name of names) await server.dropDatabase(databases[name]);
   };
   try {
     for (const { service, daemon, log } of running)
       await answers(service, `http://127.0.0.1:${ports[service]}/`, daemon, log);
-    return { ...(await register(place)), databases, stop };
+    return { ...(await register(place)), databases, authtoken: token(place), stop };
   } catch (cause) {
     await stop();
     throw cause;

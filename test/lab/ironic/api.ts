@@ -4,6 +4,8 @@ export interface Api {
   readonly url: string;
   /** Of `admin`, with http_basic; null with noauth. */
   readonly password: string | null;
+  /** Of Keystone, where that says who may. */
+  readonly token?: string | null;
 }
 
 export interface Answer {
@@ -19,6 +21,7 @@ const MICROVERSION = "1.82";
 export function apiOf({
   url,
   password,
+  token = null,
 }: Api): (method: string, path: string, body?: unknown) => Promise<Answer> {
   const login = password === null ? {} : { Authorization: `Basic ${btoa(`admin:${password}`)}` };
   return async (method, path, body) => {
@@ -28,6 +31,7 @@ export function apiOf({
         "Content-Type": "application/json",
         "X-OpenStack-Ironic-API-Version": MICROVERSION,
         ...login,
+        ...(token !== null && { "X-Auth-Token": token }),
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
     });

@@ -4,7 +4,11 @@ import type { Coordinates } from "../server.ts";
 /** What makes one Ironic of the lab differ from another. */
 export interface IronicOptions {
   /** `http_basic` has one account, its password new with every start. */
-  readonly auth?: "noauth" | "http_basic";
+  readonly auth?: "noauth" | "http_basic" | "keystone";
+  /** By which the lab asks whether it is up, where Keystone says who may. */
+  readonly token?: string;
+  /** Options an operator sets beside the lab's. */
+  readonly more?: { readonly [section: string]: Section };
   /** The schema is made, and nothing runs until `wake`. */
   readonly asleep?: boolean;
 }
@@ -16,7 +20,7 @@ export interface IronicPlace extends IronicOptions {
   readonly database: string;
 }
 
-type Section = { readonly [option: string]: string | number | boolean };
+export type Section = { readonly [option: string]: string | number | boolean };
 
 /**
  * ironic.conf of the lab. What endangers machines is left as Ironic ships it, above all
@@ -35,6 +39,13 @@ function line([option, value]: readonly [string, string | number | boolean]): st
 }
 
 function sections(place: IronicPlace): { readonly [section: string]: Section } {
+  const all = { ...labs(place), ...place.more };
+  return Object.fromEntries(
+    Object.entries(all).map(([name, options]) => [name, { ...labs(place)[name], ...options }]),
+  );
+}
+
+function labs(place: IronicPlace): { readonly [section: string]: Section } {
   const { folder, port, auth = "noauth" } = place;
   const own = (name: string): string => join(folder, name);
   return {

@@ -72,6 +72,7 @@ export async function startIronic(
   const at: IronicAt = {
     url: `http://127.0.0.1:${port}`,
     password,
+    token: options.token ?? null,
     engine: server.engine,
     database: name,
     log: join(folder, "log"),

@@ -56,6 +56,8 @@ export interface ComputePlace {
   /** Of its service, or as it says itself. */
   readonly host: string | null;
   readonly hypervisor_hostname: string;
+  /** `ironic`, or nova-baremetal's `baremetal`. */
+  readonly hypervisor_type: string | null;
 }
 
 /** A machine's rows in nova, as they are when the plan is made. */

@@ -120,6 +120,23 @@ export function cloud({
   };
 }
 
+/** Compute nodes as Kilo's nova-compute left them: one by name and service, one by name alone. */
+export function kiloCloud(): Case {
+  const given = cloud({ machines: 3, others: 2, version: 280 });
+  const computes = given.nova?.compute_nodes ?? [];
+  return {
+    ...given,
+    nova: {
+      ...given.nova,
+      compute_nodes: computes.map((row, at) => {
+        const host = row.service_id === 1 ? "compute-1" : "compute-2";
+        if (at === 0) return row;
+        return { ...row, host, ...(at === 1 && { service_id: null }) };
+      }),
+    },
+  };
+}
+
 function spec(id: number, instance_type_id: number, key: string, value: string): CaseRow {
   return { id, instance_type_id, key, value, deleted: 0, created_at: "2014-05-01 09:00:00" };
 }

@@ -1,4 +1,5 @@
 import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
@@ -22,8 +23,9 @@ export async function plannedCloud(
   engine: Engine,
   t: TestContext,
   options: readonly string[] = ["--compute-host", "ironic-compute", ...IMAGES],
+  given: Case = cloud({ machines: 4, others: 6 }),
 ): Promise<PlannedCloud | null> {
-  const made = await deploy(engine, t, cloud({ machines: 4, others: 6 }));
+  const made = await deploy(engine, t, given);
   if (made === null) return null;
   const { at, source, reader, plan, nova, ironic, writer, novaWriter } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);

@@ -1,30 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Case } from "../../src/demo/case.ts";
-import { caseUuid } from "../../src/demo/case.ts";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
-import { cloud, IMAGES } from "./cloud.ts";
+import { cloud, IMAGES, kiloCloud } from "./cloud.ts";
 import { changes, rowsOf, sameRows } from "./rows.ts";
 
 const MOVE = ["--compute-host", "ironic-compute"];
-
-/** Compute nodes as Kilo's nova-compute left them: one by name and service, one by name alone. */
-function kiloCloud(): Case {
-  const given = cloud({ machines: 3, others: 2, version: 280 });
-  const computes = given.nova?.compute_nodes ?? [];
-  return {
-    ...given,
-    nova: {
-      ...given.nova,
-      compute_nodes: computes.map((row, at) => {
-        const host = row.service_id === 1 ? "compute-1" : "compute-2";
-        if (at === 0) return row;
-        return { ...row, host, ...(at === 1 && { service_id: null }) };
-      }),
-    },
-  };
-}
 
 const GIVEN: readonly (readonly [number, Case, number])[] = [
   [216, cloud({ machines: 3, others: 2, version: 216 }), 0],

@@ -48,7 +48,7 @@ for (const engine of ENGINES)
     assert.equal(all.status, 2, all.err);
     assert.match(
       all.out,
-      /^4 compute nodes were made by the new nova-compute.*UPDATE compute_nodes SET .* \(501, 502, 503, 504\)$/m,
+      /^4 compute nodes were made by a nova-compute since.*UPDATE compute_nodes SET .* \(501, 502, 503, 504\)$/m,
     );
     // Whose they are, that one takes them away: here the statement the rollback gives.
     const [, statement = ""] = /: (UPDATE compute_nodes .*)$/m.exec(all.out) ?? [];

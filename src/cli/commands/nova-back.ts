@@ -113,7 +113,7 @@ async function tellStrays(
     .join(", ")}${more}`;
   told(
     format,
-    `${strays.length} compute nodes were made by the new nova-compute, beside those that are back. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
+    `${strays.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
   );
 }
 

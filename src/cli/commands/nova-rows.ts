@@ -2,10 +2,12 @@ import { novaStretches } from "../../core/apply/nova.ts";
 import { choiceOf } from "../../core/hosts/choice.ts";
 import { auditComputes } from "../../core/hosts/computes.ts";
 import { auditInstances } from "../../core/hosts/placed.ts";
+import { auditPlaces } from "../../core/hosts/strays.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { openComputes } from "../../edge/nova-write/computes.ts";
 import { openInstances, openOnNodes } from "../../edge/nova-write/instances.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
+import { openPlaces } from "../../edge/nova-write/places.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import type { Json } from "../../model/json.ts";
 import {
@@ -136,6 +138,15 @@ async function* verifyNova(
       if (known.has(machine)) continue;
       count.other += 1;
       yield ["instances", machine, null, "mismatched", "", fault];
+    }
+    for await (const { machine, fault } of auditPlaces(
+      machines(),
+      await openPlaces(database),
+      choice,
+    )) {
+      if (known.has(machine)) continue;
+      count.other += 1;
+      yield ["compute nodes", machine, null, "mismatched", "", fault];
     }
   }
   const computesOf = await openComputes(database);

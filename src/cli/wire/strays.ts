@@ -1,10 +1,10 @@
-import { type Stray, strayComputes } from "../../core/hosts/strays.ts";
+import { type Known, type Stray, strayComputes } from "../../core/hosts/strays.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openPlaces } from "../../edge/nova-write/places.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { openNovaPlan, readNovaJournal } from "./nova-acting.ts";
+import { type NovaFile, openNovaPlan, readNovaJournal } from "./nova-acting.ts";
 import { openPlan } from "./run.ts";
 
 /**
@@ -18,13 +18,11 @@ export async function* straysOf(
 ): AsyncGenerator<Stray> {
   const told = new Set<number>();
   const placesOf = await openPlaces(database);
-  for (const sha256 of (await readNovaJournal(run)).plans) {
-    const nova = await openNovaPlan(await findPlan(run, sha256, "nova"));
-    const known = new Set<number>();
-    for await (const batch of nova.lines())
-      for (const line of batch)
-        if ("table" in line && line.table === "compute_nodes" && typeof line.key.id === "number")
-          known.add(line.key.id);
+  const plans: NovaFile[] = [];
+  for (const sha256 of (await readNovaJournal(run)).plans)
+    plans.push(await openNovaPlan(await findPlan(run, sha256, "nova")));
+  const known = await knownTo(plans);
+  for (const nova of plans) {
     // A plan that is lost, and of which nothing is in Ironic, keeps no rollback from its end.
     const path = await findPlan(run, nova.counts.plan).catch(() => null);
     if (path === null) continue;
@@ -38,4 +36,18 @@ export async function* straysOf(
         yield stray;
       }
   }
+}
+
+/** What one plan moved, a later one of the run finds where it was moved to. */
+async function knownTo(plans: readonly NovaFile[]): Promise<Known> {
+  const ids = new Set<number>();
+  const machines = new Set<string>();
+  for (const nova of plans)
+    for await (const batch of nova.lines())
+      for (const line of batch) {
+        if (!("table" in line) || line.table !== "compute_nodes") continue;
+        if (typeof line.key.id === "number") ids.add(line.key.id);
+        if (line.machine !== null) machines.add(line.machine);
+      }
+  return { ids, machines };
 }

@@ -1,7 +1,11 @@
 import type { ComputePlace } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { show } from "../inspect/rows.ts";
+import type { Choice } from "./choice.ts";
+import type { ComputeFault } from "./computes.ts";
+import { isCarried, nodeOf } from "./keeps.ts";
 
-/** Live compute nodes of the ironic driver by the uuid of their node, lower case. */
+/** Live compute nodes of the drivers for machines by the uuid of their node, lower case. */
 export type PlacesOf = (
   uuids: readonly string[],
 ) => Promise<ReadonlyMap<string, readonly ComputePlace[]>>;
@@ -11,23 +15,61 @@ export interface Stray extends ComputePlace {
   readonly bm_node_id: number;
 }
 
+/** Compute nodes that were there when hosts were planned. */
+export interface Known {
+  readonly ids: ReadonlySet<number>;
+  /** Machines that had some, by uuid. */
+  readonly machines: ReadonlySet<string>;
+}
+
 /**
- * Compute nodes that a nova-compute with the ironic driver made of machines on another host than
- * theirs. Once the old ones are back each such machine is offered twice, and nobody else takes the
- * new ones away. One that the driver wrote over on the machine's own host is the old one.
+ * Compute nodes that a nova-compute made since. Once the old ones are back each such machine is
+ * offered twice, and nobody else takes the new ones away. The new nova-compute makes them on another
+ * host than the machine's; the old one, started once more, on its own where its row was moved away.
+ * One that a driver wrote over on the machine's own host is the old one.
  *
- * @param known ids of compute nodes that were there when hosts were planned
  * @source facts/nova-bm.md 5.2, 5.3
  */
 export async function* strayComputes(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   placesOf: PlacesOf,
-  known: ReadonlySet<number>,
+  known: Known,
 ): AsyncGenerator<Stray> {
   for await (const batch of machines) {
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
-    for (const { uuid, bm_node_id, service_host } of batch)
-      for (const place of found.get(uuid?.toLowerCase() ?? "") ?? [])
-        if (!known.has(place.id) && place.host !== service_host) yield { ...place, bm_node_id };
+    for (const { uuid, bm_node_id, service_host } of batch) {
+      const had = known.machines.has(uuid ?? "");
+      for (const place of found.get(uuid?.toLowerCase() ?? "") ?? []) {
+        const elsewhere = place.hypervisor_type === "ironic" && place.host !== service_host;
+        if (!known.ids.has(place.id) && (had || elsewhere)) yield { ...place, bm_node_id };
+      }
+    }
+  }
+}
+
+/**
+ * Compute nodes that offer a machine on another host than the one the plan moves it to: the scheduler
+ * gives it away there, as no instance is on that host.
+ *
+ * @source facts/nova-bm.md 5.2
+ */
+export async function* auditPlaces(
+  machines: AsyncIterable<readonly PlannedMachine[]>,
+  placesOf: PlacesOf,
+  choice: Choice,
+): AsyncGenerator<ComputeFault> {
+  for await (const batch of machines) {
+    const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
+    for (const line of batch) {
+      if (!isCarried(line)) continue;
+      const { uuid, service_host } = line;
+      const to = choice.of({ service_host, node: nodeOf(line.records) ?? {} });
+      for (const { id, host } of found.get(uuid?.toLowerCase() ?? "") ?? [])
+        if (to !== null && host !== null && host !== to)
+          yield {
+            machine: uuid,
+            fault: `compute_nodes.id=${id} offers it on ${show(host)}, its nova-compute is that of ${show(to)}`,
+          };
+    }
   }
 }

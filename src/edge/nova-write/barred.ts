@@ -5,15 +5,74 @@ import { integer, type RawRow, text } from "../database/rows.ts";
 
 const SPECS = "instance_type_extra_specs";
 
+const COMPUTES = "compute_nodes";
+
+/**
+ * Rows that must not be written though they are as before.
+ *
+ * @returns why, by the step's id
+ */
+export async function barred(
+  database: Pick<Database, "run">,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const specs = await barredSpecs(database, on, steps);
+  return new Map([...specs, ...(await barredComputes(database, on, steps))]);
+}
+
+/**
+ * Compute nodes that would name a host and a node which a live row has by now: since Kilo a key of
+ * the table forbids that, and one of them would take the whole batch down with it.
+ *
+ * @source facts/nova-bm.md 5.1
+ */
+async function barredComputes(
+  { run }: Pick<Database, "run">,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const placed = steps.flatMap(({ id, table, after }) => {
+    const lives = table === COMPUTES && after?.deleted === 0;
+    const host = lives && typeof after.host === "string" ? after.host : null;
+    const node = lives ? after.hypervisor_hostname : null;
+    return host === null || typeof node !== "string" ? [] : [{ id, host, node }];
+  });
+  const why = new Map<string, string>();
+  if (placed.length === 0) return why;
+  const live = await run(
+    `reading ${COMPUTES}`,
+    async (): Promise<readonly RawRow[]> =>
+      on(COMPUTES)
+        .select("id", "host", "hypervisor_hostname")
+        .where({ deleted: 0 })
+        .whereIn("host", [...new Set(placed.map(({ host }) => host))])
+        .whereIn(
+          "hypervisor_hostname",
+          placed.map(({ node }) => node),
+        ),
+  );
+  // Those that the same steps write have a say of their own.
+  const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
+  const others = live.filter((row) => !own.has(integer(row.id)));
+  for (const { id, host, node } of placed) {
+    const twin = others.find(
+      (row) => same(text(row.host), host) && same(text(row.hypervisor_hostname), node),
+    );
+    if (twin !== undefined)
+      why.set(id, `live row ${COMPUTES}.id=${integer(twin.id)} has its host and node`);
+  }
+  return why;
+}
+
 /**
  * Extra specs that would come back, and must not: where a live one has their key by now (Nova allows
  * one, and before Havana nothing enforces it), and where their flavor was deleted since, which took
  * its live ones along.
  *
- * @returns why, by the step's id
  * @source facts/nova-bm.md 4.3
  */
-export async function barred(
+async function barredSpecs(
   { run }: Pick<Database, "run">,
   on: Knex,
   steps: readonly NovaStep[],
@@ -63,7 +122,7 @@ function flavorOf({ before }: NovaStep): number {
   return Number(before?.instance_type_id);
 }
 
-/** MySQL's key does not tell upper from lower case. */
+/** MySQL's keys do not tell upper from lower case. */
 function same(one: string | null, other: unknown): boolean {
   return one?.toLowerCase() === String(other).toLowerCase();
 }

@@ -4,7 +4,7 @@ import type { Database } from "../database/open.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
 import { computeHosts } from "./use.ts";
 
-/** Reads where nova-computes with the ironic driver offer machines: live rows, by uuid in lower case. */
+/** Reads where nova-computes with a driver for machines offer them: live rows, by uuid in lower case. */
 export async function openPlaces(
   database: Database,
 ): Promise<(uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly ComputePlace[]>>> {
@@ -15,7 +15,7 @@ export async function openPlaces(
     knex,
     "compute_nodes",
     "hypervisor_hostname",
-    "deleted = 0 AND hypervisor_type = 'ironic' AND hypervisor_hostname IS NOT NULL",
+    "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal') AND hypervisor_hostname IS NOT NULL",
   );
   return async (uuids) => {
     const found = new Map<string, ComputePlace[]>();
@@ -25,14 +25,17 @@ export async function openPlaces(
       select(
         database,
         knex,
-        `SELECT c.id, c.hypervisor_hostname, ${host} AS host FROM ${from} WHERE c.deleted = 0 AND c.id IN (${marks(ids)}) ORDER BY c.id`,
+        `SELECT c.id, c.hypervisor_hostname, c.hypervisor_type, ${host} AS host FROM ${from} WHERE c.deleted = 0 AND c.id IN (${marks(ids)}) ORDER BY c.id`,
         ids,
       ),
     );
     for (const row of rows) {
       const hypervisor_hostname = text(row.hypervisor_hostname) ?? "";
       const node = hypervisor_hostname.toLowerCase();
-      const place = { id: integer(row.id) ?? 0, host: text(row.host), hypervisor_hostname };
+      const place = {
+        ...{ id: integer(row.id) ?? 0, host: text(row.host), hypervisor_hostname },
+        hypervisor_type: text(row.hypervisor_type),
+      };
       found.set(node, [...(found.get(node) ?? []), place]);
     }
     return found;

@@ -133,7 +133,10 @@ async function* verifyNova(
   const { compute_hosts: chosen } = plan.header;
   const choice = chosen === undefined ? null : choiceOf(chosen);
   if (choice !== null) {
-    const now = { instancesOf: openInstances(database), onNodes: await openOnNodes(database) };
+    const now = {
+      ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
+      nova: database,
+    };
     for await (const { machine, fault } of auditInstances(machines(), now, choice)) {
       if (known.has(machine)) continue;
       count.other += 1;

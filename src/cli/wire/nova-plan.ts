@@ -14,7 +14,7 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { readFlavorRows } from "../../edge/nova-write/flavors.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { openHosts } from "../../edge/nova-write/read.ts";
-import type { SnapshotHeader } from "../../model/artefact.ts";
+import type { ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
@@ -84,7 +84,7 @@ export async function planNova(
     reader.world,
     choice,
     (machine) => decisions.of(machine).accept,
-    createGate(habits.clustered),
+    createGate(habits.clustered, target),
     at,
   );
   const facts = gather();
@@ -195,9 +195,11 @@ export function habitsOf(release: string): NovaHabits {
 export function judgeKept(
   release: string,
   site: Site,
+  nova: ServerIdentity | null,
 ): (machine: Machine, made: Transformed) => Transformed {
   const decisions = compileSite(site);
-  const gate = createGate(habitsOf(release).clustered);
+  if (nova === null) return (_, made) => made;
+  const gate = createGate(habitsOf(release).clustered, nova);
   return keptHosts(gate, (machine) => decisions.of(machine).accept);
 }
 

@@ -33,7 +33,10 @@ export async function checkTenants(
   const { entries } = await readJournal(`${run.path}/journal.jsonl`);
   const ledger = ledgerOf(entries, sha256);
   const loading = (at: number): boolean => !wasBegun(ledger, { from: at, to: at + 1 });
-  const now = { instancesOf: openInstances(database), onNodes: await openOnNodes(database) };
+  const now = {
+    ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
+    nova: database,
+  };
   const stale: string[] = [];
   let count = 0;
   for await (const what of changedTenants(lines(), loading, now, choiceOf(compute_hosts))) {

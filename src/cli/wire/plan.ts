@@ -115,7 +115,7 @@ export async function makePlan(
   };
   const tally = createTally(header.findings);
   const charset = inspectCharset(target.identity.charset);
-  const kept = judgeKept(release.doc.release, site.site);
+  const kept = judgeKept(release.doc.release, site.site, from.nova);
   const writer = await createArtefact(run, PLAN, header);
   try {
     // An empty Ironic holds nothing to compare with; it is not asked.

@@ -1,10 +1,11 @@
+import type { ServerIdentity } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Acceptance } from "../../model/mapping.ts";
 import { show } from "../inspect/rows.ts";
 import type { Transformed } from "../transform/transform.ts";
-import { keepsInstance, nodeOf, same } from "./keeps.ts";
+import { keepsInstance, namesNode, nodeOf, same } from "./keeps.ts";
 
 /** Where Nova has a live instance when everything the plan wants was done. */
 export interface Place {
@@ -31,9 +32,10 @@ export type HostGate = (machine: Machine, place: Place, runs: Runs) => readonly 
  * machines have one host, since each nova-compute is told of every node: that of the first that loads.
  *
  * @param clustered whether Nova of the target's release is such a one
+ * @param nova its server, which compares instances.node
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
-export function createGate(clustered: boolean): HostGate {
+export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engine">): HostGate {
   let only: string | null = null;
   return ({ node }, place, runs) => {
     const where = `bm_nodes.id=${node.id} instance ${place.uuid}`;
@@ -42,7 +44,7 @@ export function createGate(clustered: boolean): HostGate {
         ? []
         : [`instances.host will be ${told(place.host)}, its nova-compute ${told(runs.host)}`]),
       ...(runs.known ? [] : [`no live nova-compute is called ${told(runs.host)}`]),
-      ...(same(place.node, node.uuid) ? [] : [`instances.node will be ${told(place.node)}`]),
+      ...(namesNode(place.node, node.uuid, nova) ? [] : [misnamed(place.node, node.uuid)]),
     ];
     if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
     if (runs.loads) only ??= runs.host;
@@ -84,6 +86,12 @@ export function held(
   return judged.some(blocks)
     ? { ...made, findings, blocked: true, desired: [] }
     : { ...made, findings };
+}
+
+/** What is wrong with `instances.node`. */
+function misnamed(name: string | null, machine: string | null): string {
+  const spelt = same(name, machine) ? `, and Ironic's uuid is in lower case` : "";
+  return `instances.node will be ${told(name)}${spelt}`;
 }
 
 function told(name: string | null): string {

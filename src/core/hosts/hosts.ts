@@ -72,7 +72,7 @@ export function createHosts(
     if (instance === null || (instance.deleted ?? 0) !== 0) return [];
     if (!keepsInstance(node, instance)) return [];
     const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
-    const place = step === null ? instance : { ...instance, host: to, node: machine.node.uuid };
+    const place = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
     const { service_host } = machine.node;
     const known = to !== null || services.has(service_host ?? "");
     const found = gate(machine, place, { host: to ?? service_host, known, loads });

@@ -1,3 +1,4 @@
+import type { ServerIdentity } from "../../model/artefact.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 
@@ -19,6 +20,21 @@ export function nodeOf(
 export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
   const kept = node?.instance_uuid;
   return typeof kept === "string" && same(kept, uuid);
+}
+
+/**
+ * Whether Nova finds a machine by what an instance names as its node. Ironic's uuids are in lower case;
+ * MySQL's collation takes other spellings for the same, the other servers compare exactly.
+ *
+ * @source facts/nova-bm.md 5.2
+ */
+export function namesNode(
+  node: string | null,
+  machine: string | null,
+  { engine }: Pick<ServerIdentity, "engine">,
+): boolean {
+  if (engine === "mysql") return same(node, machine);
+  return node === (machine?.toLowerCase() ?? null);
 }
 
 /** Whether two uuids are one: each system spells them its own way. */

@@ -1,14 +1,17 @@
+import type { ServerIdentity } from "../../model/artefact.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../inspect/rows.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
-import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
+import { isCarried, keepsInstance, namesNode, nodeOf } from "./keeps.ts";
 
 /** How Nova has machines and their instances now, by uuid in lower case. */
 export interface TenantsNow {
   readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
+  /** The server that compares what they name. */
+  readonly nova: Pick<ServerIdentity, "engine">;
   /** Live instances that name these nodes. */
   readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
 }
@@ -22,7 +25,7 @@ export interface TenantsNow {
  */
 export async function* auditInstances(
   machines: AsyncIterable<readonly PlannedMachine[]>,
-  { instancesOf, onNodes }: TenantsNow,
+  { instancesOf, onNodes, nova }: TenantsNow,
   choice: Choice,
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {
@@ -34,7 +37,7 @@ export async function* auditInstances(
       const uuid = instanceOn(line);
       const row = rows.get(uuid?.toLowerCase() ?? "");
       const faults =
-        uuid === null ? [] : [...lifeFaults(line, row), ...placeFaults(line, row, choice)];
+        uuid === null ? [] : [...lifeFaults(line, row), ...placeFaults(line, row, choice, nova)];
       for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
       for (const other of strangersOn(line, there))
         yield { machine, fault: `instance ${other}: names this node, which is planned without it` };
@@ -59,13 +62,16 @@ export function placeFaults(
   line: PlannedMachine,
   row: InstanceRow | undefined,
   choice: Choice,
+  nova: TenantsNow["nova"],
 ): readonly string[] {
   if (row === undefined || (row.deleted ?? 0) !== 0 || accepted(line, "N2I-D225")) return [];
   const { service_host, uuid, records } = line;
   const host = choice.of({ service_host, node: nodeOf(records) ?? {} }) ?? service_host;
   return [
     ...(row.host === host ? [] : [`host is ${told(row.host)}, its nova-compute ${told(host)}`]),
-    ...(same(row.node, uuid) ? [] : [`node is ${told(row.node)}, its machine ${told(uuid)}`]),
+    ...(namesNode(row.node, uuid, nova)
+      ? []
+      : [`node is ${told(row.node)}, its machine ${told(uuid)}`]),
   ];
 }
 

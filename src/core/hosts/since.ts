@@ -20,7 +20,7 @@ import {
 export async function* changedTenants(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   loading: (position: number) => boolean,
-  { instancesOf, onNodes }: TenantsNow,
+  { instancesOf, onNodes, nova }: TenantsNow,
   choice: Choice,
 ): AsyncGenerator<string> {
   let from = 0;
@@ -38,7 +38,7 @@ export async function* changedTenants(
       const busy = accepted(line, "N2I-D206") ? null : (row?.task_state ?? null);
       const faults = [
         ...(planned === null ? [] : lifeFaults(line, row)),
-        ...(kept ? placeFaults(line, row, choice) : []),
+        ...(kept ? placeFaults(line, row, choice, nova) : []),
         ...(busy === null ? [] : [`task_state is ${busy}`]),
       ];
       for (const fault of faults) yield `${where} instance ${planned} ${fault}`;

@@ -2,7 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { ComputeRow, InstanceRow, NovaService } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { keepsInstance, same } from "./keeps.ts";
+import { keepsInstance } from "./keeps.ts";
 
 /** `disabled_reason` of services whose machines were moved, and of nothing else. */
 const REASON = "nova2ironic: moved to";
@@ -11,7 +11,7 @@ const LONGEST = 255;
 
 /**
  * The step that makes an instance name its new host, and the node of its machine where it names none
- * or another: which machine it is on is bm_nodes' word, which Ironic's node carries. A deleted row and
+ * or another, or the same in another spelling, as PostgreSQL compares exactly: which machine it is on is bm_nodes' word, which Ironic's node carries. A deleted row and
  * that of a claim bm_nodes lost are not touched.
  *
  * @param made the node as Ironic will have it
@@ -26,7 +26,7 @@ export function instanceStep(
   if (instance === null || instance.deleted !== 0 || !keepsInstance(made, instance)) return null;
   const uuidOf = typeof made?.uuid === "string" ? made.uuid : null;
   const { id, uuid, deleted, task_state, host } = instance;
-  const node = same(instance.node, uuidOf) ? instance.node : uuidOf;
+  const node = uuidOf ?? instance.node;
   if (host === to && node === instance.node) return null;
   const common = { uuid, deleted, task_state };
   return {

@@ -8,7 +8,7 @@ const MACHINE = { node: { id: 1, uuid: "a-1" } } as Machine;
 
 /** Codes against a machine whose instance is under this host, in the order machines come. */
 function codes(clustered: boolean, machines: readonly (readonly [string, Partial<Runs>])[]) {
-  const gate = createGate(clustered);
+  const gate = createGate(clustered, { engine: "mysql" });
   return machines.map(([host, runs]) =>
     gate(
       MACHINE,
@@ -38,7 +38,7 @@ test("a machine that does not load for another reason decides nothing", () => {
 });
 
 test("everything wrong with an instance's place is told in one finding", () => {
-  const [found] = createGate(true)(
+  const [found] = createGate(true, { engine: "mysql" })(
     MACHINE,
     { uuid: "b-1", host: null, node: "a-2" },
     { host: "c-1", known: false, loads: true },
@@ -47,4 +47,17 @@ test("everything wrong with an instance's place is told in one finding", () => {
     found?.message,
     'instances.host will be NULL, its nova-compute "c-1"; no live nova-compute is called "c-1"; instances.node will be "a-2"',
   );
+});
+
+test("another spelling of a node is its machine to MySQL alone", () => {
+  const runs = { host: "c-1", known: true, loads: true };
+  for (const [engine, node, faults] of [
+    ["mysql", "A-1", 0],
+    ["postgresql", "A-1", 1],
+    ["postgresql", "a-1", 0],
+    ["mysql", "a-2", 1],
+  ] as const) {
+    const found = createGate(false, { engine })(MACHINE, { uuid: "b-1", host: "c-1", node }, runs);
+    assert.equal(found.length, faults, `${engine} ${node}`);
+  }
 });

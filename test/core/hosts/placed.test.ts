@@ -33,6 +33,7 @@ async function told(
   const rows = new Map(row === null ? [] : [[INSTANCE, { ...ROW, ...row }]]);
   const faults: string[] = [];
   const now = {
+    nova: { engine: "mysql" } as const,
     instancesOf: () => Promise.resolve(rows),
     onNodes: () => Promise.resolve(new Map<string, readonly string[]>()),
   };

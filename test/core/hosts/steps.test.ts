@@ -11,12 +11,13 @@ const ROW: InstanceRow = {
 const step = (row: Partial<InstanceRow>, to = "metal") =>
   instanceStep("A-1", MADE, { ...ROW, ...row }, to);
 
-test("a node that is spelled otherwise is left so, and the step is its machine's as the plan names it", () => {
+test("a node that is spelled otherwise is written as Ironic spells it, and the step is its machine's as the plan names it", () => {
   const made = step({});
   assert.equal(made?.machine, "A-1");
-  assert.equal(made?.after?.node, "A-1");
+  assert.equal(made?.after?.node, "a-1");
   assert.equal(made?.after?.host, "metal");
-  assert.equal(step({}, "c-1"), null);
+  assert.deepEqual(step({}, "c-1")?.after?.node, "a-1");
+  assert.equal(step({ node: "a-1" }, "c-1"), null);
 });
 
 for (const node of [null, "1", "a-2"])

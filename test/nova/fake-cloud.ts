@@ -36,7 +36,7 @@ export interface FakeCloud {
 }
 
 export const PASSWORD = "keystone-password-7f31";
-const TOKEN = "gAAAAA-token-of-the-test";
+export const TOKEN = "gAAAAA-token-of-the-test";
 /** Flavors and images on one page: few, so that there are several. */
 const PAGE = 2;
 

@@ -1,4 +1,5 @@
 import { readFlavorSizes } from "../../edge/nova/flavor-sizes.ts";
+import { novaVersion } from "../../edge/nova/open.ts";
 import { identifyNovaApi } from "../../edge/nova-write/api.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json } from "../../model/json.ts";
@@ -27,7 +28,7 @@ export interface Sizes {
 /**
  * @param run the run's folder
  * @param places where every live flavor is that is for machines; without any, those of instances
- * @throws MigrationError N2I-E202, N2I-E203 for a nova_api that is none
+ * @throws MigrationError N2I-E202, N2I-E203 for a nova or nova_api that is none
  */
 export async function sizesOf(run: string, places: FlavorPlaces): Promise<Sizes> {
   const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`);
@@ -89,7 +90,7 @@ async function flavorsIn(
     if (spec === undefined) continue;
     const database = await openRole(role, spec, { readOnly: true });
     try {
-      if (place === "nova_api") await identifyNovaApi(database);
+      await (place === "nova_api" ? identifyNovaApi : novaVersion)(database);
       for (const [id, size] of await readFlavorSizes(database, ids, place)) found.set(id, size);
     } finally {
       await database.close();

@@ -12,7 +12,8 @@ export function parsed(text: string): unknown {
 }
 
 /**
- * What a service says of an error, on one line: Ironic wraps JSON in JSON, and differs by release.
+ * What a service says of an error, on one line: Ironic wraps JSON in JSON, and differs by
+ * release; Nova names the kind of fault around it.
  *
  * @param secrets texts that must not be seen, whatever the service quotes
  * @source facts/ironic.md 4.4
@@ -43,5 +44,9 @@ function sentence(body: unknown): string | null {
     if (found !== null) return found;
   }
   const said = [body.faultstring, body.message, body.detail, body.description, body.title];
-  return said.find((text): text is string => typeof text === "string" && text !== "") ?? null;
+  const found = said.find((text): text is string => typeof text === "string" && text !== "");
+  if (found !== undefined) return found;
+  // Nova's way: {"badRequest": {"message": .., "code": 400}}.
+  const [only, ...others] = Object.values(body);
+  return others.length === 0 && isObject(only) ? sentence(only) : null;
 }

@@ -34,8 +34,7 @@ export async function newToken(
   );
   if ("why" in answer)
     throw new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${answer.why}`);
-  const secret = login.kind === "password" ? login.password() : login.secret();
-  const fault = (): string => faultOf(answer.text, [secret]);
+  const fault = (): string => faultOf(answer.text, [secretOf(login)]);
   if (isPassing(answer))
     throw new MigrationError(
       "N2I-E210",
@@ -51,6 +50,11 @@ export async function newToken(
     );
   const body = parsed(answer.text);
   return { endpoint: endpointOf(body, cloud, types), text: () => token };
+}
+
+/** What a login must keep to itself; of any length, and no service's to repeat. */
+export function secretOf(login: Login): string {
+  return login.kind === "password" ? login.password() : login.secret();
 }
 
 function question(login: Login): JsonObject {

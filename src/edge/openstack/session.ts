@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Cloud } from "./cloud.ts";
 import { faultOf, parsed } from "./fault.ts";
 import { type Answered, type Asked, type Http, openHttp, type Unanswered } from "./http.ts";
-import { newToken, type Token } from "./keystone.ts";
+import { newToken, secretOf, type Token } from "./keystone.ts";
 import { BAREMETAL, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
@@ -105,7 +105,7 @@ async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<
   return {
     endpoint: token.endpoint,
     headers: () => ({ "X-Auth-Token": token.text() }),
-    secrets: () => [token.text()],
+    secrets: () => [token.text(), secretOf(auth.login)],
     async renew(refused) {
       // Of many calls that meet the old token one asks for the new one.
       if (refused !== token.text()) return true;

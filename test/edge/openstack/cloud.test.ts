@@ -81,6 +81,8 @@ test("a fault is read through JSON in JSON, plain text and HTML, without its sec
     faultOf(JSON.stringify({ errors: [{ title: "Not Acceptable", detail: "1.82" }] })),
     "1.82",
   );
+  const nova = { badRequest: { message: "Invalid input", code: 400 } };
+  assert.equal(faultOf(JSON.stringify(nova)), "Invalid input");
   assert.equal(faultOf("<html><b>502</b> Bad Gateway</html>"), "502 Bad Gateway");
   assert.equal(faultOf("password is hunter2", ["hunter2"]), "password is ****");
 });

@@ -1,0 +1,180 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { test } from "node:test";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { PASSWORD, TOKEN } from "../nova/fake-cloud.ts";
+import { type Later, laterCloud } from "../nova/later.ts";
+import { scene } from "../nova/rest-scene.ts";
+import { assertRefusal, type Ran, run, runs } from "./cli.ts";
+import { digest, digests, treeOf } from "./digest.ts";
+
+const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
+const SECRET = "adminPass-in-a-row-of-nova-api-77c1";
+const DELETE = ["--flavor-images", "delete"];
+/** Every way to be told of an error. */
+const VOICES = [[], ["--debug"], ["--json"]];
+
+/** What the run keeps, the names of files among it. */
+const KEPT = ["nova.jsonl", "nova-journal.jsonl", "plan.jsonl", "journal.jsonl"];
+
+/** Nothing of these in what was said and what the run keeps. */
+function silent({ out, err }: Ran, folder: string, secrets: readonly string[]): void {
+  const kept = KEPT.map((name) => `${folder}/${name}`).filter((path) => existsSync(path));
+  for (const text of [out, err, ...kept.map((path) => readFileSync(path, "utf8"))])
+    for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in\n${text}`);
+}
+
+/** Passwords of the users of each database; none of files. */
+function passwords({ folder, engine }: Later): readonly string[] {
+  const roles = ["bm", "nova", "reader", "writer", "writes", "apireads", "apiwrites"];
+  const found = roles.flatMap((role) => {
+    const url = readFileSync(`${folder}/${role}.url`, "utf8");
+    return /:\/\/[^:]+:([^@]+)@/.exec(url)?.[1] ?? [];
+  });
+  assert.equal(found.length, engine === "sqlite" ? 0 : roles.length);
+  return found;
+}
+
+/** A trigger that refuses a change of an extra spec and quotes what is nobody's business. */
+async function refuseLoudly({ engine, api: { db } }: Later): Promise<void> {
+  const on = "BEFORE DELETE ON flavor_extra_specs";
+  if (engine === "sqlite")
+    return db.raw(`CREATE TRIGGER loud ${on} BEGIN SELECT RAISE(ABORT, 'no more'); END`);
+  if (engine === "mysql")
+    return db.raw(
+      `CREATE TRIGGER loud ${on} FOR EACH ROW SIGNAL SQLSTATE '45000' SET MESSAGE_TEXT = '${SECRET}'`,
+    );
+  await db.raw(
+    `CREATE FUNCTION loud() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION 'no: ${SECRET}' USING DETAIL = '${SECRET}'; END $$`,
+  );
+  await db.raw(`CREATE TRIGGER loud ${on} FOR EACH ROW EXECUTE FUNCTION loud()`);
+}
+
+for (const engine of ENGINES)
+  test(`on ${engine}, users with SELECT only suffice for each command that reads nova_api, nothing is written, and no password told`, async (t) => {
+    const made = await laterCloud(engine, t, DELETE);
+    if (made === null) return;
+    const { at, source, reader, writer, novaWriter, plan, api, apiReader, apiWriter } = made;
+    const beside = [...reader, ...source.slice(2, 4), ...apiReader];
+    const seen = async () => [...(await digests(made)), await digest(api)];
+    const before = await seen();
+    const secrets = [...passwords(made), SECRET];
+    const release = ["--ironic-release", "train"];
+    const exact = ["--ironic-release", "newton", "--exact-filters"];
+    const looks: readonly (readonly [readonly number[], readonly string[]])[] = [
+      [[0], ["plan", ...at, ...beside, ...plan, ...release, ...DELETE, "--debug"]],
+      [[0], ["show", `${made.run}/nova.jsonl`, "-f", "json"]],
+      [[2], ["verify", ...at, ...beside, "-f", "json", "--debug"]],
+      [
+        [1, 2],
+        ["check", ...at, ...source.slice(0, 4), ...reader, ...apiReader, "--watch", "0"],
+      ],
+      [[2], ["config", ...at, ...exact, ...beside.slice(2), "--debug"]],
+    ];
+    const looked = async (some: typeof looks): Promise<void> => {
+      for (const [statuses, words] of some) {
+        const ran = await run(words);
+        assert.ok(statuses.includes(ran.status), `${words.join(" ")}\n${ran.out}${ran.err}`);
+        silent(ran, made.run, secrets);
+      }
+    };
+    await looked(looks);
+    assert.deepEqual(await seen(), before);
+
+    const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"];
+    if (engine !== "sqlite")
+      assertRefusal(await run([...apply, ...apiReader]), 12, "N2I-E206", /flavor_extra_specs/);
+    await refuseLoudly(made);
+    for (const voice of VOICES) {
+      const ran = await run([...apply, ...apiWriter, ...voice]);
+      assert.equal(ran.status, 1, ran.err);
+      assert.match(ran.err, /N2I-E207/);
+      silent(ran, made.run, secrets);
+    }
+    assert.deepEqual(await seen(), before);
+    const loud = engine === "postgresql" ? "loud ON flavor_extra_specs" : "loud";
+    await api.db.raw(`DROP TRIGGER ${loud}`);
+    await runs(0, [...apply, ...apiWriter]);
+    const loaded = await seen();
+    assert.notEqual(loaded.at(-1), before.at(-1));
+    const back = ["rollback", ...at, "--all", "-q"];
+    await looked([
+      [[0], ["verify", ...at, ...beside, "--all-rows", "-f", "json", "--debug"]],
+      [[0], [...back, ...beside, "--plan", "-f", "json", "--debug"]],
+    ]);
+    assert.deepEqual(await seen(), loaded);
+    await runs(0, [...back, ...writer, ...novaWriter, ...apiWriter, "--yes"]);
+    assert.deepEqual(await seen(), before);
+  });
+
+test("neither Keystone's password nor its token is told or kept, whatever Nova's API says of them", async (t) => {
+  const made = await scene(t);
+  const { act, specs, service, run: folder, at, reader, source, plan } = made;
+  const before = specs();
+  const secrets = [PASSWORD, TOKEN];
+  const quoted = `x-auth-token ${TOKEN}, password ${PASSWORD}`;
+  const says = (status: number, kind: string) => ({
+    status,
+    body: { [kind]: { message: quoted } },
+  });
+  const changing = (said: ReturnType<typeof says>) => (call: string) =>
+    call.startsWith("GET") ? null : said;
+  for (const [said, words] of [
+    [says(400, "badRequest"), ["apply", "--debug"]],
+    [says(403, "forbidden"), ["apply", "--json"]],
+    [says(401, "error"), ["apply", "--debug"]],
+  ] as const) {
+    service.interfere = changing(said);
+    const ran = await act(words);
+    assert.notEqual(ran.status, 0);
+    assert.match(ran.err, /N2I-E21[012]/);
+    silent(ran, folder, secrets);
+    service.interfere = () => said;
+    silent(await act(["verify", "--debug"]), folder, secrets);
+  }
+  service.interfere = null;
+  assert.equal(specs(), before);
+  for (const words of [
+    ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "--flavors-via", "rest", "--debug"],
+    ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--glance", "--debug"],
+  ]) {
+    const wrong = { ...service.env, OS_PASSWORD: `${PASSWORD.slice(1)}-mistyped` };
+    for (const env of [service.env, wrong])
+      silent(await run(words, { env }), folder, [...secrets, wrong.OS_PASSWORD]);
+  }
+});
+
+test("words that do not fit nova_api, Nova's API or nova.conf are one paragraph with its code, and nothing is written", async (t) => {
+  const made = await laterCloud("sqlite", t, DELETE);
+  assert.ok(made);
+  const { at, source, reader, writer, novaWriter, plan, apiWriter, folder, api } = made;
+  const [novaDb = "", apiDb = ""] = [source[3], apiWriter[1]];
+  const planning = ["plan", ...at, ...reader, ...plan, "--ironic-release", "train"];
+  const apply = ["apply", ...at, ...writer, ...novaWriter, "--yes"];
+  const config = ["config", ...at, "--ironic-release", "newton"];
+  const exact = [...config, "--exact-filters"];
+  const check = ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"];
+  const seen = async () => [...(await digests(made)), await digest(api), treeOf(made.run)];
+  const before = await seen();
+  for (const [status, code, saying, words] of [
+    [64, "N2I-E100", /--nova-api-db wants --nova-db/, [...planning, ...apiWriter]],
+    [64, "N2I-E100", /flavors-via/, [...planning, "--nova-db", novaDb, "--flavors-via", "http"]],
+    [64, "N2I-E102", /nova-api-db/, [...planning, "--nova-db", novaDb, "--nova-api-db", ""]],
+    [64, "N2I-E106", /./, [...planning, "--nova-db", novaDb, "--flavors-via", "rest"]],
+    [4, "N2I-E202", /nova_api/, [...planning, "--nova-db", novaDb, "--nova-api-db", novaDb]],
+    [4, "N2I-E202", /not a nova database/, [...planning, "--nova-db", apiDb, ...apiWriter]],
+    [4, "N2I-E202", /nova_api/, [...apply, "--nova-api-db", source[1] ?? ""]],
+    [4, "N2I-E311", /flavors in nova_api/, apply],
+    [4, "N2I-E202", /nova_api/, [...exact, "--nova-api-db", novaDb]],
+    [4, "N2I-E202", /not a nova database/, [...exact, "--nova-db", apiDb]],
+    [64, "N2I-E100", /wants --run and --exact-filters/, [...config, ...apiWriter]],
+    [64, "N2I-E104", /not a regular file|EISDIR/, [...config, "--nova-conf", folder]],
+    [64, "N2I-E104", /./, [...config, "--nova-conf", "h=/dev/zero"]],
+    [64, "N2I-E100", /part/, [...config, "--part", "api"]],
+    [64, "N2I-E100", /ironic-release/, ["config", "--ironic-release", "austin"]],
+    [255, "N2I-E102", /nova-api-db/, [...check, "--nova-api-db", "env:NOTHING_HERE"]],
+    [255, "N2I-E101", /placement-db/, [...check, "--placement-db", "mysql://u:secret@h/p"]],
+  ] as const)
+    assertRefusal(await run([...words, "-q"]), status, code, saying);
+  assert.deepEqual(await seen(), before);
+});

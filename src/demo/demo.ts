@@ -76,12 +76,23 @@ export async function demo(main: string, say: Say): Promise<boolean> {
       ironic: short(written.ironic),
       plan: short(written.plan),
     };
+    const nova = after(sample.extract, "--nova-db");
     const at = ["--run", "run"];
+    // Its nova-computes are long gone: a second of watching is for show.
+    const to = [...at, ...sample.ironic, ...nova, "--watch", "1"];
     const target = join(folder, "ironic.sqlite");
     const empty = await digest(target);
     say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
     await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
-    await run(0, "shows what Ironic would hold", "plan", ...at, ...sample.ironic, ...sample.plan);
+    await run(
+      0,
+      "shows what Ironic would hold",
+      "plan",
+      ...at,
+      ...sample.ironic,
+      ...nova,
+      ...sample.plan,
+    );
     await run(
       0,
       "shows one machine field by field, with origins",
@@ -91,34 +102,25 @@ export async function demo(main: string, say: Say): Promise<boolean> {
       "1",
     );
     proofs.push(["plan wrote nothing to Ironic", (await digest(target)) === empty]);
-    await run(4, "refuses while machines are blocked", "apply", ...at, ...sample.ironic, "--yes");
+    await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
     proofs.push(["the refused apply wrote nothing", (await digest(target)) === empty]);
     await run(
       3,
       "loads the rest and lists who is left out",
       "apply",
-      ...at,
-      ...sample.ironic,
+      ...to,
       "--yes",
       "--skip-blocked",
     );
     const loaded = await digest(target);
-    await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic);
-    const again = await run(
-      3,
-      "runs again",
-      "apply",
-      ...at,
-      ...sample.ironic,
-      "--yes",
-      "--skip-blocked",
-    );
+    await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic, ...nova);
+    const again = await run(3, "runs again", "apply", ...to, "--yes", "--skip-blocked");
     proofs.push([
       "a second apply changes nothing",
       again.includes("Apply: 0 rows created") && (await digest(target)) === loaded,
     ]);
     await run(0, "says what is true and what comes next", "status", ...at);
-    await run(0, "takes everything back", "rollback", ...at, ...sample.ironic, "--all", "--yes");
+    await run(0, "takes everything back", "rollback", ...to, "--all", "--yes");
     proofs.push([
       "after rollback Ironic is what it was, by digest",
       (await digest(target)) === empty,
@@ -129,6 +131,12 @@ export async function demo(main: string, say: Say): Promise<boolean> {
   say("\nProved:");
   for (const [what, held] of proofs) say(`  ${held ? "yes" : "NO "}  ${what}`);
   return proofs.every(([, held]) => held);
+}
+
+/** An option of a command line, with its word. */
+function after(words: readonly string[], option: string): readonly string[] {
+  const at = words.indexOf(option);
+  return at < 0 ? [] : words.slice(at, at + 2);
 }
 
 /** Runs one command; its stdout and stderr go into one file, so that they stay in order. */

@@ -215,8 +215,8 @@ export const REFUSALS = {
   },
   "N2I-E311": {
     exit: refused.status,
-    title: "the plan changes Nova too",
-    why: "Machines that are loaded while Nova still names their old host or images are not carried over.",
+    title: "Nova is part of this, and was not given",
+    why: "Machines that are loaded while Nova still names their old host or images are not carried over, and a nova-compute that still runs would act on them.",
     fix: "Give --nova-db, or --leave-nova to load Ironic alone.",
   },
   "N2I-E312": {

@@ -78,7 +78,14 @@ export async function benchAdopt(machines: number, write: (text: string) => void
         await empty(ironic, server);
         write(`  bare loop, ${String(parallel).padStart(2)} at once  ${rate(rates)}\n`);
       }
-      const { stages } = await run("apply", ...at, "--yes", "--in-flight", String(IN_FLIGHT));
+      const { stages } = await run(
+        "apply",
+        ...at,
+        "--leave-nova",
+        "--yes",
+        "--in-flight",
+        String(IN_FLIGHT),
+      );
       ours.push(machines / (stages.apply ?? Number.POSITIVE_INFINITY));
       await run("rollback", ...at, "--yes", "--all");
       await empty(ironic, server);

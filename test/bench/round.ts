@@ -86,7 +86,7 @@ export async function round(
     const sources = ["--nova-bm-db", bm ?? "", "--nova-db", nova ?? "", "--nova-conf", "nova.conf"];
     const extract = await run("extract", ...at, ...sources);
     const plan = await run("plan", ...at, ...to, "--site", "site.json");
-    const apply = await run("apply", ...at, ...to, "--yes");
+    const apply = await run("apply", ...at, ...to, "--leave-nova", "--yes");
     const load = apply.seconds - (apply.stages.verify ?? 0);
     rows.push({ stage: "  of which load", seconds: load, cpu: null, rss: null });
     const verify = await run("verify", ...at, ...to);

@@ -30,6 +30,10 @@ interface Options {
   readonly uid?: number;
   /** Bytes for stdin; closed at once without them. */
   readonly input?: string;
+  /** Bytes for stdin, typed when the tool has asked: what comes before may reach no reader. */
+  readonly answer?: string;
+  /** Runs an apply without the word that leaves Nova, to see it refused. */
+  readonly bare?: boolean;
 }
 
 const MINUTE = 60_000;
@@ -37,16 +41,39 @@ const MINUTE = 60_000;
 /** Sixty machines are adopted in less, on a machine that has others to serve. */
 const PATIENCE = 5 * MINUTE;
 
+/** Loading Ironic alone wants the operator's word; tests of other things let it be said here. */
+export function leavingNova(words: readonly string[]): readonly string[] {
+  const [command] = words;
+  const said = words.some((word) => /^--(nova-db|leave-nova)\b/.test(word));
+  return command === "apply" && !said ? [...words, "--leave-nova"] : words;
+}
+
+/** How each question of the tool ends. */
+const QUESTION = /Only "yes" is a yes: /;
+
+/** Runs the tool on a pseudo-terminal and types an answer to its question. */
+export function onTerminal(words: readonly string[], answer: string): Promise<Ran> {
+  const tool = quoted([process.execPath, MAIN, ...leavingNova(words)]);
+  const options = { answer, env: { TERM: "xterm" } };
+  return startProgram("script", ["-qec", tool, "/dev/null"], options).ended;
+}
+
+/** A command line for a shell. */
+export function quoted(words: readonly string[]): string {
+  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
+}
+
 /** Starts the tool with nothing of our environment but PATH. */
 export function start(words: readonly string[], options: Options = {}): Started {
-  return startProgram(process.execPath, [MAIN, ...words], options);
+  const told = options.bare === true ? words : leavingNova(words);
+  return startProgram(process.execPath, [MAIN, ...told], options);
 }
 
 /** The same for another program: a shell, or `script`, around the tool. */
 export function startProgram(
   program: string,
   words: readonly string[],
-  { cwd = HOME, env = {}, uid, input }: Options = {},
+  { cwd = HOME, env = {}, uid, input, answer }: Options = {},
 ): Started {
   const child: ChildProcess = spawn(program, words, {
     cwd,
@@ -59,12 +86,15 @@ export function startProgram(
   let [out, err] = ["", ""];
   child.stdout?.setEncoding("utf8").on("data", (text: string) => {
     out += text;
+    if (answer !== undefined && child.stdin?.writableEnded === false && QUESTION.test(out))
+      child.stdin.end(answer);
   });
   child.stderr?.setEncoding("utf8").on("data", (text: string) => {
     err += text;
   });
   // A child that ended before it read is no failure of the test.
-  child.stdin?.on("error", () => undefined).end(input ?? "");
+  child.stdin?.on("error", () => undefined);
+  if (answer === undefined) child.stdin?.end(input ?? "");
   const ended = new Promise<Ran>((resolve, reject) => {
     child.on("error", reject);
     child.on("close", (code, signal) => {

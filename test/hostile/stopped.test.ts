@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
-import { MAIN, refused, run, runs, type Started, start, startProgram } from "./cli.ts";
+import { onTerminal, refused, run, runs, type Started, start } from "./cli.ts";
 import { digests } from "./digest.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
@@ -136,9 +136,7 @@ test("on a terminal boot and release ask first, and only yes is a yes", async (t
     [[...release, "--undo"], /Stage again the staged machines of sqlite:.*\?/],
   ] as const)
     for (const answer of ["y\n", "\x04"]) {
-      const tool = [process.execPath, MAIN, ...words].map((word) => `'${word}'`).join(" ");
-      const typed = { input: answer, env: { TERM: "xterm" } };
-      const ran = await startProgram("script", ["-qec", tool, "/dev/null"], typed).ended;
+      const ran = await onTerminal(words, answer);
       assert.equal(ran.status, 4, ran.out);
       assert.match(ran.out, question);
       assert.match(ran.out, /ERROR N2I-E303 nothing was done/);

@@ -2,7 +2,16 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { assertRefusal, MAIN, refused, run, runs, startProgram } from "./cli.ts";
+import {
+  assertRefusal,
+  MAIN,
+  onTerminal,
+  quoted,
+  refused,
+  run,
+  runs,
+  startProgram,
+} from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
 import { SITE, SMALL, tenant } from "./fleet.ts";
@@ -13,19 +22,6 @@ async function planned(t: TestContext, machines = 2): Promise<Deployment> {
   await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
   await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
   return made;
-}
-
-function quoted(words: readonly string[]): string {
-  return words.map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(" ");
-}
-
-/** Runs the tool on a pseudo-terminal and types an answer. */
-function onTerminal(words: readonly string[], answer: string) {
-  const tool = quoted([process.execPath, MAIN, ...words]);
-  return startProgram("script", ["-qec", tool, "/dev/null"], {
-    input: answer,
-    env: { TERM: "xterm" },
-  }).ended;
 }
 
 test("without a terminal, apply and rollback need --yes; without it nothing is written", async (t) => {

@@ -55,7 +55,13 @@ test("a plan killed before its plan for Nova was in place is refused by name unt
     [...applying, ...made.novaWriter],
     ["verify", ...at, ...reader, ...nova, "-q"],
   ])
-    assertRefusal(await run(words), 4, "N2I-E114", why, /Run plan again, with --nova-db/);
+    assertRefusal(
+      await run(words, { bare: true }),
+      4,
+      "N2I-E114",
+      why,
+      /Run plan again, with --nova-db/,
+    );
   const checked = await run(["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"]);
   assert.equal(checked.status, 255, checked.out);
   assert.match(checked.err, why);

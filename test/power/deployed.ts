@@ -8,6 +8,7 @@ import { fileURLToPath } from "node:url";
 import type { Case } from "../../src/demo/case.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { PowerReading } from "../../src/model/power.ts";
+import { leavingNova } from "../hostile/cli.ts";
 import type { BmcOptions } from "../lab/bmc/options.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 
@@ -25,7 +26,7 @@ export function run(
   words: readonly string[],
   onError?: (text: string) => void,
 ): Promise<Ran> & { stop: () => void } {
-  const child = spawn(process.execPath, [MAIN, ...words], {
+  const child = spawn(process.execPath, [MAIN, ...leavingNova(words)], {
     cwd,
     stdio: ["ignore", "pipe", "pipe"],
   });

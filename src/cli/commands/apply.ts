@@ -10,7 +10,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
-import { besideNova } from "../wire/nova-side.ts";
+import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
 import { openProbe } from "../wire/probe.ts";
 import { checkReadings, recheckWith } from "../wire/recheck.ts";
@@ -67,7 +67,7 @@ function checkBlocked({ verdicts }: PlanCounts, skip: boolean): number {
 
 /** Whoever wants heartbeats watched gives the database they are in. */
 const UNASKED =
-  "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; plan and apply with --nova-db watch them.";
+  "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
 
 export const applyCommand: CommandModule<object, Args> = {
   command: "apply",
@@ -84,7 +84,8 @@ export const applyCommand: CommandModule<object, Args> = {
         "leave-nova": {
           type: "boolean",
           default: false,
-          describe: "Load Ironic alone, though the plan changes Nova's rows too (exit 3)",
+          describe:
+            "Load Ironic alone, with no look at nova-compute (exit 3 when the plan changes Nova's rows)",
         },
         "skip-blocked": {
           type: "boolean",
@@ -131,9 +132,9 @@ export const applyCommand: CommandModule<object, Args> = {
         let failed = 0;
         const staged = await goesOnStaged(run, footer.sha256, args);
         const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${sameWords(args, staged)} --yes`;
-        if (args.novaDb === undefined && header.source.nova !== null) say(args, UNASKED);
         const ended = await besideNova(run, footer, { ...args, watching, lines }, (nova) =>
           withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
+            if (nova === null) say(args, UNASKED);
             const same = road.same(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
             const conductors = lookForConductors(plan.lines, acting.target);
@@ -220,7 +221,8 @@ export const applyCommand: CommandModule<object, Args> = {
         );
         if (failed > 0) exitWith(EXIT_STATUS.partial.status);
         else if (!ended.equal) exitWith(EXIT_STATUS.differs.status);
-        if ((blocked > 0 || args.leaveNova) && (ended.equal || failed > 0)) {
+        const left = args.leaveNova && (await novaSteps(run, footer)) > 0;
+        if ((blocked > 0 || left) && (ended.equal || failed > 0)) {
           await listLeftOut(plan, args);
           exitWith(EXIT_STATUS.partial.status);
         }

@@ -7,6 +7,7 @@ interface Words extends Voice {
   readonly staged: boolean;
   readonly skipBlocked: boolean;
   readonly novaDb?: string;
+  readonly leaveNova: boolean;
 }
 
 /** What a load was begun with, it goes on with: half of it live would be half of it taken over. */
@@ -19,9 +20,10 @@ export async function goesOnStaged(run: RunFolder, plan: string, args: Words): P
 }
 
 /** Of the words it was called with, those that running it again wants. */
-export function sameWords({ novaDb, skipBlocked }: Words, staged: boolean): string {
+export function sameWords({ novaDb, leaveNova, skipBlocked }: Words, staged: boolean): string {
   return [
     ...(novaDb === undefined ? [] : [` --nova-db ${shellWord(novaDb)}`]),
+    ...(leaveNova ? [" --leave-nova"] : []),
     ...(skipBlocked ? [" --skip-blocked"] : []),
     ...(staged ? [" --staged"] : []),
   ].join("");

@@ -191,6 +191,11 @@ export const planCommand: CommandModule<object, Args> = {
         const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
         if (others !== null)
           say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
+        if (planned.nova === null)
+          say(
+            args,
+            "Nova is not asked: apply will refuse (N2I-E311) but for --leave-nova; plan --nova-db watches its heartbeats.",
+          );
         say(
           args,
           `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : novaWords(api?.identity)}`,

@@ -30,10 +30,40 @@ interface NovaWords extends FlavorApiOptions {
   readonly lines: Machines["lines"];
 }
 
+/** Rows of Nova that the run's plan changes. */
+export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promise<number> {
+  const file = await novaPlanOf(run, plan);
+  return file === null ? 0 : stepsOf(file.counts);
+}
+
+/**
+ * A load beside a nova-compute that runs loses tenants: nova is looked at, or left by the operator's word.
+ *
+ * @source facts/systems.md D-3
+ */
+function checkUnasked(file: NovaFile | null): void {
+  const steps = file === null ? 0 : stepsOf(file.counts);
+  const watched = file?.counts.stopped ?? [];
+  if (steps > 0) throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
+  if (watched.length > 0)
+    throw new MigrationError(
+      "N2I-E311",
+      `the plan wants nova-compute of ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""} seen standing still`,
+    );
+  if (file === null)
+    throw new MigrationError(
+      "N2I-E311",
+      "the plan was made without nova, and nothing tells whether a nova-compute still runs",
+      {
+        fix: "Give --nova-db to extract, to plan and then to apply; or --leave-nova to load Ironic alone, once every nova-compute is stopped.",
+      },
+    );
+}
+
 /**
  * Opens nova for the time of an apply, when the plan has steps for it.
  *
- * @throws MigrationError N2I-E311 when they are neither wanted nor left, N2I-E114 when nova is given
+ * @throws MigrationError N2I-E311 when nova is neither given nor left, N2I-E114 when nova is given
  *   and the run has no plan for it, or has another than the plan was made with
  */
 export async function besideNova<T>(
@@ -45,15 +75,7 @@ export async function besideNova<T>(
   const { novaDb, leaveNova, yes, watching, lines } = words;
   const file = await novaPlanOf(run, plan);
   if (novaDb === undefined) {
-    const steps = file === null ? 0 : stepsOf(file.counts);
-    const watched = file?.counts.stopped ?? [];
-    if (steps > 0 && !leaveNova)
-      throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
-    if (watched.length > 0 && !leaveNova)
-      throw new MigrationError(
-        "N2I-E311",
-        `the plan wants nova-compute of ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""} seen standing still`,
-      );
+    if (!leaveNova) checkUnasked(file);
     return work(null);
   }
   if (leaveNova)

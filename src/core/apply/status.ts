@@ -53,8 +53,8 @@ export interface RunState {
   readonly next: string;
 }
 
-const EXTRACT = "nova2ironic extract --run RUN --nova-bm-db DB";
-const PLAN = "nova2ironic plan --run RUN --ironic-db DB";
+const EXTRACT = "nova2ironic extract --run RUN --nova-bm-db DB --nova-db DB";
+const PLAN = "nova2ironic plan --run RUN --ironic-db DB --nova-db DB";
 const APPLY = "nova2ironic apply --run RUN --ironic-db DB";
 const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
 const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
@@ -123,10 +123,15 @@ function isCut(plan: RunFiles["plan"], nova: RunFiles["nova"]): boolean {
   return wanted && nova !== undefined && "missing" in nova;
 }
 
-/** Commands that look at Nova's rows too want its database. */
+/** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
 function withNova(command: string, nova: RunFiles["nova"]): string {
   const wants = /^nova2ironic (apply|verify) (?!.*--takeover)/.test(command);
-  if (!wants || nova === undefined || "missing" in nova || nova.plan === null) return command;
+  if (!wants || (nova !== undefined && "missing" in nova)) return command;
+  if (nova === undefined || nova.plan === null) {
+    if (command === APPLY)
+      return `${PLAN}  (Nova is not in the plan; or apply it with --leave-nova)`;
+    return command.replace(APPLY, `${APPLY} --leave-nova`);
+  }
   return command.replace("--ironic-db DB", `--ironic-db DB${novaWords(nova.plan.header?.api)}`);
 }
 

@@ -44,6 +44,16 @@ test("with a broken journal, verify is next and not apply", () => {
   assert.match(next, /^nova2ironic verify /);
 });
 
+test("a plan without Nova is planned again with it, and what was begun so goes on so", () => {
+  const next = (entries: readonly JournalEntry[]) =>
+    statusOf({
+      ...{ snapshot: SNAPSHOT, plan: PLAN, handover: null },
+      journal: { entries, torn: false },
+    }).next;
+  assert.match(next([]), /^nova2ironic plan .* --nova-db DB {2}\(.*--leave-nova\)$/);
+  assert.match(next(LOADED.slice(0, 1)), /^nova2ironic apply .* --leave-nova --yes {2}\(goes on/);
+});
+
 test("a load that was staged waits for its release, then for the conductors", () => {
   const journal = { entries: LOADED, torn: false };
   const next = (released: number) =>

@@ -34,8 +34,9 @@ test("a deployment whose nova was never read is refused alike", async (t) => {
   const before = await rowsOf(ironic);
   await runs(0, ["extract", ...at, ...source.slice(0, 2), ...source.slice(4), "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-  const bare = ["apply", ...at, ...writer, "--yes", "-q"];
-  await refused(bare, 4, "N2I-E311", [/Give --nova-db to extract, to plan/], { bare: true });
+  const bare = ["apply", ...at, ...writer, "--yes"];
+  const why = [/Give --nova-db to extract, to plan/];
+  await refused([...bare, "-q"], 4, "N2I-E311", why, { bare: true });
   sameRows(await rowsOf(ironic), before);
   assert.match((await runs(0, [...bare, "--leave-nova"])).err, NOTICE);
 });

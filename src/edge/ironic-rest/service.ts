@@ -1,10 +1,9 @@
 import type { TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
-import { isObject } from "../../model/json.ts";
 import { minorOf, type RestDoc } from "../../model/rest.ts";
 import type { Release } from "../../model/target.ts";
 import type { Cloud } from "../openstack/cloud.ts";
-import { type Answer, ask, openSession, type Session } from "../openstack/session.ts";
+import { type Answer, answerTo, ask, openSession, type Session } from "../openstack/session.ts";
 
 /** A bare metal service, spoken to at one microversion. */
 export interface Service {
@@ -50,13 +49,12 @@ export async function openService(
     const { minimum, maximum } = await versionsOf(session);
     const release = releaseFor(releases, doc, maximum, said, session.url);
     const version = release.doc.api ?? "";
-    const { name } = await rootOf(session);
     const identity: TargetIdentity = {
       engine: "rest",
       address: session.url,
       database: "v1",
       version: maximum,
-      server: `${name} ${minimum}-${maximum}`,
+      server: `OpenStack Ironic API ${minimum}-${maximum}`,
       alembic_head: version,
       release: release.doc.release,
       charset: "utf8",
@@ -90,9 +88,8 @@ function pinned(
 /** The first call as all will be: allowed, and answered in the version asked for. */
 async function greet(session: Session, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
-  await ask(session, path, version);
-  const answer = await session.call({ method: "GET", path }, version);
-  if (answer.status === 200 && answer.headers[SPOKEN] !== version)
+  const answer = await answerTo(session, path, version, isThere);
+  if (answer.headers[SPOKEN] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`);
 }
 
@@ -112,11 +109,17 @@ function otherwise({ status, headers }: Answer, version: string): string {
   return `${what} in microversion ${String(headers[SPOKEN] ?? "none")}, and was asked for ${version}`;
 }
 
+/** What every bare metal service has; a proxy with nobody behind it for now says 404 of it. */
+function isThere(answer: Answer): Answer {
+  const { status, fault } = answer;
+  const why = `${fault}, which no bare metal service says of it`;
+  return status === 404 ? { ...answer, status: 0, fault: why } : answer;
+}
+
 async function versionsOf(
   session: Session,
 ): Promise<{ readonly minimum: string; readonly maximum: string }> {
-  await ask(session, "/v1/", null);
-  const { headers } = await session.call({ method: "GET", path: "/v1/" }, null);
+  const { headers } = await answerTo(session, "/v1/", null, isThere);
   const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
   if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
     throw new MigrationError(
@@ -125,11 +128,6 @@ async function versionsOf(
       { fix: "Compare --ironic-url with the baremetal endpoint of the catalog." },
     );
   return { minimum, maximum };
-}
-
-async function rootOf(session: Session): Promise<{ readonly name: string }> {
-  const root = await ask(session, "/", null);
-  return { name: isObject(root) && typeof root.name === "string" ? root.name : "bare metal" };
 }
 
 function releaseFor(

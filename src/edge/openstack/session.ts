@@ -159,11 +159,26 @@ export async function ask(
   path: string,
   version: string | null,
 ): Promise<unknown> {
+  const answer = await answerTo(session, path, version, told);
+  return answer.status === 200 ? answer.body : null;
+}
+
+/**
+ * The same, with what stands around the body.
+ *
+ * @param read makes of an answer what it is worth: one of status 0 is asked for again
+ * @returns an answer of status 200 or 404
+ */
+export async function answerTo(
+  session: Session,
+  path: string,
+  version: string | null,
+  read: (answer: Answer) => Answer,
+): Promise<Answer> {
   const answer = await askUntilAnswered(async () =>
-    told(await session.call({ method: "GET", path }, version)),
+    read(await session.call({ method: "GET", path }, version)),
   );
-  if (answer.status === 200) return answer.body;
-  if (answer.status === 404) return null;
+  if (answer.status === 200 || answer.status === 404) return answer;
   if (isPassing(answer))
     throw new MigrationError(
       "N2I-E210",

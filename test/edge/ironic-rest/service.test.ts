@@ -66,6 +66,13 @@ test("the version a service answers in is looked at, though its first answer is 
   await assert.rejects(opening, refusal("N2I-E209", /microversion 1\.1, and was asked for 1\.82/));
 });
 
+test("a proxy that has nobody behind it for a moment is asked again, before anything is pinned", async (t) => {
+  const { minor, identity } = await service(t, (_call, nth) =>
+    nth === 1 ? { status: 404, text: "default backend - 404", version: "" } : null,
+  );
+  assert.deepEqual([minor, identity.server], [82, "OpenStack Ironic API 1.1-1.82"]);
+});
+
 test("a success in another version is not one, so somebody looks what was done", async (t) => {
   const opened = await service(t, (call) =>
     call.startsWith("DELETE") ? { status: 204, text: "", version: "1.1" } : null,

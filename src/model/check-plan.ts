@@ -1,5 +1,5 @@
 import type { Finding } from "./finding.ts";
-import type { Wanted } from "./rights.ts";
+import type { SpecCall, Wanted } from "./rights.ts";
 
 /** What the run's plan says; a line a machine that it does not skip. */
 export interface PlanFacts {
@@ -48,10 +48,10 @@ export interface PlanFacts {
     readonly stopped: readonly string[];
     /** Aggregates that hosts join. */
     readonly joins: readonly { readonly host: string; readonly id: number }[];
-    /** Where flavors are planned. */
-    readonly flavorsIn: "nova" | "nova_api" | "rest";
     /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
     readonly statements: Wanted;
     readonly api: Wanted;
+    /** Calls on extra specs over Nova's API that it and its rollback make. */
+    readonly calls: ReadonlySet<SpecCall>;
   } | null;
 }

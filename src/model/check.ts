@@ -1,6 +1,6 @@
 import type { PlanFacts } from "./check-plan.ts";
 import type { PlacementFacts } from "./placement.ts";
-import type { Lacking } from "./rights.ts";
+import type { Lacking, SpecCall } from "./rights.ts";
 import type { Conductor } from "./service.ts";
 
 /** Exit statuses of `check`, as nova-status has them; the worst row decides. README.md prints them. */
@@ -183,6 +183,8 @@ export interface CheckView {
   /** Null: not given. */
   readonly api: ApiFacts | Refused | null;
   readonly placement: PlacementFacts | Refused | null;
+  /** Calls of the plan that Nova's policy refuses the user; null: it was not asked. */
+  readonly policy: readonly SpecCall[] | Refused | null;
   /** Image -> its status in Glance, empty where it has none; null: Glance is not to be asked. */
   readonly glance: ReadonlyMap<string, string> | Refused | null;
   /** Machine -> compute_nodes.uuid, where Nova has it; null: the table may not be read. */

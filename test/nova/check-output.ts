@@ -6,9 +6,10 @@ import type { Deployment } from "../hostile/deployment.ts";
 export async function checkRows(
   { at, source, writer }: Pick<Deployment, "at" | "source" | "writer">,
   more: readonly string[] = [],
+  env: { readonly [name: string]: string } = {},
 ): Promise<(title: string) => string> {
   const words = ["check", ...at, ...source.slice(0, 4), ...writer, "--watch", "0"];
-  const { out, err, status } = await run([...words, "--json", ...more]);
+  const { out, err, status } = await run([...words, "--json", ...more], { env });
   assert.notEqual(status, 255, err);
   const { checks } = JSON.parse(out) as {
     checks: readonly { check: string; result: number; details: string | null }[];

@@ -9,6 +9,7 @@ import { withCloud } from "../lab/cloud/with-cloud.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { cloud, IMAGES, NEW, OLD } from "./cloud.ts";
 import { alembicCloud, laterCloud } from "./later.ts";
+import { policyAsked } from "./policy.ts";
 import { KERNEL, RAMDISK } from "./rest-scene.ts";
 import { changes, rowsOf, sameRows } from "./rows.ts";
 
@@ -37,6 +38,9 @@ test("a real Nova's flavors get a real Glance's images by a real Keystone's logi
     await t.test(`login: ${name}`, (t) => there(t, env, real, before, images));
   await t.test("what is not right is refused in Nova's, Glance's and Keystone's words", (t) =>
     refused(t, real),
+  );
+  await t.test("whom its policy lets change flavors is told without changing any", (t) =>
+    policyAsked(t, real, () => specs(real)),
   );
   assert.deepEqual(await specs(real), before);
   await t.test("tables that Nova itself made are read, changed and brought back to the byte", (t) =>

@@ -103,7 +103,7 @@ export const checkCommand: CommandModule<object, Args> = {
       {
         ...{ novaBmDb, novaDb, ironicDb, release, allowPairing, watch },
         ...{ novaApiDb, placementDb, helperHosts },
-        glance: args.glance ? cloudWords(args) : null,
+        ...{ glance: args.glance, cloud: cloudWords(args) },
       },
       place,
       run,

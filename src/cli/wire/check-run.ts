@@ -5,6 +5,7 @@ import { isLoaded } from "../../core/verify/verify.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
+import { callOf } from "../../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
 import type { RunPlace } from "../../model/check.ts";
@@ -14,7 +15,7 @@ import type { Finding } from "../../model/finding.ts";
 import type { HostConfig, Row } from "../../model/machine.ts";
 import { invertNova, type NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { Verb } from "../../model/rights.ts";
+import type { SpecCall, Verb } from "../../model/rights.ts";
 import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
 import { NOVA } from "./nova-plan.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
@@ -85,6 +86,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const moves = new Map<string, Set<string>>();
   const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
+  const calls = new Set<SpecCall>();
   const findings: Pick<Finding, "code" | "place" | "message">[] = [];
   for await (const batch of nova.lines())
     for (const line of batch) {
@@ -95,7 +97,9 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
       }
       const { id, part, table, key, before, after } = line;
       // What goes over Nova's API is its policy's to allow.
-      if (table !== "os-extra_specs") want(part === "api" ? api : statements, line);
+      if (table === "os-extra_specs")
+        for (const step of [line, invertNova(line)]) calls.add(callOf(step));
+      else want(part === "api" ? api : statements, line);
       if (part !== "hosts") {
         flavors.add(id);
         // A spec that is deleted keeps its old value.
@@ -121,9 +125,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
     for (const table of NOVA_TABLES) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
-  const from = nova.header.api?.kind;
-  const flavorsIn = from === undefined ? "nova" : from === "rest" ? "rest" : "nova_api";
-  const words = { statements, api, flavorsIn } as const;
+  const words = { statements, api, calls } as const;
   return { ...{ findings, flavors, images, moves, places, hosts, joins, stopped }, ...words };
 }
 

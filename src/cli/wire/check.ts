@@ -21,7 +21,7 @@ import type {
 } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Lacking, Wanted } from "../../model/rights.ts";
-import { askGlance } from "./check-cloud.ts";
+import { askGlance, askPolicy } from "./check-cloud.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";
@@ -35,8 +35,10 @@ export interface CheckAsked {
   /** Of later Novas. */
   readonly novaApiDb: string | undefined;
   readonly placementDb: string | undefined;
-  /** Which Glance is asked for images; null: none. */
-  readonly glance: RestOptions | null;
+  /** How to log in to Nova's API, and to Glance. */
+  readonly cloud: RestOptions;
+  /** Whether Glance is asked for images. */
+  readonly glance: boolean;
   /** `HOST[:PORT]` of deploy helpers; empty: what the snapshot's nova.conf files say. */
   readonly helperHosts: readonly string[];
   readonly release: string | undefined;
@@ -123,7 +125,8 @@ export async function gather(
       ours: run === null ? new Set() : await oursByJournal(run),
       helpers: await knockAll(await helperHosts(asked, run)),
       ...later,
-      glance: asked.glance === null ? null : await askGlance(asked.glance, plan, nova),
+      policy: await askPolicy(asked.cloud, plan),
+      glance: asked.glance ? await askGlance(asked.cloud, plan, nova) : null,
       run: { ...place, free: await spaceAt(place.path) },
     };
   } finally {

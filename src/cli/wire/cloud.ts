@@ -31,6 +31,12 @@ export function cloudFor(options: RestOptions): Cloud {
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }
 
+/** Whether anybody said how to log in. */
+export function saysCloud({ osCloud }: RestOptions): boolean {
+  const said = environmentSettings(process.env);
+  return osCloud !== undefined || ["cloud", "auth_url", "auth_type"].some((name) => said.has(name));
+}
+
 function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
   return new Map([
     ...(ironicUrl === undefined ? [] : [["baremetal_endpoint_override", ironicUrl] as const]),

@@ -1,5 +1,5 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
-import type { Lacking } from "../../model/rights.ts";
+import type { Lacking, SpecCall } from "../../model/rights.ts";
 import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
@@ -72,18 +72,52 @@ export function privileges(view: CheckView): Looked {
     ...held(view.nova, "--nova-db", `statements nova's database ${planned}`),
     ...held(view.api, "--nova-api-db", `statements nova_api's database ${planned}`),
   ];
-  if (all.some(({ details }) => details !== null)) return joined(all);
   const nova = view.plan?.nova ?? null;
   const open = [
     ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
     ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
   ];
-  if (open.length > 0)
+  const unasked: Looked =
+    open.length === 0
+      ? FINE
+      : {
+          result: "Warning",
+          details: `Not looked at for the plan's rows of Nova.\nMend: give ${open.join(" and ")}`,
+        };
+  return joined([...all, unasked, policy(view)]);
+}
+
+/** Names of what Nova's policy must allow. @source nova 26.1:nova/policies/flavor_extra_specs.py */
+const RULES: { readonly [call in SpecCall]: string } = {
+  POST: "create",
+  PUT: "update",
+  DELETE: "delete",
+};
+
+/** Whether Nova lets this user make the calls of a plan whose flavors go over REST. */
+function policy({ plan, policy: asked }: CheckView): Looked {
+  const calls = [...(plan?.nova?.calls ?? [])];
+  if (calls.length === 0) return FINE;
+  if (asked === null)
     return {
       result: "Warning",
-      details: `Not looked at for the plan's rows of Nova.\nMend: give ${open.join(" and ")}`,
+      details:
+        "What Nova's policy allows of the plan's calls on flavors was not asked.\nMend: give OS_* or --os-cloud of the user that applies",
     };
-  return nova?.flavorsIn === "rest" ? fine("What Nova's policy allows is not asked.") : FINE;
+  if ("refused" in asked) {
+    const { code, message, fix } = asked.refused;
+    return {
+      result: code === "N2I-E211" ? "Failure" : "Warning",
+      details: `Nova's policy could not be asked: ${code} ${message}\nMend: ${fix}`,
+    };
+  }
+  if (asked.length === 0) return fine(`Nova's policy allows ${calls.join(", ")} on extra specs.`);
+  const rules = asked.map((call) => `os_compute_api:os-flavor-extra-specs:${RULES[call]}`);
+  return told(
+    asked.map((call) => `${call} os-extra_specs`),
+    "calls Nova's policy refuses this user, which the plan or its rollback makes",
+    `check and apply as a user with the role admin; or in Nova's policy.yaml ${rules.join(", ")}`,
+  );
 }
 
 type Lacks = { readonly forbidden: Lacking } | Refused | null;

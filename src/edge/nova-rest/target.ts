@@ -1,5 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaStep, NovaTarget, Standing } from "../../model/nova-plan.ts";
+import type { SpecCall } from "../../model/rights.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { type ComputeService, type Specs, specsPath } from "./service.ts";
@@ -106,11 +107,22 @@ async function change(
   }
 }
 
+/** The call by which a step over REST is made. */
+export function callOf({ before, after }: Pick<NovaStep, "before" | "after">): SpecCall {
+  if ((after?.value ?? null) === null) return "DELETE";
+  return before === null ? "POST" : "PUT";
+}
+
 function write(service: ComputeService, step: NovaStep): Promise<Answer> {
   const { flavorid, key } = named(step);
   const value = step.after?.value ?? null;
-  if (value === null) return service.tell("DELETE", specsPath(flavorid, key));
-  return step.before === null
-    ? service.tell("POST", specsPath(flavorid), { extra_specs: { [key]: value } })
-    : service.tell("PUT", specsPath(flavorid, key), { [key]: value });
+  const call = callOf(step);
+  switch (call) {
+    case "DELETE":
+      return service.tell(call, specsPath(flavorid, key));
+    case "POST":
+      return service.tell(call, specsPath(flavorid), { extra_specs: { [key]: value } });
+    case "PUT":
+      return service.tell(call, specsPath(flavorid, key), { [key]: value });
+  }
 }

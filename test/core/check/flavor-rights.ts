@@ -1,5 +1,10 @@
 import { API, type CheckCase, MOVED, mayNot, nova, plan, SPEC } from "./view.ts";
 
+const OVER_REST = plan({
+  nova: { ...MOVED, calls: new Set(["PUT", "POST"] as const) },
+});
+const FORBIDDEN = { refused: { code: "N2I-E211", message: "no", fix: "ask them" } };
+
 /** Of rights, and of what later Novas have elsewhere. */
 export const CASES_RIGHTS: readonly CheckCase[] = [
   [
@@ -47,11 +52,25 @@ export const CASES_RIGHTS: readonly CheckCase[] = [
   ],
   [
     "Privileges",
-    plan({ nova: { ...MOVED, flavorsIn: "nova_api", api: new Map([["flavors", new Set()]]) } }),
+    plan({ nova: { ...MOVED, api: new Map([["flavors", new Set()]]) } }),
     "Warning",
     /Not looked at .*give --nova-api-db$/s,
   ],
-  ["Privileges", plan({ nova: { ...MOVED, flavorsIn: "rest" } }), "Success", /policy .*not asked/],
+  ["Privileges", OVER_REST, "Warning", /policy .* not asked\.\nMend: give OS_\* or --os-cloud/],
+  ["Privileges", { ...OVER_REST, policy: [] }, "Success", /policy allows PUT, POST on extra specs/],
+  [
+    "Privileges",
+    { ...OVER_REST, policy: ["POST"] },
+    "Failure",
+    /^1 calls .*: POST os-extra_specs\.\nMend: .* os_compute_api:os-flavor-extra-specs:create$/,
+  ],
+  ["Privileges", { ...OVER_REST, policy: FORBIDDEN }, "Failure", /E211 no.*\nMend: ask them$/],
+  [
+    "Privileges",
+    { ...OVER_REST, policy: { refused: { ...FORBIDDEN.refused, code: "N2I-E210" } } },
+    "Warning",
+    /could not be asked: N2I-E210/,
+  ],
   ["Flavors", nova({ version: 402 }), "Warning", /in nova_api.*--nova-api-db/s],
   [
     "Flavors",

@@ -67,7 +67,14 @@ export const READY: CheckView = {
   pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", wanted: false },
   servers: [{ option: "--nova-db", ahead: 40, wsrep: {} }],
   ...{ bm: BM, nova: NOVA, ironic: IRONIC },
-  ...{ plan: PLAN, ours: new Set<string>(), api: null, placement: null, computes: new Map() },
+  ...{
+    plan: PLAN,
+    ours: new Set<string>(),
+    api: null,
+    placement: null,
+    policy: null,
+    computes: new Map(),
+  },
   classless: new Set(),
   glance: null,
   helpers: [{ at: "10.0.0.1:10000", answer: "refused", why: "" }],
@@ -98,7 +105,8 @@ export const MOVED = {
   findings: [],
   ...{ places: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
   ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", new Set(["c-9"])]]) },
-  ...{ joins: [], statements: new Map(), api: new Map(), flavorsIn: "nova" as const },
+  ...{ joins: [], statements: new Map(), api: new Map() },
+  calls: new Set<"POST" | "PUT" | "DELETE">(),
 };
 export const API = {
   ...{

@@ -107,7 +107,7 @@ test("README's commands do what it says, in its order", async (t) => {
 test("README's window goes from extract to the last conductor, and back", async (t) => {
   const ironic = { release: "kilo", more: { conductors: [LAB] } } as const;
   const root = `machines:\n  - {match: {}, set: {root_uuid: ${LAB_ROOT}}}\n`;
-  const site = (blocks("yaml")[0] ?? "").replace("machines:\n", root);
+  const site = newImages(blocks("yaml")[0] ?? "").replace("machines:\n", root);
   const at = await place(t, { ...CASE, ironic }, site);
   if (at === null) return;
   const shown = commands("bash");
@@ -136,9 +136,7 @@ test("README's window goes from extract to the last conductor, and back", async 
 });
 
 test("README's commands for Nova's own rows do what it says", async (t) => {
-  const site = (blocks("yaml")[0] ?? "")
-    .replace("1f6c...", "1f6c-new")
-    .replace("8a02...", "8a02-new");
+  const site = newImages(blocks("yaml")[0] ?? "");
   const at = await place(t, CASE, site);
   if (at === null) return;
   for (const words of commands("").filter(([verb]) => verb === "extract")) await at.runs(words);
@@ -186,3 +184,8 @@ test("README's demo proves everything it prints", () => {
   assert.match(stdout, /^ {2}yes {2}after rollback Ironic is what it was, by digest$/m);
   assert.doesNotMatch(stdout, /^ {2}NO /m);
 });
+
+/** The site document with the deploy images that the commands name for flavors. */
+function newImages(site: string): string {
+  return site.replace("1f6c...", "1f6c-new").replace("8a02...", "8a02-new");
+}

@@ -41,8 +41,8 @@ export function repeated(title: string, plan: PlanFacts | null): readonly Looked
       const { severity, title: what, advice } = FINDINGS[code];
       const result = severity === "blocks" ? "Failure" : "Warning";
       return [
-        told([...alone, ...of(false)], `of the plan's ${code}, ${what}`, advice, result),
-        told(of(true), `of the plan's ${code}, ${what}, as you accepted`, advice, "Warning"),
+        told([...alone, ...of(false)], `findings ${code} of the plan, ${what}`, advice, result),
+        told(of(true), `findings ${code} of the plan, ${what}, as you accepted`, advice, "Warning"),
       ];
     });
 }

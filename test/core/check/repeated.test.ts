@@ -54,7 +54,7 @@ for (const code of CODES) {
       onlyIn(view, row);
       const { details } = rowOf(view, row) ?? {};
       assert.ok(
-        details?.startsWith(`1 of the plan's ${code}, ${title}: somewhere is odd.\nMend: `),
+        details?.startsWith(`1 findings ${code} of the plan, ${title}: somewhere is odd.\nMend: `),
       );
     });
 }

@@ -45,10 +45,24 @@ const MEANS_OF_HOST: { readonly [verdict in PowerVerdict]?: FindingCode } = {
 };
 
 /** nova.instances.power_state: 1 running, 4 shut down; anything else says nothing. */
-function novaPower(machine: Machine): "on" | "off" | null {
-  const instance = machine.nova?.instance;
-  if (instance === undefined || instance === null || instance.deleted) return null;
-  return instance.power_state === 1 ? "on" : instance.power_state === 4 ? "off" : null;
+const RECORDED: { readonly [power_state: number]: "on" | "off" } = { 1: "on", 4: "off" };
+
+/**
+ * What Nova has against the power that was measured; null: nothing. An instance that is stopped and
+ * runs is switched off by Nova itself, whatever its power_state says.
+ *
+ * @source facts/nova-bm.md 2.5
+ */
+function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
+  const instance = nova?.instance ?? null;
+  if (instance === null || instance.deleted) return null;
+  const expected = RECORDED[instance.power_state ?? 0] ?? power;
+  const will =
+    power === "on" && instance.vm_state === "stopped"
+      ? "instances.vm_state is stopped: Nova would switch it off"
+      : null;
+  const differs = expected === power ? null : `nova recorded ${expected}`;
+  return [differs, will].filter((text) => text !== null).join("; ") || null;
 }
 
 /** Advice the operator has to follow for a conductor to get the same answer. */
@@ -98,16 +112,9 @@ export function gate(
   const other = needed(advice, keys, isObject(set) ? set : {}).map(({ key, words }) =>
     finding("N2I-D602", where, keys.includes(String(key)) ? words : unread(words)),
   );
-  const expected = novaPower(machine);
+  const recorded = power === null ? null : contradiction(machine, power);
+  const from = client === "virsh" ? reading.address : "BMC";
   const differs =
-    expected !== null && power !== null && expected !== power
-      ? [
-          finding(
-            "N2I-D603",
-            where,
-            `${client === "virsh" ? reading.address : "BMC"} says ${power}, nova recorded ${expected}`,
-          ),
-        ]
-      : [];
+    recorded === null ? [] : [finding("N2I-D603", where, `${from} says ${power}, ${recorded}`)];
   return [...other, ...differs, ...observed];
 }

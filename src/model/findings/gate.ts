@@ -25,7 +25,7 @@ export const GATE = {
     severity: "blocks",
     title: "power differs from what nova recorded",
     advice:
-      "Somebody switched the machine since nova looked. Find out which one is right, then accept it.",
+      "Somebody switched the machine since nova looked. Find out which one is right, then accept it. Where it runs and instances.vm_state is stopped, Nova switches it off once a nova-compute runs: make the row active first, or switch the machine off yourself.",
     acceptable: true,
   },
   "N2I-D604": {

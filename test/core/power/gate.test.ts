@@ -47,3 +47,26 @@ test("advice to set a key is given for the releases that read the key only", () 
   assert.equal(detail(["ipmi_cipher_suite"]), words);
   assert.match(String(detail([])), /^cannot set .*: this release does not read it/);
 });
+
+for (const [vm_state, power_state, power, told] of [
+  ["active", 1, "on", undefined],
+  ["active", 4, "on", "BMC says on, nova recorded off"],
+  ["stopped", 4, "off", undefined],
+  ["stopped", 0, "off", undefined],
+  ["stopped", 0, "on", "BMC says on, instances.vm_state is stopped: Nova would switch it off"],
+  ["stopped", 1, "on", "BMC says on, instances.vm_state is stopped: Nova would switch it off"],
+  [
+    ...(["stopped", 4, "on"] as const),
+    "BMC says on, nova recorded off; instances.vm_state is stopped: Nova would switch it off",
+  ],
+  ["error", null, "on", undefined],
+] as const)
+  test(`a machine that is ${power} with vm_state ${vm_state} and power_state ${power_state} is ${told === undefined ? "as nova has it" : "told of"}`, () => {
+    const instance = { deleted: false, vm_state, power_state };
+    // The gate reads no more of a machine and of a reading than this.
+    const machine = { node: { id: 1 }, nova: { instance } } as unknown as Machine;
+    const said = { verdict: "ok", client: "native", detail: "", advice: [], warnings: [] };
+    const reading = { ...said, power, address: "10.0.0.1" } as unknown as PowerReading;
+    const [found] = gate(machine, reading, [], undefined, VIEW);
+    assert.equal(found?.message, told);
+  });

@@ -25,7 +25,7 @@ export interface TargetOptions extends RestOptions {
   readonly flavorsVia?: "db" | "rest";
   readonly deployKernel?: string;
   readonly deployRamdisk?: string;
-  /** Seconds to wait for conductors' locks, in Ironic's database. */
+  /** Seconds to wait for conductors' locks. */
   readonly lockWait?: number;
 }
 
@@ -128,7 +128,7 @@ const LIMIT = 60;
 const IN_FLIGHT = 8;
 
 function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Road {
-  const { inFlight = IN_FLIGHT, apiTimeout = LIMIT } = options;
+  const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
   if (inFlight < 1 || apiTimeout <= 0)
     throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
   const services: Service[] = [];
@@ -149,7 +149,8 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
       const service = await open(said);
       if (planning) expectSpoken(service, said);
       const { identity, release } = service;
-      const target = createRestTarget(service, rest, seal, Math.floor(inFlight), failpoint);
+      const most = Math.floor(inFlight);
+      const target = createRestTarget(service, rest, seal, most, failpoint, lockWait * 1000);
       return { identity, release, target };
     },
     identify: async (said) => (await open(said)).identity,

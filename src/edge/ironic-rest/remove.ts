@@ -8,6 +8,23 @@ import { hiding, lookAtNode, lookAtPorts, type Road, type SeenNode } from "./loo
 import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
 import { isBeingUndone, isPassing, standingOf, UNDOING } from "./standing.ts";
 
+/** Whether to try once more what a conductor's lock was in the way of, after so many tries. */
+export type Patience = (tries: number) => boolean;
+
+/**
+ * As often as any call; from the first lock on as long as it takes, all machines together: what a dead
+ * conductor left locked uses the time up once, and not once a machine.
+ *
+ * @param lockWait milliseconds
+ */
+export function patienceOf(lockWait: number, now = Date.now): Patience {
+  let until: number | undefined;
+  return (tries) => {
+    until ??= now() + lockWait;
+    return tries < TRIES || now() < until;
+  };
+}
+
 /** What an operator must know of a node that was to be deleted, and is not. */
 const HELD =
   "it may be in maintenance and unprotected: rollback once more deletes it, apply puts it right";
@@ -18,12 +35,14 @@ const HELD =
  * changes; otherwise it is left whole.
  *
  * @param strangers what hangs on nodes that this tool did not write, by node uuid
+ * @param patience with conductors that have reserved machines
  * @source facts/ironic.md 4.6
  */
 export function remove(
   shared: Road,
   machine: Machine,
   strangers: ReadonlyMap<string, string>,
+  patience: Patience = patienceOf(0),
 ): Promise<Outcome> {
   const { uuid, node, ports } = machine;
   const road = hiding(shared, node);
@@ -36,7 +55,7 @@ export function remove(
   };
   return toItsEnd(
     outcome,
-    () => takeBack(road, machine, strangers.get(uuid) ?? null, ids, outcome, leave),
+    () => takeBack(road, machine, strangers.get(uuid) ?? null, ids, patience, outcome, leave),
     leave,
   );
 }
@@ -46,6 +65,7 @@ async function takeBack(
   { uuid, node, ports }: Machine,
   strange: string | null,
   ids: readonly string[],
+  patience: Patience,
   outcome: Outcome,
   leave: (why: string) => void,
 ): Promise<void> {
@@ -70,10 +90,11 @@ async function takeBack(
         for (const id of mine) asked.add(id);
       });
       if (answer === null) return end();
-      // Gone, or nobody is there who could take it away: what is there then tells.
-      if (!(mayPass(answer) || answer.status === 404) || tries === TRIES)
+      const again = answer.status === 409 ? patience(tries) : tries < TRIES;
+      // A 404: gone, or nobody is there who could take it away; what is there then tells.
+      if (!(again && (mayPass(answer) || answer.status === 404)))
         return leave(`it cannot be deleted: ${answer.fault}`);
-    } else if (busy === null || tries === TRIES) return leave(why);
+    } else if (busy === null || !patience(tries)) return leave(why);
     await pause(tries);
   }
 }

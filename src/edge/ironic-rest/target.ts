@@ -9,7 +9,7 @@ import { readBehind } from "./conductors.ts";
 import { pages, type Road } from "./look.ts";
 import type { Machine, Outcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
-import { remove } from "./remove.ts";
+import { patienceOf, remove } from "./remove.ts";
 import { rowsOf } from "./row.ts";
 import type { Service } from "./service.ts";
 import { createVerifier } from "./verifier.ts";
@@ -22,6 +22,7 @@ export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
  * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
  *
  * @param most machines in flight
+ * @param lockWait milliseconds to wait for machines that a conductor has reserved, all in all
  */
 export function createRestTarget(
   service: Service,
@@ -29,6 +30,7 @@ export function createRestTarget(
   seal: Seal,
   most: number,
   failpoint: Failpoint = () => Promise.resolve(),
+  lockWait = 0,
 ): Target & { readonly verifier: Verifier } {
   /** Something may have been changed since the last batch began. */
   let touched = false;
@@ -44,6 +46,7 @@ export function createRestTarget(
     return sum;
   };
   let listing: Promise<Current> | undefined;
+  const patience = patienceOf(lockWait);
   return {
     identity: service.identity,
     verifier: createVerifier(road),
@@ -79,7 +82,7 @@ export function createRestTarget(
         );
       const worked = [
         ...(await go(making, (machine) => adopt(road, machine, journal))),
-        ...(await go(taking, (machine) => remove(road, machine, hanging))),
+        ...(await go(taking, (machine) => remove(road, machine, hanging, patience))),
       ];
       return performed(worked, touched);
     },

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { patienceOf, remove } from "../../../src/edge/ironic-rest/remove.ts";
 import { bothWays } from "./both-ways.ts";
 import { refuses } from "./keeps.ts";
 import { livingIronic, machineOf, NODE } from "./living.ts";
@@ -128,4 +129,24 @@ test("a machine whose BMC died, so that a conductor gave it up, is still ours to
   assert.deepEqual((await run.apply()).drifted, 0);
   const { removed, left } = await run.rollback();
   assert.deepEqual({ removed, left }, { removed: 2, left: [] });
+});
+
+test("a rollback waits for a conductor's lock as long as it may, and for those of all machines once", async (t) => {
+  const ironic = await livingIronic(t);
+  await bothWays(ironic, [machineOf()]).apply();
+  const locked = refuses(409, `Node ${NODE} is locked by host lab`);
+  ironic.use((call) => (call.startsWith("PUT") ? { done: false, says: locked } : null));
+  const asked: number[] = [];
+  const { left } = await remove(ironic.road, machineOf(), new Map(), (tries) => {
+    asked.push(tries);
+    return tries < 2;
+  });
+  assert.match(left[0]?.why ?? "", /^it cannot be deleted: 409 .*locked by host lab/);
+  assert.deepEqual(asked, [0, 1, 2]);
+  let clock = 0;
+  const waits = patienceOf(60_000, () => clock);
+  clock = 100_000;
+  assert.deepEqual([waits(18), waits(500)], [true, true], "it begins with the first lock");
+  clock = 160_000;
+  assert.deepEqual([waits(17), waits(18)], [true, false], "as often as any call, and no longer");
 });

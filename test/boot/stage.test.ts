@@ -171,6 +171,24 @@ test("a tree that is none, a run without a plan's word and a missing yes are ref
   await refused([...words, "--tftp-root", at.tree, "--plan", "--undo"], 64, "N2I-E100");
 });
 
+test("whether a take-over was before or comes, Juno's boot says to run it after each, and others do not", async (t) => {
+  const at = await bootScene(t, "juno", [1], {});
+  const again = `boot --run ${at.run} --tftp-root ${at.tree} --from ${at.old} --served-as /tftpboot`;
+  const notice = new RegExp(
+    `^Notice: each take-over by Ironic juno writes these files anew.* --takeover .* run nova2ironic ${again}$`,
+    "m",
+  );
+  for (const [status, ...options] of [
+    [0, "--plan"],
+    [0, "--yes", "-q"],
+    [0, "--verify", "-f", "json"],
+  ] as const)
+    assert.match((await at.boot(status, ...options)).err, notice);
+  assert.doesNotMatch((await at.boot(0, "--undo", "--yes")).err, /Notice/);
+  const kilo = await bootScene(t, "kilo", [1], {});
+  assert.doesNotMatch((await kilo.boot(0, "--yes")).err, /Notice/);
+});
+
 test("on releases that boot from disk only nothing is staged, and the reason is told", async (t) => {
   const at = await bootScene(t, "2023.1", [1], {});
   const before = at.digest();

@@ -12,6 +12,7 @@ import { type BootRow, type Place, preparedOf, rowOf, stageAll, unstageAll } fro
 import { wantedOf } from "../wire/named.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { askedOf } from "../wire/staging.ts";
+import { noteTakeOver, sayDhcp } from "./boot-notices.ts";
 import {
   exitWith,
   inStage,
@@ -92,6 +93,7 @@ export const bootCommand: CommandModule<object, Args> = {
       const wanted = await wantedOf(args.node ?? [], plan.lines);
       const lines = () => chosen(plan.lines(), wanted);
       const { machines } = plan.footer.footer;
+      if (!args.undo) noteTakeOver(plan.header.target.release, args);
       if (args.verify) return verify(lines(), place, args);
       if (args.plan) {
         const rows: BootRow[] = [];
@@ -202,19 +204,4 @@ async function verify(
       });
     }
   await tell(rows, args, "Verify");
-}
-
-/** Until a take-over writes Neutron's DHCP options anew, machines ask the old host for these files. */
-async function sayDhcp(plan: AsyncIterable<readonly PlannedMachine[]>, args: Args): Promise<void> {
-  const servers = new Map<string, string>();
-  for await (const batch of plan)
-    for (const { boot, service_host } of batch)
-      if (boot?.dhcp)
-        servers.set(service_host ?? "?", `${boot.dhcp.server ?? "its my_ip"} (${boot.dhcp.file})`);
-  const old = [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
-  if (old !== "")
-    say(
-      args,
-      `DHCP leads machines to their old host until Ironic takes them over; keep its TFTP service: ${old}`,
-    );
 }

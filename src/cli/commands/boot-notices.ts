@@ -1,0 +1,52 @@
+import type { PlannedMachine } from "../../model/plan.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { note, say, shellWord, type Voice } from "./shared.ts";
+
+/** The words of a `boot` that is to be given again. */
+interface Again {
+  readonly run: string;
+  readonly tftpRoot: string;
+  readonly from?: readonly string[];
+  readonly servedAs?: string;
+}
+
+/**
+ * Where take-over leaves a file that deploys, no staging before it lasts: nothing a tree holds tells
+ * whether it was already, so that it is always said.
+ *
+ * @source facts/systems.md D4; facts/ironic.md 2.5
+ */
+export function noteTakeOver(
+  release: string,
+  { run, tftpRoot, from = [], servedAs, json }: Again & Pick<Voice, "json">,
+): void {
+  const found = loadMappings().releases.find(({ doc }) => doc.release === release);
+  if (found?.doc.boot !== "deploy") return;
+  const again = [
+    `nova2ironic boot --run ${shellWord(run)} --tftp-root ${shellWord(tftpRoot)}`,
+    ...from.map((word) => `--from ${shellWord(word)}`),
+    ...(servedAs === undefined ? [] : [`--served-as ${shellWord(servedAs)}`]),
+  ].join(" ");
+  note(
+    { json },
+    `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once nova2ironic verify --run ${shellWord(run)} --ironic-db DB --takeover ends with 0, and before a machine reboots, run ${again}`,
+  );
+}
+
+/** Until a take-over writes Neutron's DHCP options anew, machines ask the old host for these files. */
+export async function sayDhcp(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  args: Voice,
+): Promise<void> {
+  const servers = new Map<string, string>();
+  for await (const batch of plan)
+    for (const { boot, service_host } of batch)
+      if (boot?.dhcp)
+        servers.set(service_host ?? "?", `${boot.dhcp.server ?? "its my_ip"} (${boot.dhcp.file})`);
+  const old = [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
+  if (old !== "")
+    say(
+      args,
+      `DHCP leads machines to their old host until Ironic takes them over; keep its TFTP service: ${old}`,
+    );
+}

@@ -37,7 +37,8 @@ test("what a real Keystone's project brings, and Ironic fills in, is made as pla
   const hidden = await at.does(12, "rollback", ["--all", "--yes", "-q"], env);
   assertRefusal(hidden, 12, "N2I-E211", /refuses GET \/v1\/conductors: 403/);
   assert.deepEqual(await at.there(), ADOPTED);
-  await at.does(0, "rollback", ["--all", "--yes"]);
+  const system = { ...real.env, OS_PROJECT_NAME: "", OS_SYSTEM_SCOPE: "all" };
+  await at.does(0, "rollback", ["--all", "--yes"], system);
   assert.deepEqual(await at.there(), NOTHING);
 });
 

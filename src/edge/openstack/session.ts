@@ -145,8 +145,16 @@ function answered(answer: Answered | Unanswered, secrets: readonly string[]): An
   if ("why" in answer) return { status: 0, body: null, headers: {}, fault: answer.why };
   const { status, headers, text } = answer;
   const fault = status < 300 ? "" : `${status} ${faultOf(text, secrets)}`.trim();
-  return { status, headers, body: parsed(text), fault };
+  const isDenied = status === 500 && OTHER_SCOPE.test(fault);
+  return { status: isDenied ? 403 : status, headers, body: parsed(text), fault };
 }
+
+/**
+ * A login for a project where one for the system is wanted: services pass this error on as their own.
+ *
+ * @source oslo.policy: InvalidScope; seen on Ironic 2023.1 with enforce_scope
+ */
+const OTHER_SCOPE = /requires a scope of \[/;
 
 /**
  * Puts a question until it is answered, for about twelve seconds and the calls' own time limits.

@@ -21,7 +21,7 @@ export const SERVICE = {
     exit: denied.status,
     title: "a service refuses the login",
     why: "User, password or token is wrong, or the role lacks a right.",
-    fix: "Check the credential; Ironic wants the role admin (baremetal_admin), Nova admin for flavors.",
+    fix: "Check the credential; Ironic wants the role admin (baremetal_admin), of the system (OS_SYSTEM_SCOPE=all) where it enforces scopes; Nova admin for flavors.",
   },
   "N2I-E212": {
     exit: failed.status,

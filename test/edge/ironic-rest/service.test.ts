@@ -66,6 +66,19 @@ test("the version a service answers in is looked at, though its first answer is 
   await assert.rejects(opening, refusal("N2I-E209", /microversion 1\.1, and was asked for 1\.82/));
 });
 
+test("a login of another scope than Ironic wants is refused at once, though Ironic calls it an error", async (t) => {
+  const faultstring = `"baremetal:node:list": "role:reader" requires a scope of ['system'], request was made with project scope.`;
+  const text = JSON.stringify({ error_message: JSON.stringify({ faultstring }) });
+  let asked = 0;
+  const opening = service(t, (call) => {
+    if (!call.startsWith("GET /v1/nodes")) return null;
+    asked += 1;
+    return { status: 500, text };
+  });
+  await assert.rejects(opening, refusal("N2I-E211", /requires a scope of \['system'\]/));
+  assert.equal(asked, 1);
+});
+
 test("a proxy that has nobody behind it for a moment is asked again, before anything is pinned", async (t) => {
   const { minor, identity } = await service(t, (_call, nth) =>
     nth === 1 ? { status: 404, text: "default backend - 404", version: "" } : null,

@@ -89,9 +89,15 @@ const FLAVOR: CaseRow = {
 };
 
 /** Builds nova as the case has it, and makes up what fits nova_bm where the case is silent. */
-export async function loadNova(db: Knex, engine: Engine, given: Case): Promise<void> {
+export async function loadNova(
+  db: Knex,
+  engine: Engine,
+  given: Case,
+  charset?: string,
+): Promise<void> {
   const nova = given.nova ?? {};
-  await createTables(db, loadTables("nova", nova.version ?? 254), { engine });
+  const tables = loadTables("nova", nova.version ?? 254);
+  await createTables(db, tables, { engine, ...(charset !== undefined && { charset }) });
   const nodes = nodesOf(given);
   const used = nodes.filter(({ instance_uuid }) => typeof instance_uuid === "string");
   const said = new Map((nova.instances ?? []).map((row) => [String(row.uuid), row]));

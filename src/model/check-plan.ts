@@ -1,3 +1,4 @@
+import type { OddText } from "./charset.ts";
 import type { Finding } from "./finding.ts";
 import type { SpecCall, Wanted } from "./rights.ts";
 
@@ -33,6 +34,8 @@ export interface PlanFacts {
   readonly nova: {
     /** What was found on the way that belongs to no machine. */
     readonly findings: readonly Pick<Finding, "code" | "place" | "message">[];
+    /** What it writes to nova that is not plain ASCII. */
+    readonly odd: readonly OddText[];
     /** Ids of its steps on flavors. */
     readonly flavors: ReadonlySet<string>;
     /** Host of instances -> those they get, of which a group or a shard may make several. */

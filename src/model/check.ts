@@ -1,3 +1,4 @@
+import type { StoredText } from "./charset.ts";
 import type { PlanFacts } from "./check-plan.ts";
 import type { PlacementFacts } from "./placement.ts";
 import type { Lacking, SpecCall } from "./rights.ts";
@@ -93,6 +94,8 @@ export interface NovaFacts {
     | null;
   /** Of what the run's plan for Nova and its rollback want. */
   readonly forbidden: Lacking;
+  /** As its server keeps them; empty on SQLite. */
+  readonly texts: readonly StoredText[];
   /** Instances with volumes attached; null: the table that says so may not be read. */
   readonly volumes: readonly string[] | null;
   /** Evacuations of our instances; null where this nova keeps no such records. */
@@ -148,6 +151,8 @@ export interface ApiFacts {
   readonly aggregates: NovaFacts["aggregates"];
   /** As NovaFacts.forbidden. */
   readonly forbidden: Lacking;
+  /** As NovaFacts.texts. */
+  readonly texts: readonly StoredText[];
   /** Null: there is no such table, or it may not be read. */
   readonly flavors: readonly DeployImage[] | null;
   /** Numbers of all its flavors: nova's of the same are what a data migration left behind. */

@@ -35,6 +35,7 @@ export interface Deployment {
 
 export interface Charsets {
   readonly bm?: string;
+  readonly nova?: string;
   readonly ironic?: string;
 }
 
@@ -60,11 +61,11 @@ export async function deploy(
   settled: (made: TestDatabase) => Promise<TestDatabase> = (made) => Promise.resolve(made),
 ): Promise<Deployment | null> {
   const bm = await withDatabase(engine, t, charsets.bm);
-  const made = bm && (await withDatabase(engine, t));
+  const made = bm && (await withDatabase(engine, t, charsets.nova));
   const ironic = made && (await withDatabase(engine, t, charsets.ironic));
   if (bm === null || made === null || ironic === null) return null;
   await loadNovaBm(bm.db, engine, given);
-  await loadNova(made.db, engine, given);
+  await loadNova(made.db, engine, given, charsets.nova);
   const nova = await settled(made);
   await loadIronic(ironic.db, engine, given);
   const folder = privateFolder(t);

@@ -8,6 +8,7 @@ import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { callOf } from "../../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
+import { isOdd, type OddText } from "../../model/charset.ts";
 import type { RunPlace } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import { MigrationError } from "../../model/error.ts";
@@ -86,6 +87,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const moves = new Map<string, Set<string>>();
   const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
   const joins: { host: string; id: number }[] = [];
+  const odd: OddText[] = [];
   const calls = new Set<SpecCall>();
   const findings: Pick<Finding, "code" | "place" | "message">[] = [];
   for await (const batch of nova.lines())
@@ -100,6 +102,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
       if (table === "os-extra_specs")
         for (const step of [line, invertNova(line)]) calls.add(callOf(step));
       else want(part === "api" ? api : statements, line);
+      if (part !== "api") odd.push(...oddTexts(line));
       if (part !== "hosts") {
         flavors.add(id);
         // A spec that is deleted keeps its old value.
@@ -126,7 +129,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
   const words = { statements, api, calls } as const;
-  return { ...{ findings, flavors, images, moves, places, hosts, joins, stopped }, ...words };
+  return { ...{ findings, odd, flavors, images, moves, places, hosts, joins, stopped }, ...words };
 }
 
 function nameOf(value: Row[string] | undefined): string | null {
@@ -147,6 +150,14 @@ function add(wanted: Map<string, Set<Verb>>, table: string, verb: Verb): void {
 function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
   if (before === null) return "INSERT";
   return after === null ? "DELETE" : "UPDATE";
+}
+
+function oddTexts({ table, before, after }: NovaStep): readonly OddText[] {
+  return Object.entries(after ?? {}).flatMap(([column, value]) =>
+    typeof value === "string" && isOdd(value) && before?.[column] !== value
+      ? [{ table, column, value }]
+      : [],
+  );
 }
 
 function nodeOf({ records }: PlannedMachine): Row | undefined {

@@ -1,5 +1,6 @@
 import { CHECK_STATUS, type CheckView, type Looked } from "../../model/check.ts";
 import { aggregates } from "./aggregates.ts";
+import { charsets } from "./charsets.ts";
 import { flavors, helpers, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
@@ -16,7 +17,7 @@ import {
   volumes,
 } from "./source.ts";
 import { conductors, netboot, owned, power } from "./target.ts";
-import { charsets, clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
+import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
 export interface Check {
   readonly title: string;

@@ -159,29 +159,6 @@ export function galera({ servers }: CheckView): Looked {
   );
 }
 
-/** @source facts/ironic.md 1.2 */
-export function charsets({ bm, ironic }: CheckView): Looked {
-  if (isRefused(ironic)) return unseen("--ironic-db");
-  if (!isRefused(bm) && bm.odd > 0 && !isUtf8(bm.charset))
-    return {
-      result: "Warning",
-      details: `nova_bm's tables are ${bm.charset}, and credentials of ${bm.odd} machines are not plain ASCII: they may be stored garbled (N2I-D306).\nMend: nova2ironic power --run RUN tells which of them the BMC takes; correct pm_user or pm_password of the others`,
-    };
-  const source = isRefused(bm) ? "" : `nova_bm's tables are ${bm.charset}, `;
-  if (ironic.charset.startsWith("utf8"))
-    return fine(
-      `${source}${source === "" ? "Ironic's tables are" : "Ironic's"} ${ironic.charset}.`,
-    );
-  return {
-    result: "Warning",
-    details: `Ironic's tables are ${ironic.charset}: names with other characters block their machine (N2I-D405).\nMend: ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports`,
-  };
-}
-
-function isUtf8(charset: string): boolean {
-  return /^utf-?8/i.test(charset);
-}
-
 export function space({ bm, run }: CheckView): Looked {
   const machines = isRefused(bm) ? 0 : bm.nodes.length;
   const wanted = ROOM.base + machines * ROOM.machine;

@@ -1,12 +1,7 @@
+import { BEYOND } from "../../model/charset.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import { blocks, finding } from "../../model/judge.ts";
 import type { Transformed } from "../transform/transform.ts";
-
-/** What a plain text column of the charset cannot hold; JSON columns are written in ASCII. */
-const BEYOND: { readonly [charset: string]: RegExp } = {
-  utf8mb3: /[\ud800-\udfff]/,
-  latin1: /[\u0100-\uffff]/,
-};
 
 function holds(value: Json | undefined, beyond: RegExp): boolean {
   return typeof value === "string" && beyond.test(value);

@@ -1,6 +1,7 @@
 import type { BmFacts } from "../../model/check.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
+import { isNotAscii } from "../database/stored-text.ts";
 import { whole } from "../database/whole.ts";
 import { readSchema } from "./open.ts";
 
@@ -51,17 +52,10 @@ async function charsetOf(database: Database): Promise<string> {
   return names.find((name) => !name.toLowerCase().startsWith("utf")) ?? names[0] ?? "utf8";
 }
 
-/** How each engine says that a text is not plain ASCII. */
-const ODD: { readonly [engine in Database["engine"]]: (column: string) => string } = {
-  mysql: (column) => `${column} REGEXP '[^ -~]'`,
-  postgresql: (column) => `${column} ~ '[^\\x20-\\x7e]'`,
-  sqlite: (column) => `${column} GLOB '*[^ -~]*'`,
-};
-
 async function oddOnes(database: Database, columns: readonly string[]): Promise<number> {
   const odd = ["pm_user", "pm_password"].filter((name) => columns.includes(name));
   if (odd.length === 0) return 0;
-  const where = odd.map(ODD[database.engine]).join(" OR ");
+  const where = odd.map((name) => isNotAscii(database, name)).join(" OR ");
   const [row] = await database.run("reading bm_nodes", () =>
     select(
       database,

@@ -5,6 +5,7 @@ import { integer, marks, portions, type RawRow, select, text, time } from "../da
 import { whole } from "../database/whole.ts";
 import { readAggregates, readDeployImages } from "./check-cloud.ts";
 import { novaVersion } from "./open.ts";
+import { novaTexts } from "./texts.ts";
 
 type Nodes = BmFacts["nodes"];
 
@@ -102,6 +103,7 @@ export async function checkNova(
     flavors: await readDeployImages(database),
     aggregates: await readAggregates(database),
     beats: await readBeats(database),
+    texts: await novaTexts(database, ours),
   };
 }
 

@@ -6,6 +6,7 @@ import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { readAggregates, readDeployImages } from "./check-cloud.ts";
+import { apiTexts } from "./texts.ts";
 
 /** Rows of a table whose column is one of these, in any spelling of theirs. */
 async function rowsOf(
@@ -71,12 +72,13 @@ export async function readApi(
   const aggregates = await readAggregates(database, "nova_api");
   // Mitaka made the tables, and Newton reads them.
   if (!(await tableNames(database)).has("flavor_extra_specs"))
-    return { mapped, cellless, aggregates, flavors: null, flavorIds: new Set() };
+    return { mapped, cellless, aggregates, texts: [], flavors: null, flavorIds: new Set() };
   const flavors = await database.run("reading flavors", () =>
     select(database, database.knex, "SELECT id FROM flavors"),
   );
   return {
     ...{ mapped, cellless, aggregates },
+    texts: await apiTexts(database),
     flavors: await readDeployImages(database, "nova_api"),
     flavorIds: new Set(flavors.map(({ id }) => integer(id) ?? 0)),
   };

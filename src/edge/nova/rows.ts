@@ -32,7 +32,7 @@ const INSTANCE =
   "ramdisk_id, root_gb, ephemeral_gb, memory_mb, vcpus, display_name, project_id, instance_type_id";
 
 /** system_metadata keys worth keeping: admin passwords stand in others. */
-const METADATA =
+export const METADATA =
   "('image_base_image_ref','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
 /** @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index */

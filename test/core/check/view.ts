@@ -36,7 +36,7 @@ export const TENANT = {
   image: "i-1",
 };
 export const NOVA: NovaFacts = {
-  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [] },
+  ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [], texts: [] },
   ...{ beats: [BEAT], later: [BEAT], flavors: [], aggregates: [], forbidden: MAY },
 };
 export const LOADED = {
@@ -102,7 +102,7 @@ const helper = (answer: "open" | "unreachable") => ({
 });
 export const SPEC = { steps: ["specs:4"], id: 3, flavor: "baremetal", value: "old" };
 export const MOVED = {
-  findings: [],
+  ...{ findings: [], odd: [] },
   ...{ places: new Map(), hosts: ["c-9"], stopped: ["c-1", "c-9"] },
   ...{ flavors: new Set(["specs:4"]), moves: new Map([["c-1", new Set(["c-9"])]]) },
   ...{ joins: [], statements: new Map(), api: new Map() },
@@ -113,6 +113,7 @@ export const API = {
     mapped: new Set<string>(),
     cellless: new Set<string>(),
     aggregates: null,
+    texts: [],
     forbidden: MAY,
     flavors: [],
     flavorIds: new Set<number>(),

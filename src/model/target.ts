@@ -48,6 +48,12 @@ export interface Performed {
   };
 }
 
+/** What would become of rows to delete. */
+export interface Judged extends Pick<Performed, "found" | "left"> {
+  /** Deleted as soon as a conductor lets go of them; left when it does not in time. */
+  readonly waiting: Performed["left"];
+}
+
 /** Told of rows while they are made, so that after a crash nobody doubts whose they are. */
 export interface Met {
   /** Made now, or about to be. */
@@ -85,6 +91,8 @@ export interface Target {
     met?: (rows: Met) => Promise<void>,
     ended?: boolean,
   ) => Promise<Performed>;
+  /** What `perform` would do now with rows to delete, without a lock; nothing is written. */
+  readonly judge: (steps: readonly Step[]) => Promise<Judged>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */
   readonly lock: () => Promise<Lock>;
 }

@@ -61,6 +61,14 @@ test("a machine whose instance nova deleted is adopted without it, in maintenanc
   );
   assert.match(JSON.stringify(node.extra), new RegExp(`"instance_uuid": ?"${INSTANCE}"`));
   assert.deepEqual(it.sim.commands(), [], "what the BMCs were told");
+  const second = `/v1/nodes/${caseUuid("node", 2)}`;
+  const patch = (op: object) => it.api("PATCH", second, [{ path: "/extra/theirs", ...op }]);
+  await patch({ op: "add", value: "x" });
+  const shown = await it.runs(0, "rollback", "--all", "--plan", "-f", "csv", "-c", "Action");
+  assert.deepEqual(shown.out.match(/leave|remove/g)?.toSorted(), [
+    ...["leave", "leave", "remove", "remove", "remove", "remove"],
+  ]);
+  await patch({ op: "remove" });
   await it.runs(0, "rollback", "--all", "--yes");
   assert.equal((await it.api("GET", `/v1/nodes/${NODE}`)).status, 404);
   assert.deepEqual(it.sim.commands(), [], "what the BMCs were told");

@@ -55,6 +55,58 @@ test("a rollback's preview says of each row of nova what the same command then d
   assert.doesNotMatch(last.out, /Rows of nova/);
 });
 
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, what Ironic would leave of a machine is previewed with its rows of nova, and a lock as that`, async (t) => {
+    const made = await plannedCloud(engine, t);
+    if (made === null) return;
+    const { act, at, reader, source, nova, ironic } = made;
+    assert.equal((await act(["apply"])).status, 0);
+    const [first, second, third] = [1, 2, 3].map((id) => caseUuid("node", id));
+    const node = (uuid = "") => ironic.db("nodes").where({ uuid });
+    await node(first).update({ reservation: "conductor-1" });
+    const [own] = await node(second).select("instance_info");
+    await node(second).update({ instance_info: "{}" });
+    await ironic
+      .db("ports")
+      .where({ node_id: (await node(third).select("id"))[0]?.id })
+      .del();
+    await node(third).del();
+    const loaded = [await rowsOf(ironic), await rowsOf(nova)] as const;
+    const words = ["rollback", ...at, ...reader, ...source.slice(2, 4), "--all", "--plan"];
+    const { out } = await runs(0, [...words, "-f", "csv"]);
+    sameRows(await rowsOf(ironic), loaded[0]);
+    const lines = out.split("\n");
+    const of = (text: string) => lines.filter((line) => line.includes(text)).join("\n");
+    assert.match(
+      of(`"node","${first}"`),
+      /^"remove",.*,1,"reserved by conductor conductor-1: it is/,
+    );
+    const changed = `changed since it was loaded: instance_info[^"]*`;
+    assert.match(of(`"node","${second}"`), new RegExp(`^"leave",.*,2,"${changed}"$`));
+    assert.match(
+      of('"instances","2"'),
+      new RegExp(`^"leave",.*"in Ironic node:${second} ${changed}"$`),
+    );
+    assert.match(of('"instances","1"'), /^"restore"/);
+    assert.equal(of(`"node","${third}"`), "", "it is gone already");
+    // Nobody says where Ironic is: then that is said.
+    const blind = await runs(0, ["rollback", ...at, ...source.slice(2, 4), "--all", "--plan"]);
+    assert.match(blind.err, /^Ironic is not asked, .* its rows of nova with it\.$/m);
+
+    await node(first).update({ reservation: null });
+    const back = await act(["rollback", "--all", "-f", "csv", "-c", "Row"]);
+    assert.equal(back.status, 2, back.err);
+    assert.match(back.out, new RegExp(`^"node:${second}"$`, "m"));
+    const rows = await rowsOf(nova);
+    assert.deepEqual(
+      [1, 2, 3].map((id) => rows.get(`instances:${id}`)?.host),
+      ["compute-1", "ironic-compute", "compute-1"],
+    );
+    await node(second).update({ ...own });
+    assert.equal((await act(["rollback", "--all"])).status, 0);
+    sameRows(await rowsOf(nova), made.before.nova);
+  });
+
 test("a rollback without a login for Nova's API is refused, and previewed so, before Ironic's rows go", async (t) => {
   const { act, specs, at, writer, novaWriter, ironic } = await scene(t);
   const untouched = specs();

@@ -13,7 +13,8 @@ import { changedSince, type Staying, undoing } from "../wire/nova-undoing.ts";
 import { straysOf } from "../wire/strays.ts";
 import { type NovaWish, whyStray } from "./nova-back.ts";
 
-type Reach = FlavorApiOptions & { readonly novaDb?: string };
+/** Where Nova's rows are, as the command line says it. */
+export type Reach = FlavorApiOptions & { readonly novaDb?: string };
 
 /**
  * How many rows of Nova a rollback is to take back, by the journal, before any is. Where flavors are
@@ -42,19 +43,44 @@ export async function novaStepsBack(
   return count;
 }
 
+/** Machines of which nothing is taken back, Ironic's rows neither, as a row of Nova was changed since. */
+export async function novaStaying(
+  run: RunFolder,
+  { novaDb }: Reach,
+  { wants }: NovaWish,
+): Promise<Staying> {
+  const { entries, plans } = await readNovaJournal(run);
+  const staying = new Map<string, string>();
+  if (plans.length === 0 || novaDb === undefined) return staying;
+  const database = await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const identity = await identifyNova(database);
+    const nova = createNovaTarget(database, identity);
+    for (const sha256 of plans) {
+      const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
+      checkNova(plan.header.target, identity);
+      for (const [machine, why] of await changedSince(plan, entries, wants, nova))
+        staying.set(machine, why);
+    }
+    return staying;
+  } finally {
+    await database.close();
+  }
+}
+
 /**
  * What the same command line would do with Nova's rows: a row of the preview each.
  *
- * @returns machines of which nothing is taken back, Ironic's rows neither
+ * @param staying machines of which nothing is taken back
  */
 export async function* novaPreview(
   run: RunFolder,
   reach: Reach,
   wish: NovaWish,
-): AsyncGenerator<readonly Json[], Staying> {
+  staying: Staying,
+): AsyncGenerator<readonly Json[]> {
   const { entries, plans } = await readNovaJournal(run);
-  const staying = new Map<string, string>();
-  if (plans.length === 0) return staying;
+  if (plans.length === 0) return;
   const { novaDb } = reach;
   const database =
     novaDb === undefined ? null : await openRole("nova-db", novaDb, { readOnly: true });
@@ -64,9 +90,6 @@ export async function* novaPreview(
       const identity = database && (await identifyNova(database));
       if (identity !== null) checkNova(plan.header.target, identity);
       const nova = database && identity && createNovaTarget(database, identity);
-      if (nova !== null)
-        for (const [machine, why] of await changedSince(plan, entries, wish.wants, nova))
-          staying.set(machine, why);
       for (const part of NOVA_PARTS) {
         const batches = undoing(plan, entries, part, wish.wants);
         if (nova === null) yield* leaving(batches);
@@ -81,7 +104,6 @@ export async function* novaPreview(
       }
     }
     if (database !== null) yield* strays(run, database, wish);
-    return staying;
   } finally {
     await database?.close();
   }

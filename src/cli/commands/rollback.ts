@@ -13,7 +13,7 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
-import { openRoad, type TargetOptions } from "../wire/road.ts";
+import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
 import { inRun } from "../wire/run.ts";
 import {
   novaApiOption,
@@ -25,12 +25,13 @@ import {
 import { novaStepsBack } from "./nova-preview.ts";
 import { takeBack } from "./rollback-act.ts";
 import { checkNames, tellTrees } from "./rollback-names.ts";
-import { preview, previewNothing } from "./rollback-plan.ts";
+import { preview, previewNothing } from "./rollback-preview.ts";
 import {
   exitWith,
   inFlightOption,
   keyOption,
   lockWaitOption,
+  note,
   runOption,
   say,
   targetOptions,
@@ -111,32 +112,29 @@ export const rollbackCommand: CommandModule<object, Args> = {
         return args.plan ? previewNothing(args) : left.print();
       }
       const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
-      if (args.plan) {
-        await preview(run, plans, entries, wanted, nova, args);
-        if (untold)
-          told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
-        return;
-      }
-      const mappings = loadMappings();
-      const road = await openRoad(args, mappings, { readOnly: false }, tell).catch(
-        (cause: unknown) => {
-          // Nova's rows come back whether or not there still is an Ironic to ask.
-          if (
-            !changed ||
-            args.novaDb === undefined ||
-            plans.some((sha256) => isThere(entries, sha256))
-          )
-            throw cause;
-          tell(
-            `Nothing of this run is left in Ironic, which is not asked: ${cause instanceof Error ? cause.message : String(cause)}`,
-          );
-          return null;
-        },
-      );
+      const road = await roadOf(args, tell, (cause) => {
+        // Nova's rows come back whether or not there still is an Ironic to ask.
+        if (
+          !changed ||
+          args.novaDb === undefined ||
+          plans.some((sha256) => isThere(entries, sha256))
+        )
+          throw cause;
+        tell(
+          `Nothing of this run is left in Ironic, which is not asked: ${cause instanceof Error ? cause.message : String(cause)}`,
+        );
+        return null;
+      });
+      const all = { plans, scope: wanted, nova: changed ? nova : null };
       try {
+        if (args.plan) {
+          await preview(run, road, all, entries, args);
+          if (untold)
+            told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
+          return;
+        }
         const place = road === null ? "nova" : road.shown;
         await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
-        const all = { plans, scope: wanted, nova: changed ? nova : null };
         const ended = await takeBack(run, road, all, watching, left, args).catch(
           async (cause: unknown) => {
             // What is known by then is told all the same.
@@ -159,6 +157,23 @@ export const rollbackCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/** Only a preview may do without Ironic, and says so. */
+function roadOf(
+  args: Args,
+  tell: (text: string) => void,
+  failed: (cause: unknown) => null,
+): Promise<Road | null> {
+  const { plan, ironicDb, ironicUrl, osCloud, via } = args;
+  if (plan && ironicDb === undefined && ironicUrl === undefined && !osCloud && via !== "rest") {
+    note(
+      args,
+      "Ironic is not asked, as nothing says where it is: a machine that somebody changed there would stay, and its rows of nova with it.",
+    );
+    return Promise.resolve(null);
+  }
+  return openRoad(args, loadMappings(), { readOnly: plan }, tell).catch(failed);
+}
 
 /** Whether something a plan loaded is in Ironic still, by the journal. */
 function isThere(entries: readonly JournalEntry[], sha256: string): boolean {

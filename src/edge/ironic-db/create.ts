@@ -7,7 +7,7 @@ import type { Step } from "../../model/plan.ts";
 import { staged } from "../../model/staged.ts";
 import type { Performed } from "../../model/target.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
-import { type Ironic, lockRows, toNode, toPort } from "./current.ts";
+import { type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
 
@@ -122,7 +122,7 @@ async function createMissing(
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     rowsOf(steps, resource).map(({ uuid }) => String(uuid));
-  const there = await lockRows(ironic, trx, uuidsOf("node"), uuidsOf("port"));
+  const there = await readRows(ironic, trx, uuidsOf("node"), uuidsOf("port"), true);
   const rows = [
     ...there.nodes.map((raw) => ["node", toNode(ironic, raw)] as const),
     ...there.ports.map((raw) => ["port", toPort(ironic, raw)] as const),

@@ -103,15 +103,20 @@ function columnSet({ release }: Ironic): { readonly [name: string]: true } {
   return Object.fromEntries(release.node.map(({ name }) => [name, true]));
 }
 
-/** The rows of a batch, locked until the transaction ends (SQLite locks the whole file). */
-export async function lockRows(
+/**
+ * The rows of a batch.
+ *
+ * @param locking until the transaction ends (SQLite locks the whole file)
+ */
+export async function readRows(
   ironic: Ironic,
   trx: Knex,
   nodeUuids: readonly string[],
   portUuids: readonly string[],
+  locking: boolean,
 ): Promise<{ readonly nodes: readonly RawRow[]; readonly ports: readonly RawRow[] }> {
-  const lock = ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
-  const lockPorts = ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
+  const lock = !locking || ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
+  const lockPorts = locking && ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
   const nodes = await nodesBy(ironic, trx, "uuid", nodeUuids, lock);
   const ports = await portsBy(ironic, trx, "p.uuid", portUuids, lockPorts);
   return { nodes: await withTraits(ironic, trx, nodes), ports };

@@ -2,9 +2,9 @@ import type { Knex } from "knex";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import type { Performed } from "../../model/target.ts";
+import type { Judged, Performed } from "../../model/target.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
-import { columnsOf, type Ironic, lockRows, toNode, toPort } from "./current.ts";
+import { columnsOf, type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
 /** The steps of one machine: they are undone together or not at all. */
@@ -77,22 +77,35 @@ async function deleteBy(
     );
 }
 
+/** What may go, and what must stay. */
+interface Parted {
+  readonly going: readonly Step[];
+  readonly gone: readonly string[];
+  readonly left: Performed["left"];
+  /** Of those left, what only a conductor's lock keeps. */
+  readonly locked: ReadonlySet<string>;
+  /** Ids of the nodes that go, and of those with traits of ours. */
+  readonly nodeIds: readonly number[];
+  readonly withTraits: ReadonlySet<number>;
+}
+
 /**
- * Deletes rows this tool created, while they still are as loaded apart from what Ironic itself
- * changes. A conductor's own rows about a node go with it; a machine somebody worked on is left, and
- * one that a conductor has reserved for now.
+ * Parts rows this tool created into those that still are as loaded, apart from what Ironic itself
+ * changes, and those that are not: a machine somebody worked on is left whole, and one that a conductor
+ * has reserved for now.
  *
  * @source facts/ironic.md 1.6
  */
-export async function removeRows(
+async function part(
   ironic: Ironic,
-  trx: Knex,
+  on: Knex,
   steps: readonly Step[],
   same: SameSecret,
-): Promise<Removed> {
+  locking: boolean,
+): Promise<Parted> {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     steps.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
-  const there = await lockRows(ironic, trx, uuidsOf("node"), uuidsOf("port"));
+  const there = await readRows(ironic, on, uuidsOf("node"), uuidsOf("port"), locking);
   const nodes = new Map(there.nodes.map((raw) => [`node:${text(raw.uuid)}`, raw]));
   const ports = new Map(there.ports.map((raw) => [`port:${text(raw.uuid)}`, raw]));
   const ids = there.nodes.map(({ id }) => integer(id) ?? 0);
@@ -104,11 +117,11 @@ export async function removeRows(
     }),
   );
   const named = new Set(steps.map(({ id }) => id));
-  const added = await strangers(ironic, trx, ids, named, withTraits);
+  const added = await strangers(ironic, on, ids, named, withTraits);
 
   const left: { id: string; why: string }[] = [];
   const locked = new Set<string>();
-  const removed: Step[] = [];
+  const going: Step[] = [];
   const gone: string[] = [];
   for (const { steps: group } of grouped(steps)) {
     const why = group.map((step) => reason(step, ironic, nodes, ports, added, same));
@@ -119,19 +132,52 @@ export async function removeRows(
     } else
       group.forEach((step, at) => {
         if (why[at] === "gone") gone.push(step.id);
-        else removed.push(step);
+        else going.push(step);
       });
   }
-  const of = (resource: Step["resource"]): readonly string[] =>
-    removed.filter((step) => step.resource === resource).map(({ before }) => String(before?.uuid));
-  await deleteBy(ironic, trx, "ports", "uuid", of("port"));
-  const nodeIds = of("node").map((uuid) => integer(nodes.get(`node:${uuid}`)?.id) ?? 0);
+  const nodeIds = going
+    .filter(({ resource }) => resource === "node")
+    .map(({ id }) => integer(nodes.get(id)?.id) ?? 0);
+  return { going, gone, left, locked, nodeIds, withTraits };
+}
+
+/** What `removeRows` would do, by rows that nobody locks. */
+export async function judgeRows(
+  ironic: Ironic,
+  on: Knex,
+  steps: readonly Step[],
+  same: SameSecret,
+): Promise<Judged> {
+  const { gone, left, locked } = await part(ironic, on, steps, same, false);
+  return {
+    found: gone,
+    left: left.filter(({ id }) => !locked.has(id)),
+    waiting: left.filter(({ id }) => locked.has(id)),
+  };
+}
+
+/** Deletes what may go; a conductor's own rows about a node go with it. */
+export async function removeRows(
+  ironic: Ironic,
+  trx: Knex,
+  steps: readonly Step[],
+  same: SameSecret,
+): Promise<Removed> {
+  const { going, gone, left, locked, nodeIds, withTraits } = await part(
+    ...([ironic, trx, steps, same] as const),
+    true,
+  );
+  const ports = going.filter(({ resource }) => resource === "port");
+  await deleteBy(
+    ...([ironic, trx, "ports", "uuid"] as const),
+    ports.map(({ before }) => String(before?.uuid)),
+  );
   const traits = nodeIds.filter((id) => withTraits.has(id));
   await deleteBy(ironic, trx, TRAITS, "node_id", traits);
   for (const table of ironic.release.doc.children.conductor)
     await deleteBy(ironic, trx, table, "node_id", nodeIds);
   await deleteBy(ironic, trx, "nodes", "id", nodeIds);
-  return { done: removed.map(({ id }) => id), found: gone, left, locked };
+  return { done: going.map(({ id }) => id), found: gone, left, locked };
 }
 
 /** Of the steps left, those that only a conductor's lock keeps from being done. */

@@ -10,7 +10,7 @@ import { integer, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
-import { type Removed, removeRows } from "./remove.ts";
+import { judgeRows, type Removed, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
 import { untilUnlocked } from "./unlocked.ts";
 import { createVerifier } from "./verifier.ts";
@@ -88,6 +88,7 @@ export function createTarget(
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
     service: () => readService(database, release),
     current: (wanted) => readCurrent(ironic, knex, wanted),
+    judge: (steps) => judgeRows(ironic, knex, steps, same),
     lock: () => lockTarget(database),
     async perform(steps, ours, guard, met) {
       const performed = await transact(steps, ours, guard, met);

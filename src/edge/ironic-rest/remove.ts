@@ -1,5 +1,6 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Judged } from "../../model/target.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import type { Answer } from "../openstack/session.ts";
@@ -58,6 +59,28 @@ export function remove(
     () => takeBack(road, machine, strangers.get(uuid) ?? null, ids, patience, outcome, leave),
     leave,
   );
+}
+
+/** What `remove` would do with a machine that stays as it is. */
+export async function judgeRemoval(
+  shared: Road,
+  { uuid, node, ports }: Machine,
+  strangers: ReadonlyMap<string, string>,
+): Promise<Judged> {
+  const road = hiding(shared, node);
+  const ids = [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
+  const nothing = { found: [], left: [], waiting: [] };
+  const seen = await lookAtNode(road, uuid);
+  if (seen === null) return { ...nothing, found: ids };
+  const there = await lookAtPorts(road, uuid);
+  const secrets = node === null ? [] : road.rows.secrets(node);
+  const told = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
+  const busy = isBusy(node, seen);
+  if (busy !== null) return { ...nothing, waiting: told(busy) };
+  const why = strangers.get(uuid) ?? reasonToLeave(road, node, ports, seen, there);
+  if (why !== null) return { ...nothing, left: told(why) };
+  const known = new Set([`node:${uuid}`, ...there.map(idOf)]);
+  return { ...nothing, found: ids.filter((id) => !known.has(id)) };
 }
 
 async function takeBack(

@@ -9,7 +9,7 @@ import { readBehind } from "./conductors.ts";
 import { pages, type Road } from "./look.ts";
 import type { Machine, Outcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
-import { patienceOf, remove } from "./remove.ts";
+import { judgeRemoval, patienceOf, remove } from "./remove.ts";
 import { rowsOf } from "./row.ts";
 import type { Service } from "./service.ts";
 import { createVerifier } from "./verifier.ts";
@@ -55,6 +55,19 @@ export function createRestTarget(
     async current(wanted) {
       listing ??= listAll(road);
       return among(await listing, wanted);
+    },
+    async judge(steps) {
+      const hanging = await strangers(service);
+      const judged = await inFlight(
+        machinesOf(steps, ({ before }) => before),
+        most,
+        (machine) => judgeRemoval(road, machine, hanging),
+      );
+      return {
+        found: judged.flatMap(({ found }) => found),
+        left: judged.flatMap(({ left }) => left),
+        waiting: judged.flatMap(({ waiting }) => waiting),
+      };
     },
     lock: () =>
       Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),

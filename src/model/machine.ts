@@ -127,6 +127,8 @@ export interface NovaView {
   readonly instance: Instance | null;
   /** Live instances whose instances.node is this node but which bm_nodes does not name. */
   readonly others: readonly string[];
+  /** Whether one of them is no failed or unfinished build; absent where none is. */
+  readonly placed?: true;
   /** Whether a live nova-compute service has the name service_host. */
   readonly service: boolean;
   /** hypervisor_type of the node's live compute_nodes rows. */

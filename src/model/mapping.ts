@@ -73,6 +73,7 @@ export interface StateRow {
     readonly nova?: readonly NovaSays[];
     readonly claim?: readonly Claim[];
     readonly launched?: boolean;
+    readonly placed?: boolean;
   };
   readonly outcome: Outcome;
   readonly finding?: FindingCode;

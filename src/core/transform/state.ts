@@ -18,6 +18,8 @@ export interface Facts {
   readonly nova: NovaSays;
   readonly claim: Claim;
   readonly launched: boolean | null;
+  /** Whether Nova has an instance there that bm_nodes does not name, and that is no failed build. */
+  readonly placed: boolean;
 }
 
 export interface Decision {
@@ -57,6 +59,7 @@ export function factsOf(machine: Machine): Facts {
     nova: novaSays(machine),
     claim: claimOf(machine),
     launched: nova?.instance ? nova.instance.launched_at !== null : null,
+    placed: nova?.placed === true,
   };
 }
 
@@ -114,6 +117,7 @@ function holds(when: StateRow["when"], facts: Facts): boolean {
     (when.task_state === undefined || when.task_state.includes(facts.task_state)) &&
     (when.nova === undefined || when.nova.includes(facts.nova)) &&
     (when.claim === undefined || when.claim.includes(facts.claim)) &&
-    (when.launched === undefined || when.launched === facts.launched)
+    (when.launched === undefined || when.launched === facts.launched) &&
+    (when.placed === undefined || when.placed === facts.placed)
   );
 }

@@ -67,15 +67,28 @@ export async function openNova(database: Database): Promise<NovaReader> {
       return machines.map(({ uuid, instance_uuid, service_host }) => ({
         ...spoilt(instance_uuid),
         instance: byUuid.get(instance_uuid?.toLowerCase() ?? "") ?? null,
-        others: (onNode.get(uuid?.toLowerCase() ?? "") ?? [])
-          .map((instance) => instance.uuid)
-          .filter((other) => other.toLowerCase() !== instance_uuid?.toLowerCase()),
+        ...othersOf(onNode.get(uuid?.toLowerCase() ?? "") ?? [], instance_uuid),
         service: service_host !== null && services.has(service_host),
         compute_nodes: (computes.get(uuid?.toLowerCase() ?? "") ?? []).map(
           ({ hypervisor_type }) => text(hypervisor_type) ?? "",
         ),
       }));
     },
+  };
+}
+
+/** States of an instance that never ran, or did not come to run. @source facts/nova-bm.md 2.3 */
+const UNBUILT: ReadonlySet<string | null> = new Set(["building", "error"]);
+
+/** Live instances on a node that bm_nodes does not name there. */
+function othersOf(
+  there: readonly Instance[],
+  named: string | null,
+): Pick<NovaView, "others" | "placed"> {
+  const others = there.filter(({ uuid }) => uuid.toLowerCase() !== named?.toLowerCase());
+  return {
+    others: others.map(({ uuid }) => uuid),
+    ...(others.some(({ vm_state }) => !UNBUILT.has(vm_state)) && { placed: true }),
   };
 }
 

@@ -66,4 +66,10 @@ export const NOVA = {
     title: "text in Nova is not UTF-8",
     advice: "It is read as Latin-1. Correct the row if that is not what it means.",
   },
+  "N2I-D211": {
+    severity: "warning",
+    title: "free machine that Nova has a tenant on",
+    advice:
+      "nova_bm lost the instance, or instances.node is wrong: the machine is loaded free, in maintenance, so that Nova gives it to nobody. Find out whether a tenant runs there (D207 names it), mend the side that is wrong, extract and plan again; or end maintenance.",
+  },
 } as const satisfies Record<string, FindingKind>;

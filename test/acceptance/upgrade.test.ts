@@ -117,8 +117,10 @@ for (const engine of ["mysql", "postgresql"] as const)
         assert.equal(loaded.out, "");
         const offered = (id: number, more: object) => ({
           ...before.get(`compute_nodes:${id}`),
-          ...{ id: 1000 + id, service_id: 3, hypervisor_type: "ironic", ...more },
+          ...{ id: 1000 + id, service_id: 99, hypervisor_type: "ironic", ...more },
         });
+        const service = { ...before.get("services:3"), id: 99, host: "ironic-compute" };
+        await nova.db("services").insert(service);
         const table = () => nova.db("compute_nodes");
         await table().insert(LOADED.map((id) => offered(id, {})));
         await runs(0, verify);
@@ -148,6 +150,7 @@ for (const engine of ["mysql", "postgresql"] as const)
           ),
         ]);
         await table().where("id", ">", 1000).delete();
+        await nova.db("services").where({ id: 99 }).delete();
       },
     );
 

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
+import { IMAGES } from "../nova/cloud.ts";
 import { PASSWORD, TOKEN } from "../nova/fake-cloud.ts";
 import { type Later, laterCloud } from "../nova/later.ts";
 import { scene } from "../nova/rest-scene.ts";
@@ -107,7 +108,7 @@ for (const engine of ENGINES)
     assert.deepEqual(await seen(), before);
   });
 
-test("neither Keystone's password nor its token is told or kept, whatever Nova's API says of them", async (t) => {
+test("neither Keystone's password nor its token is told or kept, whatever Nova's API says of them, and what only reads changes nothing there", async (t) => {
   const made = await scene(t);
   const { act, specs, service, run: folder, at, reader, source, plan } = made;
   const before = specs();
@@ -133,9 +134,22 @@ test("neither Keystone's password nor its token is told or kept, whatever Nova's
     silent(await act(["verify", "--debug"]), folder, secrets);
   }
   service.interfere = null;
+  service.calls.length = 0;
+  const rest = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "--flavors-via", "rest"];
+  const other = rest.with(2, `${folder}-other`);
+  await runs(0, ["extract", "--run", `${folder}-other`, ...source, "-q"]);
+  await runs(0, [...other, ...IMAGES, "-q"], { env: service.env });
+  assert.equal((await act(["verify"])).status, 2);
+  await act(["rollback", "--all", "--plan"]);
+  assert.ok(service.calls.length > 5);
+  assert.deepEqual(
+    service.calls.filter((call) => !call.startsWith("GET")),
+    [],
+    "what only reads asks",
+  );
   assert.equal(specs(), before);
   for (const words of [
-    ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "--flavors-via", "rest", "--debug"],
+    [...rest, "--debug"],
     ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0", "--glance", "--debug"],
   ]) {
     const wrong = { ...service.env, OS_PASSWORD: `${PASSWORD.slice(1)}-mistyped` };

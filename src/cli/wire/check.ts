@@ -11,17 +11,10 @@ import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
 import { readApi, readClassless, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
-import type {
-  BmFacts,
-  CheckView,
-  NovaFacts,
-  Refused,
-  RunPlace,
-  ServerFacts,
-} from "../../model/check.ts";
-import { MigrationError } from "../../model/error.ts";
+import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../../model/check.ts";
 import type { Lacking, Wanted } from "../../model/rights.ts";
 import { askGlance, askPolicy } from "./check-cloud.ts";
+import { orWhy } from "./check-refused.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";
@@ -45,20 +38,6 @@ export interface CheckAsked {
   readonly allowPairing: boolean;
   /** Seconds. */
   readonly watch: number;
-}
-
-/** Refusals that are facts of a database, and so a row of the table; it answered, after all. */
-const FACTS: ReadonlySet<string> = new Set([
-  ...["N2I-E202", "N2I-E203", "N2I-E204", "N2I-E206", "N2I-E208"],
-]);
-
-async function orWhy<T>(work: () => Promise<T>): Promise<T | Refused> {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof MigrationError && FACTS.has(error.code))) throw error;
-    return { refused: { code: error.code, message: error.message, fix: error.fix } };
-  }
 }
 
 /**
@@ -91,11 +70,11 @@ export async function gather(
       ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
       ["placement-db", placement],
     ]);
-    const bm = await orWhy(() => checkNovaBm(source));
+    const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
     const plan = run && (await planFacts(run));
     const nodes = "refused" in bm ? [] : bm.nodes;
     const release = asked.release ?? plan?.release;
-    const ironic = await orWhy(() =>
+    const ironic = await orWhy("ironic-db", target, () =>
       checkIronic(target, writing, loadMappings(), release, plan?.traits === true),
     );
     const later = await laterNova({ cloud, api, placement }, nodes, () =>
@@ -105,7 +84,7 @@ export async function gather(
     const nova =
       cloud === null
         ? null
-        : await orWhy(async () => ({
+        : await orWhy("nova-db", cloud, async () => ({
             ...(await watched(cloud, nodes, held, asked.watch)),
             forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
           }));
@@ -195,11 +174,13 @@ async function laterNova(
   return {
     api:
       api &&
-      (await orWhy(async () => ({
+      (await orWhy("nova-api-db", api, async () => ({
         ...(await readApi(api, tenants)),
         forbidden: await forbidden(),
       }))),
-    placement: placement && (await orWhy(() => readPlacement(placement, tenants, machines))),
+    placement:
+      placement &&
+      (await orWhy("placement-db", placement, () => readPlacement(placement, tenants, machines))),
     computes: both ? await readComputeUuids(cloud, machines) : new Map(),
     classless: both ? await readClassless(cloud, tenants) : new Set(),
   };

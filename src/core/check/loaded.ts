@@ -1,4 +1,4 @@
-import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
+import type { BmFacts, CheckView, IronicFacts, Looked } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import { fine, isRefused, joined, lower, machinesBy, told, unseen } from "./look.ts";
 
@@ -60,14 +60,13 @@ export function loaded(view: CheckView): Looked {
       "nova2ironic explain the finding named; rows Duplicate and Deleted instances say what mends it",
       "Warning",
     ),
-    counted(view, bm),
+    isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
   ]);
 }
 
 /** What is as it should be, in figures. */
-function counted({ ironic, plan }: CheckView, bm: BmFacts): Looked {
+function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): Looked {
   const tenants = bm.nodes.filter(({ instance_uuid }) => instance_uuid).length;
-  const nodes = isRefused(ironic) ? [] : ironic.nodes;
   const there = nodes.filter(({ instance_uuid }) => instance_uuid).length;
   if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);
   const kept = plan.machines.filter((line) => !line.blocked && line.instance_uuid).length;

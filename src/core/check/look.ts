@@ -24,7 +24,10 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 
 /** A database that could not be read says so in its own row; the others only that they did not look. */
 export function unseen(option: string): Looked {
-  return { result: "Warning", details: `Not looked at: ${option} was not read.` };
+  return {
+    result: "Warning",
+    details: `Not looked at: ${option} was not read.\nMend: give it; or what the rows Databases and Privileges say of it`,
+  };
 }
 
 /** A database that could be read hides a table: MySQL lists only those its user may do something with. */

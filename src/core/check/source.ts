@@ -1,14 +1,13 @@
 import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
-import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
-import { hosts } from "./hosts.ts";
 import {
+  FINE,
   fine,
   isRefused,
+  joined,
   judged,
   lower,
   machinesBy,
   told,
-  unreadable,
   unseen,
   withBoth,
 } from "./look.ts";
@@ -68,22 +67,23 @@ export function deploys({ bm, nova, plan }: CheckView): Looked {
     .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
     .map(({ id, task_state }) => ({ text: `bm_nodes.id=${id} ${task_state}`, machines: [id] }));
   const of = machinesOf(bm);
-  const instances =
-    nova === null || isRefused(nova)
-      ? []
-      : nova.instances
-          .filter(({ task_state, deleted }) => !deleted && task_state)
-          .map((row) => ({
-            text: `instance ${row.uuid} ${row.task_state}`,
-            machines: of(row),
-          }));
-  return judged(
-    [...machines, ...instances],
-    plan,
-    ["N2I-D100", "N2I-D206"],
-    "deployments or tasks in flight",
-    "wait until they end; nova reset-state --active INSTANCE for one that never will",
-  );
+  const read = nova !== null && !isRefused(nova);
+  const instances = (read ? nova.instances : [])
+    .filter(({ task_state, deleted }) => !deleted && task_state)
+    .map((row) => ({
+      text: `instance ${row.uuid} ${row.task_state}`,
+      machines: of(row),
+    }));
+  return joined([
+    judged(
+      [...machines, ...instances],
+      plan,
+      ["N2I-D100", "N2I-D206"],
+      "deployments or tasks in flight",
+      "wait until they end; nova reset-state --active INSTANCE for one that never will",
+    ),
+    read ? FINE : unseen("--nova-db"),
+  ]);
 }
 
 /** Machines that claim an instance, or the one that nova places it on. */
@@ -192,57 +192,6 @@ export function reaped(view: CheckView): Looked {
       ["N2I-D202"],
       "machines whose instance is deleted in nova, which tears down what a node names",
       "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
-    );
-  });
-}
-
-/**
- * Liberty and later destroy by records of evacuations. Before, nova-compute asks none: whatever its
- * driver reports under a host that is not its own is destroyed when it starts.
- *
- * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
- */
-export function evacuations(view: CheckView): Looked {
-  return withBoth(view, (bm, nova) => {
-    const { evacuations: records } = nova;
-    if (records === null && nova.version >= LIBERTY)
-      return {
-        result: "Warning",
-        details: `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.\nMend: GRANT SELECT on migrations to this user, or compare --nova-db`,
-      };
-    if (records === null) {
-      const { result, details } = hosts(view);
-      const habit =
-        "This nova keeps no records of evacuations: to Kilo nova-compute destroys at its start every instance on its machines whose host is not its own";
-      return result === "Success"
-        ? fine(`${habit}. There will be none.`)
-        : { result, details: `${habit}. ${details}` };
-    }
-    const claimed = machinesBy(bm, "instance_uuid");
-    return judged(
-      records.map(({ instance_uuid, source }) => ({
-        text: `${instance_uuid} from ${source}`,
-        machines: claimed.get(lower(instance_uuid)) ?? [],
-      })),
-      view.plan,
-      [],
-      "evacuation records, for which nova-compute destroys the instance when it starts",
-      "keep what SELECT * FROM migrations WHERE migration_type='evacuation' prints; then UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND status IN ('accepted','pre-migrating','done') AND deleted=0 AND instance_uuid='INSTANCE'",
-    );
-  });
-}
-
-/** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
-export function volumes(view: CheckView): Looked {
-  return withBoth(view, (bm, { volumes: attached }) => {
-    if (attached === null) return unreadable("--nova-db", "block_device_mapping");
-    const claimed = machinesBy(bm, "instance_uuid");
-    return judged(
-      attached.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
-      view.plan,
-      ["N2I-D220"],
-      "instances with volumes attached",
-      "nova volume-detach INSTANCE VOLUME",
     );
   });
 }

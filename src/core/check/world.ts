@@ -35,8 +35,15 @@ export function schemas(view: CheckView): Looked {
 }
 
 /** @source facts/systems.md D R3, R4 */
-export function pairing({ pairing: pair, plan }: CheckView): Looked {
-  if (pair === null) return unseen("--nova-bm-db or --ironic-db");
+export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): Looked {
+  if (pair === null) {
+    const open = [
+      ...(isRefused(bm) ? ["--nova-bm-db"] : []),
+      ...(nova !== null && isRefused(nova) ? ["--nova-db"] : []),
+      ...(isRefused(ironic) ? ["--ironic-db"] : []),
+    ];
+    return unseen(open.join(" and "));
+  }
   if (pair.allowed === "rule") return fine(pair.why);
   return pair.wanted || plan?.paired === true
     ? { result: "Warning", details: `${pair.why}.` }
@@ -49,7 +56,6 @@ export function pairing({ pairing: pair, plan }: CheckView): Looked {
 /** @source facts/systems.md D R18 */
 export function privileges(view: CheckView): Looked {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
-  if (read.result !== "Success") return read;
   const held = (side: Lacks, option: string, what: string): readonly Looked[] =>
     side === null || isRefused<object>(side)
       ? []
@@ -67,6 +73,7 @@ export function privileges(view: CheckView): Looked {
         ];
   const planned = "refuses this user, which the plan for Nova or its rollback wants";
   const all = [
+    read,
     isRefused(view.ironic) ? unseen("--ironic-db") : FINE,
     ...held(view.ironic, "--ironic-db", "statements Ironic's database refuses this user"),
     ...held(view.nova, "--nova-db", `statements nova's database ${planned}`),

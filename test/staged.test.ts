@@ -115,6 +115,31 @@ test("a machine is released without the power state that was recorded before it 
   assert.equal(row?.power_state, null);
 });
 
+for (const [options, point, told] of [
+  [[], "clear.committed", "Release: 2 machines released now, 0 handed over, 2 waiting"],
+  [["--undo"], "restage.committed", "Release taken back: 2 machines staged again, 0 left"],
+] as const)
+  test(`a database that is gone after ${point} ends it as halfway, told how far it came, and the same command goes on`, async (t) => {
+    const at = await scene("mysql", t, fleet(4, "kilo"), { proxy: true });
+    if (at === null) return;
+    await conductor(at);
+    await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
+    // Of a machine with a tenant nobody takes over, so that all are released at once.
+    const release = ["--yes", "--deadline", "1", "--max-failures", "9"];
+    if (options.length > 0) await at.start("release", release).ended;
+    const started = at.start("release", [...release, ...options], `${point}:2:pause`);
+    await started.said(`failpoint ${point}`);
+    at.line?.cut({ forGood: true });
+    started.signal("SIGUSR2");
+    const { status, out, err } = await started.ended;
+    assert.equal(status, 5, out + err);
+    assert.ok(out.includes(told), out);
+    assert.match(err, /^ERROR N2I-E301 release( --undo)? stopped after \d machines: N2I-E200 /m);
+    at.line?.mend();
+    const again = await at.start("release", [...release, ...options]).ended;
+    assert.match(again.out, /: 2 machines (released now|staged again)/);
+  });
+
 /** Around the journal's line and around the commit of the second machine. */
 const KILLS = ["release.before:2", "release.after:2", "clear.committed:2"];
 for (const point of [...KILLS, "stage.before:2", "stage.after:2", "restage.committed:2"])

@@ -161,8 +161,8 @@ export const REFUSALS = {
   },
   "N2I-E301": {
     exit: halfway.status,
-    title: "apply or rollback stopped midway",
-    why: "Some batches are committed, the rest is not; the journal says which.",
+    title: "apply, rollback or release stopped midway",
+    why: "Some batches or machines are committed, the rest is not; the journal says which.",
     fix: "Remove the cause and run the same command again: it goes on where it stopped.",
   },
   "N2I-E302": {

@@ -110,13 +110,13 @@ export const releaseCommand: CommandModule<object, Args> = {
                 args,
                 (progress) => restage(nodes(), { ...releasing, progress }, args.lockWait),
                 ({ staged }) => `${staged} machines staged again`,
-              ).then(({ staged, left, stopped }) => {
+              ).then(({ staged, left, stopped, broke }) => {
                 told(
                   args,
                   `Release taken back: ${staged} machines staged again, ${left.length} left.`,
                 );
                 if (stopped) say(args, STOPPED);
-                return left;
+                return { list: left, broke };
               })
             : await inStage(
                 "release",
@@ -132,10 +132,11 @@ export const releaseCommand: CommandModule<object, Args> = {
                 );
                 for (const notice of made.notices) say(args, `Notice: ${notice}.`);
                 if (made.stopped) say(args, STOPPED);
-                return made.trouble;
+                return { list: made.trouble, broke: made.broke };
               });
-          await printTrouble(trouble, args, world.logs.length > 0);
+          await printTrouble(trouble.list, args, world.logs.length > 0);
           const again = `nova2ironic release --run ${shellWord(args.run)} --ironic-db DB`;
+          if (trouble.broke !== null) throw trouble.broke;
           say(args, args.undo ? `Next: ${again}` : `Undo: ${again} --undo`);
         });
       } finally {

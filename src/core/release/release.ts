@@ -1,6 +1,8 @@
+import { MigrationError } from "../../model/error.ts";
 import type { Handover, ReleaseEntry } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { halted } from "../apply/halt.ts";
 import { regroup } from "../apply/regroup.ts";
 import { isLoaded } from "../verify/verify.ts";
 import { type Judged, judge, overdue, without } from "./judge.ts";
@@ -59,6 +61,8 @@ export interface Released {
   /** What became of conductors, and what ails all machines: a sentence each. */
   readonly notices: string[];
   stopped: boolean;
+  /** Why it ended after a machine was released: to be thrown once the rest is told. */
+  broke: MigrationError | null;
 }
 
 /** A machine's node as planned. */
@@ -98,6 +102,8 @@ export async function* plannedNodes(
  * released. It ends at the last machine, on request, or with so many failures; one that failed before is
  * told and ends nothing. Machines that are under way then are watched to their end, unless it was
  * on request.
+ *
+ * @throws MigrationError when something breaks before the first is released, else as `broke`
  */
 export async function release(
   plan: AsyncIterable<readonly Planned[]>,
@@ -115,6 +121,7 @@ export async function release(
       before: 0,
       notices: [],
       stopped: false,
+      broke: null,
     },
   };
   const waiting = new Map<string, Planned & { readonly since: number }>();
@@ -122,6 +129,7 @@ export async function release(
     releasing.stopping() || result.trouble.length - result.before >= pace.maxFailures;
   const outlook = await createOutlook(handover, releasing.logs);
   let behind = 0;
+  let begun = false;
   const look = async (): Promise<void> => {
     for (const notice of await outlook.look(waiting)) {
       result.notices.push(notice);
@@ -173,7 +181,14 @@ export async function release(
     }
     next = clock.now() + pace.every;
   };
-  for await (const batch of plan) {
+  const all = async (): Promise<void> => {
+    for await (const batch of plan) if (await enoughAfter(batch)) break;
+    while (waiting.size > 0 && !releasing.stopping()) {
+      await watch();
+      if (waiting.size > 0) await clock.sleep(POLL_MS);
+    }
+  };
+  const enoughAfter = async (batch: readonly Planned[]): Promise<boolean> => {
     const seen = await handover.observe(batch.map(({ uuid }) => uuid));
     for (const node of batch) {
       const judged = judge(node.row, seen.get(node.uuid));
@@ -183,6 +198,7 @@ export async function release(
         if (waiting.size === 0) await look();
         const why = outlook.nobody(node.row);
         if (why === null) {
+          begun = true;
           await clear(node, releasing);
           result.released += 1;
           waiting.set(node.uuid, { ...node, since: clock.now() });
@@ -195,11 +211,13 @@ export async function release(
       }
       if (enough()) break;
     }
-    if (enough()) break;
-  }
-  while (waiting.size > 0 && !releasing.stopping()) {
-    await watch();
-    if (waiting.size > 0) await clock.sleep(POLL_MS);
+    return enough();
+  };
+  try {
+    await all();
+  } catch (cause) {
+    if (!begun || !(cause instanceof MigrationError)) throw cause;
+    result.broke = halted("release", behind, cause);
   }
   return { ...result, waiting: waiting.size, stopped: releasing.stopping() };
 }

@@ -169,4 +169,5 @@ const NOTHING = {
   before: 0,
   notices: [],
   stopped: false,
+  broke: null,
 };

@@ -1,14 +1,15 @@
 import assert from "node:assert/strict";
-import { existsSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import { runs } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SITE, tenant } from "../hostile/fleet.ts";
 import { checkRows } from "./check-output.ts";
 import { cloud, IMAGES } from "./cloud.ts";
 import { laterCloud } from "./later.ts";
+import { plannedCloud } from "./planned.ts";
 import { scene } from "./rest-scene.ts";
 
 test("flavors of nova_api are looked at there, by the plan that changes them", async (t) => {
@@ -145,6 +146,16 @@ test("a claim that nova gives to another machine warns once it is accepted, and 
   assert.match(rows("Instances planned and loaded"), /^Warning: 1 .*id=2 .*N2I-D103.*1 in Ironic/s);
 });
 
+test("what the plan warned of in Nova stands in check's rows again", async (t) => {
+  const made = await plannedCloud("sqlite", t, ["--compute-host", "compute-1=iron", ...IMAGES]);
+  assert.ok(made);
+  const rows = await checkRows(made);
+  assert.match(
+    rows("Hosts of instances"),
+    /^Warning: .*findings N2I-D229 of the plan, .*: \S+ .*compute-2.*\nMend: No --compute-host/s,
+  );
+});
+
 test("before there is a run, what needs none is looked at, and none is made", async (t) => {
   const made = await deployFiles(t, {
     shows: "a tenant",
@@ -157,4 +168,18 @@ test("before there is a run, what needs none is looked at, and none is made", as
   assert.match(rows("Disk space of the run"), /^Success: \d+ MiB free in .*not\/yet/);
   assert.match(rows("Target empty or ours"), /^Success/);
   assert.ok(!existsSync(join(made.folder, "not")));
+  // A folder that is no run's is told as such, and nobody is told to close it.
+  const wrong = join(made.folder, "wrong");
+  mkdirSync(wrong, { mode: 0o755 });
+  writeFileSync(join(wrong, "notes.txt"), "of somebody else");
+  const other = await checkRows({ ...made, at: ["--run", wrong] });
+  assert.match(
+    other("Images"),
+    /^Warning: Not held .*\/wrong holds no run\.\nMend: .*is --run mistyped\?\nEach is named/,
+  );
+  writeFileSync(join(wrong, "snapshot.jsonl"), "of a run");
+  const sides = [...made.source.slice(0, 4), ...made.reader];
+  const { status, err } = await run(["check", "--run", wrong, ...sides]);
+  assert.equal(status, 255);
+  assert.match(err, /N2I-E110 .*is open to other users.*chmod 700/s);
 });

@@ -18,6 +18,8 @@ export interface NovaWorld {
   readonly baremetal: readonly string[];
   /** Host -> hypervisor types of its live compute nodes that are of neither driver for machines. */
   readonly foreign: ReadonlyMap<string, readonly string[]>;
+  /** Host -> live instances on those. */
+  readonly guests: ReadonlyMap<string, number>;
 }
 
 export interface InstanceRow {

@@ -93,7 +93,7 @@ export function createHosts(
           ...volumesIn(machine, rows),
           ...changesIn(machine, rows, to),
           ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
-          ...(to === null ? [] : foreignTo(machine, to, world.foreign.get(to))),
+          ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),
         ],
         accepted,
       );
@@ -160,16 +160,27 @@ function rehosted(made: Transformed, to: string | null): Transformed {
   return { ...made, desired };
 }
 
-/** @param types hypervisors of the new host that take no machines */
-function foreignTo(
-  { node }: Machine,
-  to: string,
-  types: readonly string[] = [],
-): readonly Finding[] {
+/** The new host has hypervisors that take no machines. */
+function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
+  const types = foreign.get(to) ?? [];
   const of = types.map(show).join(", ");
   return types.length === 0
     ? []
     : [finding("N2I-D242", `bm_nodes.id=${node.id}`, `${show(to)} has compute nodes of ${of}`)];
+}
+
+/**
+ * A host that is kept gives its nova-compute to Ironic, which then knows nothing of guests there; its
+ * compute nodes of another hypervisor without any go when it starts.
+ *
+ * @source facts/nova-bm.md 5.2
+ */
+function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readonly Finding[] {
+  const host = node.service_host ?? "";
+  const count = guests.get(host) ?? 0;
+  const of = (foreign.get(host) ?? []).map(show).join(", ");
+  const told = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
+  return count === 0 ? [] : [finding("N2I-D242", `bm_nodes.id=${node.id}`, told)];
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {

@@ -37,6 +37,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
   const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity, [
     "compute_nodes",
     `SELECT DISTINCT ${host} AS host, c.hypervisor_type AS type FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${host} IS NOT NULL ORDER BY 1, 2`,
+    `SELECT i.host, count(DISTINCT i.id) AS n FROM ${owned} JOIN instances i ON i.deleted = 0 AND i.host = ${host} AND i.node = c.hypervisor_hostname WHERE c.deleted = 0 AND c.hypervisor_type NOT IN ('', ${[...MACHINES].map((name) => `'${name}'`).join(", ")}) GROUP BY i.host`,
   ]);
   const placed = await indexByText(
     database,
@@ -97,7 +98,7 @@ async function readWorld(
   ask: Ask,
   binary: string,
   identity: NovaIdentity,
-  owners: Parameters<Ask>,
+  [of, owners, inhabitants]: readonly [string, string, string],
 ): Promise<NovaWorld> {
   const services = await ask(
     "services",
@@ -110,7 +111,7 @@ async function readWorld(
         "aggregate_hosts",
         "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
       );
-  const drivers = (await ask(...owners)).map(({ host, type }) => ({
+  const drivers = (await ask(of, owners)).map(({ host, type }) => ({
     host: text(host) ?? "",
     type: text(type) ?? "",
   }));
@@ -133,6 +134,9 @@ async function readWorld(
     })),
     baremetal: drivers.flatMap(({ host, type }) => (type === "baremetal" ? [host] : [])),
     foreign,
+    guests: new Map(
+      (await ask(of, inhabitants)).map(({ host, n }) => [text(host) ?? "", integer(n) ?? 0]),
+    ),
   };
 }
 

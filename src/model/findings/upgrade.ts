@@ -139,8 +139,8 @@ export const UPGRADE = {
   },
   "N2I-D242": {
     severity: "blocks",
-    title: "the new compute host runs another hypervisor",
+    title: "the compute host runs another hypervisor",
     advice:
-      "Its nova-compute has live compute nodes of another driver, and knows nothing of machines. Give --compute-host the host of a nova-compute for Ironic; if it was that hypervisor's once, delete those compute nodes first.",
+      "A nova-compute runs one driver: that of a new host knows nothing of machines, that of a host that is kept for them would know nothing of its guests any more. Give --compute-host the host of a nova-compute for Ironic, or move the guests away; if a new host was that hypervisor's once, delete those compute nodes first.",
   },
 } as const satisfies Record<string, FindingKind>;

@@ -79,6 +79,7 @@ export interface NovaFacts {
     readonly uuid: string;
     readonly host: string | null;
     readonly node: string | null;
+    readonly vm_state: string | null;
     readonly task_state: string | null;
     readonly deleted: boolean;
     readonly image: string | null;

@@ -6,9 +6,10 @@ import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
 import { loaded } from "./loaded.ts";
 import { joined } from "./look.ts";
+import { reaped } from "./reaped.ts";
 import { evacuations, volumes } from "./records.ts";
 import { repeated } from "./repeated.ts";
-import { computes, deploys, duplicates, reaped, unmatched } from "./source.ts";
+import { computes, deploys, duplicates, unmatched } from "./source.ts";
 import { conductors, netboot, owned, power } from "./target.ts";
 import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 

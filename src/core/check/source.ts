@@ -174,24 +174,3 @@ export function unmatched(view: CheckView): Looked {
     );
   });
 }
-
-/** nova-compute tears such a machine down when it starts. @source facts/ironic.md 5.2 */
-export function reaped(view: CheckView): Looked {
-  return withBoth(view, (bm, nova) => {
-    const gone = new Set(
-      nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),
-    );
-    return judged(
-      bm.nodes
-        .filter(({ instance_uuid }) => gone.has(lower(instance_uuid)))
-        .map(({ id, instance_uuid }) => ({
-          text: `bm_nodes.id=${id} ${instance_uuid}`,
-          machines: [id],
-        })),
-      view.plan,
-      ["N2I-D202"],
-      "machines whose instance is deleted in nova, which tears down what a node names",
-      "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
-    );
-  });
-}

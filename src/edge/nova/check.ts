@@ -41,7 +41,7 @@ export async function checkNova(
     return found;
   };
   const claimed = spellings([...nodes.map(({ instance_uuid }) => instance_uuid), ...held]);
-  const wanted = `deleted, ${columns(["uuid", "host", "node", "task_state", "image_ref"])} FROM instances WHERE`;
+  const wanted = `deleted, ${columns(["uuid", "host", "node", "vm_state", "task_state", "image_ref"])} FROM instances WHERE`;
   const named = await listed("instances", `${wanted} $`, "uuid", claimed);
   const placed = await listed(
     "instances",
@@ -61,6 +61,7 @@ export async function checkNova(
         uuid: text(row.uuid) ?? "",
         host: text(row.host),
         node: text(row.node),
+        vm_state: text(row.vm_state),
         task_state: text(row.task_state),
         deleted: integer(row.deleted) !== 0,
         image: text(row.image_ref) || null,

@@ -127,6 +127,12 @@ const CASES: readonly CheckCase[] = [
     /bm_nodes\.id=1 b-1/,
   ],
   [
+    "Deleted instances",
+    nova({ instances: [{ ...TENANT, vm_state: "soft-delete" }] }),
+    "Warning",
+    /bm_nodes\.id=1 b-1\.\nMend: nova restore INSTANCE/,
+  ],
+  [
     "Evacuation records",
     nova({ evacuations: [{ instance_uuid: INSTANCE, source: "c-9" }] }),
     "Failure",

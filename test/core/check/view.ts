@@ -31,6 +31,7 @@ export const TENANT = {
   uuid: INSTANCE,
   host: "c-1",
   node: NODE,
+  vm_state: "active",
   task_state: null,
   deleted: false,
   image: "i-1",

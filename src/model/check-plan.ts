@@ -1,3 +1,4 @@
+import type { ServerIdentity } from "./artefact.ts";
 import type { OddText } from "./charset.ts";
 import type { Finding } from "./finding.ts";
 import type { SpecCall, Wanted } from "./rights.ts";
@@ -18,6 +19,8 @@ export interface PlanFacts {
   }[];
   /** Whether another pairing than the rule's was wanted of it. */
   readonly paired: boolean;
+  /** Databases it and its snapshot were made of, by the options that name them. */
+  readonly madeFor: ReadonlyMap<string, ServerIdentity>;
   /** Release of Ironic it was made for. */
   readonly release: string;
   /** Whether nodes get traits, which are rows of a table of their own. */

@@ -1,3 +1,4 @@
+import type { ServerIdentity } from "./artefact.ts";
 import type { StoredText } from "./charset.ts";
 import type { PlanFacts } from "./check-plan.ts";
 import type { PlacementFacts } from "./placement.ts";
@@ -29,6 +30,7 @@ export interface Refused {
 /** A server as it is met: by the option that names its database. */
 export interface ServerFacts {
   readonly option: string;
+  readonly identity: ServerIdentity;
   /** Milliseconds its clock is ahead of ours; null where it has none of its own. */
   readonly ahead: number | null;
   /** Galera's status variables; empty on a server that is in no cluster. */

@@ -154,6 +154,14 @@ test("what the plan warned of in Nova stands in check's rows again", async (t) =
     rows("Hosts of instances"),
     /^Warning: .*findings N2I-D229 of the plan, .*: \S+ .*compute-2.*\nMend: No --compute-host/s,
   );
+  assert.match(rows("Databases and schema heads"), /^Success/);
+  // Another run's folder, for databases that are not its own.
+  const other = await deployFiles(t, cloud({ machines: 1, others: 0 }));
+  const foreign = await checkRows({ ...other, at: made.at });
+  assert.match(
+    foreign("Databases and schema heads"),
+    /^Warning: 3 databases .*: --nova-bm-db, address was .*; or is --run another's\?$/s,
+  );
 });
 
 test("before there is a run, what needs none is looked at, and none is made", async (t) => {

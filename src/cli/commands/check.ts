@@ -63,7 +63,7 @@ export const checkCommand: CommandModule<object, Args> = {
         "nova-api-db": {
           type: "string",
           requiresArg: true,
-          describe: "Later Novas: the API database, for instance mappings",
+          describe: "Later Novas: the API database, for instance mappings, flavors and aggregates",
         },
         "placement-db": {
           type: "string",
@@ -75,7 +75,11 @@ export const checkCommand: CommandModule<object, Args> = {
           default: false,
           describe: "Ask Glance whether images are active: OS_*, or --os-cloud",
         },
-        "os-cloud": targetOptions["os-cloud"],
+        "os-cloud": {
+          ...targetOptions["os-cloud"],
+          describe:
+            "Nova's policy (plan --flavors-via rest) and Glance: cloud of clouds.yaml; OS_CLOUD without it",
+        },
         "os-cacert": targetOptions["os-cacert"],
         insecure: targetOptions.insecure,
         watch: {

@@ -8,6 +8,7 @@ import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { callOf } from "../../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
+import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { isOdd, type OddText } from "../../model/charset.ts";
 import type { RunPlace } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
@@ -77,8 +78,26 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   const besideOthers = plan.header.beside_others === true;
   const { release } = plan.header.target;
   const paired = plan.header.pairing.allowed === "override";
-  const said = { besideOthers, paired, release, traits };
+  const madeFor = await madeOf(run, plan.header, nova);
+  const said = { besideOthers, paired, release, traits, madeFor };
   return { machines, skipped, ...said, images, made, nova: changes };
+}
+
+/** Over REST a plan was made for no database. */
+async function madeOf(
+  run: RunFolder,
+  { target }: PlanHeader,
+  nova: NovaFile | null,
+): Promise<PlanFacts["madeFor"]> {
+  const { engine } = target;
+  const api = nova?.header.api;
+  const source = (await headerOf(run))?.source.nova_bm;
+  return new Map<string, ServerIdentity>([
+    ...(source === undefined ? [] : [["--nova-bm-db", source] as const]),
+    ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
+    ...(engine === "rest" ? [] : [["--ironic-db", { ...target, engine }] as const]),
+    ...(api?.kind === "database" ? [["--nova-api-db", api] as const] : []),
+  ]);
 }
 
 async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
@@ -199,8 +218,12 @@ export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>
 
 /** Settings of the compute hosts whose nova.conf was given to extract; none without a snapshot. */
 export async function hostsOf(run: RunFolder): Promise<readonly HostConfig[]> {
+  return (await headerOf(run))?.hosts ?? [];
+}
+
+async function headerOf(run: RunFolder): Promise<SnapshotHeader | null> {
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`).catch(orNone);
-  return snapshot?.header.hosts ?? [];
+  return snapshot?.header ?? null;
 }
 
 function orNone(error: unknown): null {

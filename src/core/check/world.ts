@@ -25,13 +25,36 @@ function refusals(found: readonly Refused["refused"][]): Looked {
 
 /** Databases are what their options say, at versions this tool knows. */
 export function schemas(view: CheckView): Looked {
-  const found = refusals(sides(view).filter(({ code }) => code !== PRIVILEGE));
-  if (found.result !== "Success") return found;
-  if (view.nova !== null) return FINE;
-  return {
-    result: "Warning",
-    details: "Nova was not read: nothing is known of instances.\nMend: give --nova-db",
-  };
+  return joined([
+    refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
+    view.nova !== null
+      ? FINE
+      : {
+          result: "Warning",
+          details: "Nova was not read: nothing is known of instances.\nMend: give --nova-db",
+        },
+    others(view),
+  ]);
+}
+
+/** What tells two databases apart; apply refuses a plan by the same. */
+const SAME = ["engine", "address", "database", "server"] as const;
+
+/** Databases the plan was not made for: another run's, or another address of the same. */
+function others({ servers, plan }: CheckView): Looked {
+  const found = servers.flatMap(({ option, identity }) => {
+    const planned = plan?.madeFor.get(option);
+    const field = SAME.find((name) => planned !== undefined && planned[name] !== identity[name]);
+    return field === undefined
+      ? []
+      : [`${option}, ${field} was ${planned?.[field]}, is ${identity[field]}`];
+  });
+  return told(
+    found,
+    "databases are not those the plan was made for, so apply would refuse it",
+    "give those it was made for, or nova2ironic extract, then plan; or is --run another's?",
+    "Warning",
+  );
 }
 
 /** @source facts/systems.md D R3, R4 */

@@ -1,4 +1,5 @@
 import type { ServerFacts } from "../../model/check.ts";
+import { identify } from "./identity.ts";
 import type { Database } from "./open.ts";
 import { integer, select, text } from "./rows.ts";
 
@@ -36,5 +37,6 @@ export async function readServer(
   );
   // A server built with Galera and in no cluster calls itself Disconnected.
   const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
-  return { option, ahead, wsrep: clustered ? wsrep : {} };
+  const identity = await identify(database);
+  return { option, identity, ahead, wsrep: clustered ? wsrep : {} };
 }

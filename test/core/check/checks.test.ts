@@ -12,6 +12,7 @@ import {
   type CheckCase,
   GRANT,
   HEAD,
+  HERE,
   INSTANCE,
   ironic,
   LOADED,
@@ -19,6 +20,7 @@ import {
   NODE,
   node,
   nova,
+  plan,
   READY,
   server,
   TENANT,
@@ -41,6 +43,12 @@ const CASES: readonly CheckCase[] = [
     /E204 the reason\nMend: the way out/,
   ],
   ["Databases and schema heads", { nova: null }, "Warning", /give --nova-db/],
+  [
+    "Databases and schema heads",
+    plan({ madeFor: new Map([["--nova-db", { ...HERE, database: "nova_cell1" }]]) }),
+    "Warning",
+    /^1 databases .*: --nova-db, database was nova_cell1, is nova\.\nMend: .*--run another's\?$/,
+  ],
   [
     "Pairing of releases",
     { pairing: { allowed: "override", why: "nova 233", wanted: false } },

@@ -1,3 +1,4 @@
+import type { ServerIdentity } from "../../../src/model/artefact.ts";
 import type {
   BmFacts,
   CheckView,
@@ -53,7 +54,12 @@ export const LINE = {
   ...{ id: 1, uuid: NODE, instance_uuid: INSTANCE, host: "c-1", blocked: false },
   findings: new Map<string, boolean>(),
 };
+export const HERE: ServerIdentity = {
+  ...{ engine: "mysql", address: "db:3306", database: "nova" },
+  ...{ version: "10.11", server: "1" },
+};
 export const PLAN: PlanFacts = {
+  madeFor: new Map([["--nova-db", HERE]]),
   machines: [LINE, { ...LINE, id: 2, uuid: "a-2", instance_uuid: null }],
   ...{
     skipped: new Set(),
@@ -66,7 +72,7 @@ export const PLAN: PlanFacts = {
 export const READY: CheckView = {
   watched: 60,
   pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", wanted: false },
-  servers: [{ option: "--nova-db", ahead: 40, wsrep: {} }],
+  servers: [{ option: "--nova-db", identity: HERE, ahead: 40, wsrep: {} }],
   ...{ bm: BM, nova: NOVA, ironic: IRONIC },
   ...{
     plan: PLAN,
@@ -92,7 +98,7 @@ export const node = (more: Partial<BmFacts["nodes"][number]>) => ({
   bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
 });
 export const server = (ahead: number, wsrep = {}) => ({
-  servers: [{ option: "--nova-db", ahead, wsrep }],
+  servers: [{ option: "--nova-db", identity: HERE, ahead, wsrep }],
 });
 
 export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });

@@ -90,7 +90,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.match((await at.start("status").ended).out, /0 of 4 staged machines released/);
   await refused(
     ["release", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
-    3,
+    64,
     "N2I-E306",
   );
 });

@@ -4,7 +4,7 @@ import { SERVICE } from "./refusals/service.ts";
 
 export type { Refusal } from "./refusals/kind.ts";
 
-const { failed, refused, partial, halfway, locked, denied, usage, bug } = EXIT_STATUS;
+const { failed, refused, halfway, locked, denied, usage, bug } = EXIT_STATUS;
 
 /** Every reason this tool stops for; `nova2ironic explain CODE` prints a row. Codes are never reused. */
 export const REFUSALS = {
@@ -184,13 +184,13 @@ export const REFUSALS = {
     fix: "Mend the data, accept the finding in the site document, or leave them out with --skip-blocked.",
   },
   "N2I-E305": {
-    exit: refused.status,
+    exit: usage.status,
     title: "rollback needs a scope",
     why: "Undoing everything must be said, not assumed.",
     fix: "Give --all, or --node UUID for each machine to undo.",
   },
   "N2I-E306": {
-    exit: partial.status,
+    exit: usage.status,
     title: "a machine named is not in this run",
     why: "Its uuid or bm_nodes.id does not occur in the plan.",
     fix: "List the machines with: nova2ironic show RUN/plan.jsonl",

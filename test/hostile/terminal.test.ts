@@ -106,7 +106,7 @@ test("a command line that is wrong is refused with its code, whatever is wrong w
     [["extract", ...made.at, ...made.source, "--nova-conf", "=x"], /nova-conf/],
   ] as const)
     await refused(words, 64, "N2I-E100", [saying]);
-  await refused(["rollback", ...made.at, ...made.writer, "--yes"], 4, "N2I-E305");
+  await refused(["rollback", ...made.at, ...made.writer, "--yes"], 64, "N2I-E305");
   await refused(["plan", ...made.at, "--ironic-db", "nonsense"], 64, "N2I-E102");
   await refused(["plan", ...made.at, "--ironic-db", ""], 64, "N2I-E102");
   assert.deepEqual(treeOf(made.run), before);

@@ -109,7 +109,7 @@ function bare(
       : ["start nova-compute once the machines are loaded, which makes the providers"]),
     ...(tenants.some(({ uuid }) => classless.has(uuid))
       ? [
-          "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Queens to Victoria), as heal_allocations goes by instance_extra.flavor",
+          "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Pike 16.0.2 to Victoria; where machines have several classes --host HOST --node NODE in place of --all; it looks at compute nodes of the ironic driver alone), as heal_allocations goes by instance_extra.flavor",
         ]
       : []),
     HEAL,

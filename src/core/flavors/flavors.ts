@@ -161,7 +161,8 @@ function neverMatching(own: Own, { advertised }: Facts): PlannedFlavors {
 
 function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
   const more = hosts.length > 5 ? ` and ${hosts.length - 5} more` : "";
-  const where = `instances of it are on ${hosts.slice(0, 5).join(", ")}${more}`;
+  const named = hosts.slice(0, 5).map((host) => (host === "" ? "no host" : host));
+  const where = `instances of it are on ${named.join(", ")}${more}`;
   return { steps: [], findings: [told("N2I-D233", own, where)] };
 }
 

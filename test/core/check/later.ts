@@ -73,7 +73,7 @@ export const LATER_CASES: readonly CheckCase[] = [
     "Allocations",
     { placement: { allocated: new Map(), providers: [] }, classless: new Set([INSTANCE]) },
     "Failure",
-    /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine no provider\).*ironic_flavor_migration.*heal_allocations/s,
+    /b-1 \(its embedded flavor has no resources:CUSTOM_\*, its machine no provider\).*db ironic_flavor_migration --resource_class CLASS --all \(Pike 16\.0\.2 to Victoria; .*--host HOST --node NODE in place of --all.*heal_allocations/s,
   ],
   ["Instance mappings", { ironic: LATER }, "Warning", /--nova-api-db/],
   [

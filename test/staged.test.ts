@@ -142,9 +142,17 @@ for (const [options, point, told] of [
 
 /** Around the journal's line and around the commit of the second machine. */
 const KILLS = ["release.before:2", "release.after:2", "clear.committed:2"];
-for (const point of [...KILLS, "stage.before:2", "stage.after:2", "restage.committed:2"])
-  test(`killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
-    const at = await scene("sqlite", t, fleet(2, "kilo"));
+const BACK = ["stage.before:2", "stage.after:2", "restage.committed:2"];
+const KILLED = [
+  ...[...KILLS, ...BACK].map((point) => ["sqlite", point] as const),
+  // On a server it is the commit that differs.
+  ...(["mysql", "postgresql"] as const).flatMap((engine) =>
+    ["clear.committed:2", "restage.committed:2"].map((point) => [engine, point] as const),
+  ),
+];
+for (const [engine, point] of KILLED)
+  test(`on ${engine}, killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
+    const at = await scene(engine, t, fleet(2, "kilo"));
     if (at === null) return;
     const again = (...options: readonly string[]) =>
       at.start("release", ["--yes", ...options]).ended;

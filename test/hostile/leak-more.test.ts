@@ -86,7 +86,7 @@ async function deployed(engine: Engine, t: TestContext) {
   return made;
 }
 
-for (const engine of ["sqlite", "mysql"] as const)
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
   test(`on ${engine}, neither check, boot, release nor what is done in nova shows or keeps a secret`, async (t) => {
     const made = await deployed(engine, t);
     if (made === null) return;

@@ -34,8 +34,10 @@ test("what a real Keystone's project brings, and Ironic fills in, is made as pla
     { owner: OWNER, resource_class: "own", links: null },
   );
   const env = { ...real.env, ...(await another(real)) };
-  const hidden = await at.does(12, "rollback", ["--all", "--yes", "-q"], env);
-  assertRefusal(hidden, 12, "N2I-E211", /refuses GET \/v1\/conductors: 403/);
+  for (const how of ["--plan", "--yes"]) {
+    const hidden = await at.does(12, "rollback", ["--all", how, "-q"], env);
+    assertRefusal(hidden, 12, "N2I-E211", /refuses GET \/v1\/conductors: 403/);
+  }
   assert.deepEqual(await at.there(), ADOPTED);
   const system = { ...real.env, OS_PROJECT_NAME: "", OS_SYSTEM_SCOPE: "all" };
   await at.does(0, "rollback", ["--all", "--yes"], system);

@@ -57,6 +57,7 @@ export function createRestTarget(
       return among(await listing, wanted);
     },
     async judge(steps) {
+      await seesAll(service);
       const hanging = await strangers(service);
       const judged = await inFlight(
         machinesOf(steps, ({ before }) => before),

@@ -51,7 +51,7 @@ for (const [engine, charset] of [
     const host = charset === "utf8mb3" ? `${NAME}-\u{1f680}` : NAME;
     await planned(host);
     const odd = await charsets(made);
-    assert.match(odd, new RegExp(`^Warning: \\d texts of the plan .*\\(${charset}\\) "${host}"`));
+    assert.match(odd, new RegExp(`^Failure: \\d texts of the plan .*\\(${charset}\\) "${host}"`));
     if (engine === "postgresql") return assert.match(odd, /Mend: .*createdb -E UTF8/);
     await mend(made, odd);
     assert.match(await charsets(made), /^Success/);

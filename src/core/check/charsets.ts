@@ -77,7 +77,6 @@ function lost(texts: readonly StoredText[], written: readonly OddText[]): Looked
       bad.map(({ text }) => text),
       wide ? "utf8mb4" : "utf8mb3",
     ),
-    "Warning",
   );
 }
 

@@ -27,19 +27,19 @@ export const CASES_CHARSETS: readonly CheckCase[] = [
   [
     "Charsets",
     { ...nova({ texts: [HOST] }), ...writes("\u0142\u00f3d\u017a") },
-    "Warning",
+    "Failure",
     /^1 texts .*: instances\.host \(latin1\) "\u0142.*\nMend: ALTER TABLE instances MODIFY `host` varchar\(255\) CHARACTER SET utf8mb3$/m,
   ],
   [
     "Charsets",
     { ...nova({ texts: [text("instances.host", "utf8mb3")] }), ...writes("\u{1f680}") },
-    "Warning",
+    "Failure",
     /instances\.host \(utf8mb3\).*\nMend: ALTER TABLE instances MODIFY .* CHARACTER SET utf8mb4$/m,
   ],
   [
     "Charsets",
     { ...nova({ texts: [ONE] }), ...writes("\u0142") },
-    "Warning",
+    "Failure",
     /createdb -E UTF8, pg_restore$/m,
   ],
   [

@@ -136,9 +136,16 @@ for (const engine of ENGINES) {
     assert.equal((await act(["apply"])).status, 0);
     const compute = (id: number, more: object) => ({
       ...before.nova.get(`compute_nodes:${id}`),
-      ...{ id: 500 + id, service_id: 3, hypervisor_type: "ironic", ...more },
+      ...{ id: 500 + id, service_id: 90, hypervisor_type: "ironic", ...more },
     });
     // As the nova-compute of the new host makes them.
+    const service = {
+      ...before.nova.get("services:3"),
+      id: 90,
+      host: "ironic-compute",
+      disabled: false,
+    };
+    await nova.db("services").insert(service);
     await nova.db("compute_nodes").insert([1, 2, 3, 4].map((id) => compute(id, {})));
     const verify = ["verify", ...at, ...reader, ...source.slice(2, 4), "-q"];
     assert.equal((await run(verify)).status, 0);

@@ -163,15 +163,12 @@ export async function removeRows(
   steps: readonly Step[],
   same: SameSecret,
 ): Promise<Removed> {
-  const { going, gone, left, locked, nodeIds, withTraits } = await part(
-    ...([ironic, trx, steps, same] as const),
-    true,
-  );
-  const ports = going.filter(({ resource }) => resource === "port");
-  await deleteBy(
-    ...([ironic, trx, "ports", "uuid"] as const),
-    ports.map(({ before }) => String(before?.uuid)),
-  );
+  const parted = await part(ironic, trx, steps, same, true);
+  const { going, gone, left, locked, nodeIds, withTraits } = parted;
+  const ports = going
+    .filter(({ resource }) => resource === "port")
+    .map(({ before }) => String(before?.uuid));
+  await deleteBy(ironic, trx, "ports", "uuid", ports);
   const traits = nodeIds.filter((id) => withTraits.has(id));
   await deleteBy(ironic, trx, TRAITS, "node_id", traits);
   for (const table of ironic.release.doc.children.conductor)

@@ -13,8 +13,8 @@ import { isBeingUndone, isPassing, standingOf, UNDOING } from "./standing.ts";
 export type Patience = (tries: number) => boolean;
 
 /**
- * As often as any call; from the first lock on as long as it takes, all machines together: what a dead
- * conductor left locked uses the time up once, and not once a machine.
+ * Until every call's number of tries is used up, and until `lockWait` is over since the first lock of
+ * all machines: what a dead conductor left locked uses the time up once, and not once a machine.
  *
  * @param lockWait milliseconds
  */

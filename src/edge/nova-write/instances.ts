@@ -1,7 +1,7 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
-import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
+import { type ByNode, openByNode } from "./by-node.ts";
 
 /** Instances by their uuid, lower case; deleted ones too. */
 export type InstancesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
@@ -26,32 +26,14 @@ export function openInstances(database: Database): InstancesOf {
   };
 }
 
-/** Live instances by the node they name, lower case. */
-export type OnNodes = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
-
-/** Reads which live instances name nodes; that column has no index of its own. */
-export async function openOnNodes(database: Database): Promise<OnNodes> {
-  const { knex, run } = database;
-  const named = "deleted = 0 AND node IS NOT NULL";
-  const placed = await indexByText(database, knex, "instances", "node", named);
-  return async (nodes) => {
-    const found = new Map<string, string[]>();
-    const ids = placed.ids(nodes);
-    if (ids.length === 0) return found;
-    const rows = await run("reading instances", () =>
-      select(
-        database,
-        knex,
-        `SELECT uuid, node FROM instances WHERE ${named} AND id IN (${marks(ids)}) ORDER BY id`,
-        ids,
-      ),
-    );
-    for (const row of rows) {
-      const node = (text(row.node) ?? "").toLowerCase();
-      found.set(node, [...(found.get(node) ?? []), text(row.uuid) ?? ""]);
-    }
-    return found;
-  };
+/** Reads which live instances name nodes. */
+export function openOnNodes(database: Database): Promise<ByNode<string>> {
+  return openByNode(
+    database,
+    { table: "instances", column: "node", live: "deleted = 0" },
+    (ids) => `SELECT uuid, node FROM instances WHERE deleted = 0 AND id ${ids} ORDER BY id`,
+    (row) => text(row.uuid) ?? "",
+  );
 }
 
 export function instanceOf(row: RawRow): InstanceRow {

@@ -126,6 +126,9 @@ async function main(): Promise<void> {
     .parseAsync();
 }
 
+/** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
+const OVER = 3000;
+
 try {
   const lost = onLost(process.stdout);
   await main();
@@ -144,3 +147,4 @@ if (json)
     Number(process.exitCode ?? 0),
     checks ? checkExitName : exitName,
   );
+setTimeout(() => process.exit(), OVER).unref();

@@ -72,6 +72,34 @@ export async function makePlan(
   progress: (machines: number) => void,
   nova: NovaPlanner | null = null,
 ): Promise<Planned> {
+  try {
+    return await planAll(
+      ...([run, snapshot, target, release, mappings, site, same] as const),
+      ...([allow, power, each, progress, nova] as const),
+    );
+  } catch (error) {
+    // Its reader holds a transaction of nova from the moment it was made, long before the first line.
+    await nova?.abandon();
+    throw error;
+  }
+}
+
+async function planAll(
+  ...[
+    run,
+    snapshot,
+    target,
+    release,
+    mappings,
+    site,
+    same,
+    allow,
+    power,
+    each,
+    progress,
+    nova,
+  ]: Required<Parameters<typeof makePlan>>
+): Promise<Planned> {
   const { header: source, footer } = snapshot;
   const { source: from } = source;
   const pairing = pair(
@@ -156,7 +184,6 @@ export async function makePlan(
     return { header, counts, sha256, late, conductors: conductors.words, nova: beside };
   } catch (error) {
     await writer.abandon();
-    await nova?.abandon();
     throw error;
   }
 }

@@ -86,6 +86,17 @@ function sqliteClient(): typeof Knex.Client {
   };
 }
 
+/** How long `close` waits for what is still going on, in milliseconds; then it cuts connections. */
+const GRACE = 1000;
+
+/** Ends a raw driver connection without another word to the server. */
+function cut(engine: Engine, connection: unknown): void {
+  // SQLite's has no socket that would keep the process alive.
+  if (engine === "mysql") (connection as { destroy: () => void }).destroy();
+  if (engine === "postgresql")
+    (connection as { connection: { stream: { destroy: () => void } } }).connection.stream.destroy();
+}
+
 /** Loaded when a database is opened: a command that opens none starts in half the time. */
 function factory(): typeof knexFactory {
   return (require("knex") as { readonly knex: typeof knexFactory }).knex;
@@ -143,6 +154,7 @@ function connect(
 ): Database {
   const { engine, shown } = address;
   const quiet = (): void => {};
+  const made = new Set<unknown>();
   const knex = factory()({
     ...config(address, encrypted),
     acquireConnectionTimeout: 30_000,
@@ -152,6 +164,7 @@ function connect(
       min: 0,
       max: 3,
       afterCreate: (connection: unknown, done: (error: Error | null, made: unknown) => void) => {
+        made.add(connection);
         SESSION[engine](options.readOnly)
           .reduce(
             (before, sql) => before.then(() => onConnection(engine, connection, sql)),
@@ -176,7 +189,15 @@ function connect(
         throw translate(error, doing, shown);
       }
     },
-    close: () =>
-      Promise.race([knex.destroy(), new Promise<void>((end) => setTimeout(end, 3000).unref())]),
+    // A transaction that an error left open would wait for its end, and its socket keep us alive.
+    close: async () => {
+      let timer: NodeJS.Timeout | undefined;
+      const over = new Promise<void>((end) => {
+        timer = setTimeout(end, GRACE);
+      });
+      await Promise.race([knex.destroy().catch(() => {}), over]);
+      clearTimeout(timer);
+      for (const connection of made) cut(engine, connection);
+    },
   };
 }

@@ -1,0 +1,97 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Ran, runs, start } from "./cli.ts";
+import { plannedWhole, type Whole, wholeCase } from "./whole.ts";
+
+/** A command may take this long to end once it said why, in milliseconds. */
+const SOON = 5000;
+
+/** Runs a command that is refused, and fails when it lives on behind what it said. */
+async function ends(words: readonly string[], code: RegExp): Promise<Ran> {
+  const started = start(words);
+  let said = Number.NaN;
+  void started.said("ERROR N2I-").then(
+    () => (said = Date.now()),
+    () => {},
+  );
+  const hung = setTimeout(() => started.signal("SIGKILL"), 60_000);
+  const ran = await started.ended;
+  clearTimeout(hung);
+  const lived = Date.now() - (Number.isNaN(said) ? Date.now() : said);
+  assert.match(ran.err, code, `${words.join(" ")}\n${ran.out}${ran.err}`);
+  assert.ok(lived < SOON, `${words.join(" ")}\nlived ${lived} ms on behind\n${ran.err}`);
+  return ran;
+}
+
+type Refused = readonly [RegExp, readonly string[]];
+
+/** Refusals before a load that come while every database it was given is open. */
+function refusals(made: Whole): readonly Refused[] {
+  const { at, planning, reader, writer, novaReader, novaWriter, source } = made;
+  const both = [...writer, ...novaWriter];
+  return [
+    [/N2I-E205/, planning.filter((word) => word !== "--allow-pairing")],
+    [/N2I-E107/, [...planning, "--compute-host", "compute-9=x"]],
+    [/N2I-E107/, [...planning, "--flavor", "none of them"]],
+    [/N2I-E208/, [...planning, "--ironic-release", "juno"]],
+    [/N2I-E/, [...planning, "--diff", "nobody"]],
+    [/N2I-E202/, swap(planning, reader[1], source[3])],
+    [/N2I-E202/, swap(planning, novaReader[1], source[1])],
+    [/N2I-E303/, ["apply", ...at, ...both]],
+    [/N2I-E202/, ["apply", ...at, ...swap(both, novaWriter[1], writer[1]), "--yes"]],
+    [/N2I-E202/, ["apply", ...at, ...swap(both, writer[1], novaWriter[1]), "--yes"]],
+  ];
+}
+
+/** Refusals after it. */
+function later(made: Whole): readonly Refused[] {
+  const { at, reader, writer, novaWriter, check, source } = made;
+  const both = [...writer, ...novaWriter];
+  return [
+    [/N2I-E303/, ["rollback", ...at, ...both, "--all"]],
+    [/N2I-E306/, ["rollback", ...at, ...both, "--node", "nobody", "--yes"]],
+    [/N2I-E202/, ["rollback", ...at, ...swap(both, writer[1], novaWriter[1]), "--all", "--yes"]],
+    [/N2I-E202/, ["verify", ...at, ...reader, "--nova-db", source[1] ?? ""]],
+    [/N2I-E306/, ["release", ...at, ...writer, "--node", "nobody", "--yes"]],
+    [/N2I-E/, swap(check, source[3], "file:/nowhere")],
+  ];
+}
+
+function swap(words: readonly string[], from: string | undefined, to: string | undefined) {
+  return words.map((word) => (word === from ? String(to) : word));
+}
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`no command outlives its refusal on ${engine}`, async (t) => {
+    const made = await plannedWhole(engine, t, wholeCase());
+    if (made === null) return;
+    for (const [code, words] of refusals(made)) await ends([...words, "-q"], code);
+    await runs(0, ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"]);
+    for (const [code, words] of later(made)) await ends([...words, "-q"], code);
+  });
+
+test("no command outlives a statement that its server refuses", async (t) => {
+  const made = await plannedWhole("mysql", t);
+  if (made === null) return;
+  const { at, planning, extract, reader, novaReader, check, users } = made;
+  const limit = async (role: string, queries: number): Promise<void> => {
+    await made.ironic.db.raw(
+      `GRANT USAGE ON *.* TO '${users[role]}'@'127.0.0.1' WITH MAX_QUERIES_PER_HOUR ${queries}`,
+    );
+    await made.ironic.db.raw("FLUSH USER_RESOURCES");
+  };
+  for (const [role, words] of [
+    ["bm", extract],
+    ["nova", extract],
+    ["nova", planning],
+    ["reader", planning],
+    ["reader", check],
+    ["nova", check],
+    ["nova", ["verify", ...at, ...reader, ...novaReader]],
+  ] as const)
+    for (const queries of [1, 9, 14]) {
+      await limit(role, queries);
+      const ran = await start([...words, "-q"]).ended;
+      assert.doesNotMatch(ran.err, /N2I-E900/, ran.err);
+    }
+});

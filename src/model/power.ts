@@ -4,6 +4,8 @@ import type { FindingCode } from "./findings.ts";
  * What came of asking one BMC.
  *
  * `no-session`: ipmitool opened no session and does not say why (our own client always says).
+ * `port-closed`: the host is there and says that nothing listens at this port.
+ * `silent`: it answers at first, then no more; datagrams may be lost, so nothing is refused.
  * `deadline`: time was over before it said anything that lasts; nothing is known to be wrong with it.
  * `incomplete`: address, user or password is missing or cannot be used, so nothing was sent.
  * The last five are machines whose power IPMI cannot tell: never a silent pass.
@@ -13,6 +15,7 @@ import type { FindingCode } from "./findings.ts";
 export type PowerVerdict =
   | "ok"
   | "unreachable"
+  | "port-closed"
   | "no-ipmi2"
   | "cipher-refused"
   | "no-slots"
@@ -23,6 +26,7 @@ export type PowerVerdict =
   | "busy"
   | "protocol-error"
   | "no-session"
+  | "silent"
   | "deadline"
   | "incomplete"
   | "virtual"

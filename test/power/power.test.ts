@@ -12,6 +12,7 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
     { users: user(5), dead: true },
     { users: [{ name: "admin", password: "bmc-secret-6", limit: 3 }] },
     { users: user(7), kg: "00112233" },
+    { users: user(8), openPrivilege: true },
   ];
   const at = await deployed(t, all);
   if (at === null) return;
@@ -27,6 +28,7 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
       [5, "unreachable", null],
       [6, "ok", readings(at.folder)[5]?.power],
       [7, "wrong-kg", null],
+      [8, "ok", "off"],
     ],
   );
   const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
@@ -39,10 +41,12 @@ test("every BMC gets its verdict, and the plan blocks each machine that is not s
   ] as const)
     assert.match(plan.out, new RegExp(`${String(id).padStart(12, "0")} +blocked +${code}`));
   assert.match(plan.out, /000000000001 +create/);
-  assert.match(
-    plan.out,
-    /000000000006 +blocked +N2I-D602 set driver_info.ipmi_priv_level to OPERATOR/,
-  );
+  // The second is read by whoever asks as OPERATOR, and a conductor asks as ADMINISTRATOR.
+  for (const id of [6, 8])
+    assert.match(
+      plan.out,
+      new RegExp(`00${id} +blocked +N2I-D602 set driver_info.ipmi_priv_level to OPERATOR`),
+    );
   const allowed = await run(at.folder, [
     "plan",
     "--run",

@@ -23,6 +23,7 @@ export const SHORT_COLUMNS = ["BM ID", "Address", "Verdict", "Power", "What to k
 const MEANS: { readonly [verdict in PowerVerdict]: string } = {
   ok: "answered as a conductor will ask",
   unreachable: "no answer: look at cable, network, pm_address",
+  "port-closed": "port is closed: enable IPMI over LAN there",
   "no-ipmi2": "IPMI 1.5 only: update or replace the BMC",
   "cipher-refused": "neither suite 3 nor 17: enable one in the BMC",
   "no-slots": "all sessions in use: close some, ask again",
@@ -32,6 +33,7 @@ const MEANS: { readonly [verdict in PowerVerdict]: string } = {
   "privilege-refused": "user is below OPERATOR: raise it in the BMC",
   busy: "busy each time: ask again later",
   "protocol-error": "answers what makes no sense: see its line",
+  silent: "goes silent midway: lost datagrams, or pm_user",
   "no-session": "ipmitool gets no login: ask natively for why",
   deadline: "too slow: ask again with a longer --deadline",
   incomplete: "not asked: address, user or password unusable",

@@ -18,6 +18,7 @@ export interface PowerView {
 const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
   ok: null,
   unreachable: "N2I-D600",
+  "port-closed": "N2I-D630",
   "no-ipmi2": "N2I-D602",
   "cipher-refused": "N2I-D602",
   "no-slots": "N2I-D606",
@@ -28,6 +29,7 @@ const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
   busy: "N2I-D606",
   "protocol-error": "N2I-D606",
   "no-session": "N2I-D601",
+  silent: "N2I-D606",
   deadline: "N2I-D606",
   incomplete: "N2I-D607",
   virtual: "N2I-D605",

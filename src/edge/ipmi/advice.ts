@@ -17,6 +17,8 @@ export interface Known {
   readonly updating: boolean;
   readonly fault: boolean;
   readonly checksumsWrong: boolean;
+  /** Whether RAKP 2 fitted only when Open Session named the level. Quirk Q3. */
+  readonly openLevel: boolean;
 }
 
 /**
@@ -63,6 +65,7 @@ export function warningsFor(known: Known): readonly FindingCode[] {
     ["N2I-D625", known.fault],
     ["N2I-D626", known.passwordCut],
     ["N2I-D627", known.checksumsWrong],
+    ["N2I-D629", known.openLevel],
     ["N2I-D628", suite !== null && suites === null],
   ];
   return found.flatMap(([code, holds]) => (holds ? [code] : []));

@@ -10,7 +10,11 @@ import type { Talk } from "./talk.ts";
 /** Device ID is for the record only: not worth a long wait. Milliseconds. */
 const DEVICE_WAITS = [1000, 1500];
 
-/** One login with its commands; the session is closed again, whatever comes of it. */
+/**
+ * One login with its commands; the session is closed again, whatever comes of it.
+ *
+ * @throws the signal's reason when it is aborted; a login that is past RAKP 3 is ended first
+ */
 export async function attemptOnce(
   talk: Talk,
   credentials: Credentials,
@@ -18,15 +22,14 @@ export async function attemptOnce(
   each: { readonly tag: number; readonly wait: number },
 ): Promise<Outcome> {
   const session = await logIn(talk, credentials, attempt, each);
-  if (session.kind !== "open") return session;
+  if (session.kind !== "open" && session.kind !== "half-open") return session;
   const channel = openChannel(talk, session);
   try {
-    const outcome = await work(channel, LEVELS[attempt.level]);
-    await channel.close();
-    return outcome;
-  } catch (stopped) {
-    channel.leave();
-    throw stopped;
+    if (session.kind === "half-open") {
+      channel.leave();
+      return { kind: "silent", stage: "RAKP 4" };
+    }
+    return await work(channel, LEVELS[attempt.level]).finally(channel.close);
   } finally {
     forget(session.keys);
   }

@@ -16,18 +16,21 @@ export interface Channel {
   ) => Promise<Response | null>;
   /** Whether an answer had wrong checksums. */
   readonly checksumsWrong: () => boolean;
-  /** Frees the slot: sent once, its answer awaited for half a second and not looked at. */
+  /**
+   * Frees the slot: sent twice at most, half a second each, its answer not looked at. It is done
+   * even when all is to stop: a session left open takes a slot from the conductor.
+   */
   readonly close: () => Promise<void>;
-  /** The same without waiting, for when all has to stop. */
+  /** The same without waiting, when no time is left or nobody knows whether it is open. */
   readonly leave: () => void;
 }
 
-/** Milliseconds after each sending: 1, 2.5, 4.75 s after the first it is sent again. */
-const WAITS = [1000, 1500, 2250, 3375];
+/** Milliseconds after each sending. A session is dear: it is given up after more losses than a login. */
+const WAITS = [1000, 1500, 2250, 2250, 2250, 3375];
 const BUSY_PAUSES = [100, 200, 400];
-const CLOSE_WAIT = [500];
+const CLOSE_WAITS = [500, 500];
 
-export function openChannel(talk: Talk, session: Session): Channel {
+export function openChannel(talk: Talk, session: Omit<Session, "kind">): Channel {
   const { suite, keys, ours, theirs } = session;
   let sequence = 0;
   let rqSeq = 0;
@@ -90,7 +93,12 @@ export function openChannel(talk: Talk, session: Session): Channel {
     async close() {
       if (talk.expired()) return leave();
       // What it says changes nothing, so it is not opened: whoever sends it can end this wait only.
-      await talk.exchange(closing, CLOSE_WAIT, (reply) => sessionNamed(reply) === ours || null);
+      await talk.exchange(
+        closing,
+        CLOSE_WAITS,
+        (reply) => sessionNamed(reply) === ours || null,
+        true,
+      );
     },
   };
 }

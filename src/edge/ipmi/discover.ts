@@ -14,7 +14,7 @@ import type { Talk } from "./talk.ts";
 
 /** Milliseconds after each sending, before jitter: a dead BMC is told after 8.1 s. */
 const WAITS = [1000, 1500, 2250, 3375];
-/** Whether it speaks 2.0 was asked twice before; silence must not come of losses, six in a row. */
+/** Whether it speaks 2.0 was asked twice before. */
 const AGAIN_WAITS = [1000, 1500, 1500, 1500];
 /** Milliseconds between questions to one that is busy. */
 const BUSY_PAUSES = [100, 200, 400];
@@ -30,7 +30,10 @@ const ADMINISTRATOR = 4;
 
 export type Discovery =
   | { readonly kind: "capabilities"; readonly capabilities: Capabilities }
+  /** It says so. */
   | { readonly kind: "only-1.5" }
+  /** It answers 1.5's form and was silent to 2.0's, which may have been lost. */
+  | { readonly kind: "only-1.5-form" }
   | { readonly kind: "busy"; readonly code: number }
   | { readonly kind: "silent" }
   /** It answers, and time was over before it said enough. */
@@ -56,13 +59,18 @@ export async function discover(talk: Talk): Promise<Discovery> {
 async function look(talk: Talk): Promise<Discovery> {
   const waits = WAITS.map((wait) => wait * (0.9 + 0.2 * talk.chance.fraction()));
   // The third sending is in 1.5's form, for those who stay silent at 2.0's.
-  const first = await capabilities(talk, waits, (sending) => sending !== 2);
+  const first = await capabilities(talk, waits.slice(0, 1), () => true).then(async (answer) => {
+    if (answer !== null) return answer;
+    // Only from a port of our own do we hear that the BMC's is closed.
+    await talk.renew();
+    return capabilities(talk, waits.slice(1), (sending) => sending !== 1);
+  });
   if (first === null) return { kind: "silent" };
   if (isBusy(first.code)) return { kind: "busy", code: first.code };
   if (first.code === 0 && first.for2) return parsed(first.response);
   // An answer to 1.5's form tells nothing of 2.0: the ones to 2.0's form may have been lost.
   const second = first.for2 ? null : await capabilities(talk, AGAIN_WAITS, () => true);
-  if (second === null && !first.for2 && talk.expired()) return { kind: "cut" };
+  if (second === null && !first.for2) return { kind: talk.expired() ? "cut" : "only-1.5-form" };
   if (second !== null && isBusy(second.code)) return { kind: "busy", code: second.code };
   return second?.code === 0 ? parsed(second.response) : { kind: "only-1.5" };
 }

@@ -4,9 +4,17 @@ export interface Line {
   readonly send: (datagram: Buffer) => void;
   /** What comes from the BMC goes to `handler` from now on; null: nowhere. */
   readonly receive: (handler: ((datagram: Buffer) => void) | null) => void;
+  /**
+   * Goes on from another local port, as some BMCs hear no second login from the one of the first;
+   * from the same where there is none to be had.
+   */
+  readonly renew: () => Promise<void>;
   /** A number for a login, not 0, that no other session of this process has now. */
   readonly newSession: () => number;
-  /** Why the system would not send (`ENETUNREACH`); null when it did. */
+  /**
+   * Why the system would not send (`ENETUNREACH`), or what the other side's system said of it
+   * (`ECONNREFUSED`: the port is closed), which is heard after `renew` only; null: neither.
+   */
   readonly fault: () => string | null;
 }
 

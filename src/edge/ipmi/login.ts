@@ -32,6 +32,11 @@ export interface Session {
   readonly theirs: number;
 }
 
+/** RAKP 4 did not come, and the BMC may have opened the session all the same. */
+export interface HalfOpen extends Omit<Session, "kind"> {
+  readonly kind: "half-open";
+}
+
 /** Look the name up whatever its privilege, as ipmitool does. */
 const NAME_ONLY = 0x10;
 /** "No cipher suite matches what was proposed." */
@@ -52,7 +57,7 @@ export async function logIn(
   credentials: Credentials,
   attempt: Attempt,
   { tag, wait }: { readonly tag: number; readonly wait: number },
-): Promise<Session | Outcome> {
+): Promise<Session | HalfOpen | Outcome> {
   const { suite } = attempt;
   const ours = talk.newSession();
   const consoleSession = Buffer.alloc(4);
@@ -61,6 +66,7 @@ export async function logIn(
   const ask = <T extends object>(
     datagram: Buffer,
     parse: (packet: Packet, tag: number, session: Buffer) => T | Refused | null,
+    ending = false,
   ): Promise<T | Refused | null> =>
     talk.exchange(
       () => datagram,
@@ -69,6 +75,7 @@ export async function logIn(
         const packet = parsePacket(reply);
         return packet === null ? null : parse(packet, tag, consoleSession);
       },
+      ending,
     );
 
   const first = openRequest(tag, attempt.namesLevel ? level : 0, consoleSession, suite);
@@ -89,15 +96,18 @@ export async function logIn(
   const login: Login = { ...shared, bmcSession, bmcRandom, guid };
   if (!startsWithMac(mac, rakp2Mac(login))) return { kind: "mismatch", of: "password" };
 
-  const third = await ask(rakp3(tag, bmcSession, rakp3Mac(login)), parseRakp4);
-  if (third === null || "status" in third) return failed("RAKP 4", third);
+  // From here on the BMC has a session, so its answer is waited for even when all is to stop.
+  const third = await ask(rakp3(tag, bmcSession, rakp3Mac(login)), parseRakp4, true);
+  const names = { suite, ours, theirs: bmcSession.readUInt32LE() };
+  if (third === null) return { kind: "half-open", keys: sessionKeys(login), ...names };
+  if ("status" in third) return failed("RAKP 4", third);
   if (third.icv.length < suite.cutLength) return { kind: "odd", words: "RAKP 4 is cut short" };
   const keys = sessionKeys(login);
   if (!startsWithMac(third.icv, rakp4Icv(login, keys))) {
     forget(keys);
     return { kind: "mismatch", of: "kg" };
   }
-  return { kind: "open", suite, keys, ours, theirs: bmcSession.readUInt32LE() };
+  return { kind: "open", keys, ...names };
 }
 
 function failed(stage: Stage, refused: Refused | null): Outcome {

@@ -9,7 +9,7 @@ export interface OpenLine extends Line {
   readonly close: () => void;
 }
 
-/** Many BMCs over a few sockets. */
+/** Many BMCs over a few sockets; those in trouble get one of their own. */
 export interface Mux {
   /**
    * A line to a BMC. Waits while another one to the same BMC is open.
@@ -79,7 +79,7 @@ export function openMux(chance: Chance): Mux {
     async line(endpoint) {
       const key = endpointKey(endpoint);
       const endTurn = await turn(key);
-      const socket = await sockets.take(endpoint.family).catch((cause: unknown) => {
+      let socket = await sockets.take(endpoint.family).catch((cause: unknown) => {
         endTurn();
         throw cause;
       });
@@ -97,6 +97,13 @@ export function openMux(chance: Chance): Mux {
         },
         receive(handler) {
           entry.handler = open ? handler : null;
+        },
+        async renew() {
+          const other = open ? await sockets.own(endpoint, failed) : null;
+          if (other === null) return;
+          if (!open) return other.release();
+          socket.release();
+          socket = other;
         },
         newSession: () => newSession(entry),
         fault: () => fault,

@@ -4,17 +4,22 @@ import { type Verdict, verdictOf } from "./verdicts.ts";
 
 /** What earlier logins to this BMC have shown. */
 export interface History {
-  /** Logins that count: those lost, and those the BMC had no room for. */
-  readonly tries: number;
+  /** Logins that were answered with what makes no sense. */
+  readonly odd: number;
+  /** Rounds in which the BMC had no room for a session. */
+  readonly noRoom: number;
   /** Suites refused at this level, with the status; each is asked for once. */
   readonly refused: ReadonlyMap<number, number>;
   readonly busy: number;
   /** Whether the BMC said that it has no room for a session. */
   readonly full: boolean;
-  /** Logins that ended in silence after the user's name was sent. */
+  /** Logins that ended in silence, and those of them that did so after the user's name was sent. */
+  readonly silences: number;
   readonly namesUnanswered: number;
   /** Whether any RAKP 2 came back, so that silence is not about the name. */
   readonly nameAnswered: boolean;
+  /** Whether RAKP 2 was made with another password, or with the level of Open Session. Quirk Q3. */
+  readonly mismatched: boolean;
 }
 
 export type Decision =
@@ -28,23 +33,32 @@ export type Decision =
   | { readonly do: "end"; readonly verdict: Verdict };
 
 export const NOTHING_YET: History = {
-  tries: 0,
+  odd: 0,
+  noRoom: 0,
   refused: new Map(),
   busy: 0,
   full: false,
+  silences: 0,
   namesUnanswered: 0,
   nameAnswered: false,
+  mismatched: false,
 };
 
-/** At 2 % loss each way three tries fail 15 times in 10,000, six twice in a million. */
-const TRIES = 6;
-/** Milliseconds to wait for an answer at each try: slow BMCs pass where ipmitool's 5 s let them. */
-const STAGE_WAITS = [2000, 2000, 3000, 4000, 5000, 5000];
+const ODD_TRIES = 6;
+/**
+ * Milliseconds to wait for an answer, by the logins that were lost before, and again from the start:
+ * slow BMCs pass where ipmitool's 5 s let them, and where datagrams are lost most waits are short.
+ */
+const STAGE_WAITS = [2000, 2000, 3000, 2000, 4000, 2000, 5000, 2000] as const;
 const BUSY_SESSIONS = 3;
+/** Ten seconds: who is full for longer is looked at again later, and holds nobody up. */
+const NO_ROOM_ROUNDS = 3;
 /** Milliseconds Ironic leaves between commands to one BMC, too. Quirks Q16 and Q17. */
 export const GAP = 5000;
-/** Silence after the name this often, Open Session being answered, means the name is unknown. */
-const SILENT_NAMES = 3;
+/** So much silence is worth a word of its own when time is over. */
+const SILENCES = 3;
+/** Silence after the name this often, and nowhere else, is not worth the rest of the time. */
+const SILENT_NAMES = 8;
 
 const NO_SLOT: readonly number[] = [0x01, 0x0b];
 /** A RAKP message was lost, and the BMC still thinks of the login before it. */
@@ -55,13 +69,14 @@ const ALGORITHM: readonly number[] = [0x04, 0x05, 0x10, 0x11];
 const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
 
 /** Seen as often as time allowed, and the same from the first time to the last. */
-const LASTING: readonly Verdict["verdict"][] = ["busy", "no-slots", "wrong-user"];
+const LASTING: readonly Verdict["verdict"][] = ["busy", "no-slots", "silent"];
 
 const NO_ROOM: Verdict = verdictOf({ kind: "status", stage: "Open Session", status: 0x01 });
 
 /**
  * What to do after a login that brought no power state: log in again, otherwise or later, or end.
- * A password, name or Kg that was refused is never tried again.
+ * A password, name or Kg that was refused is never tried again. Silence refuses nothing, as any
+ * datagram may be lost: it is met by another login for as long as there is time.
  *
  * @param suites in order of preference, not empty
  * @param chance at least 0, below 1
@@ -82,23 +97,25 @@ export function decide(
     pause,
     history: known,
   });
-  const counted = (pause: number, change: Partial<Attempt> = {}, known = history): Decision =>
-    known.tries + 1 < TRIES
-      ? again(change, pause, { ...known, tries: known.tries + 1 })
-      : { do: "end", verdict: giveUp(outcome, history) };
-  const lower = (): Decision =>
-    attempt.level === "ADMINISTRATOR"
-      ? again({ level: "OPERATOR" }, 0, { ...history, refused: new Map() })
-      : end;
+  const counted = (pause: number): Decision => (history.odd < ODD_TRIES ? again({}, pause) : end);
+  const noRoom = (change: Partial<Attempt> = {}, known = history): Decision =>
+    known.noRoom + 1 < NO_ROOM_ROUNDS
+      ? again(change, GAP, { ...known, noRoom: known.noRoom + 1 })
+      : { do: "end", verdict: NO_ROOM };
+  // As the conductor's ipmitool: ADMINISTRATOR asks for "the highest", OPERATOR by its number.
+  const lower = (): Decision => {
+    if (attempt.level === "ADMINISTRATOR")
+      return again({ level: "OPERATOR", namesLevel: true }, 0, { ...history, refused: new Map() });
+    return history.mismatched ? { do: "end", verdict: verdictOf(MISMATCH) } : end;
+  };
 
   switch (outcome.kind) {
     case "silent":
+      return onlyAtName(history) ? { do: "end", verdict: silence(outcome, history) } : again({}, 0);
     case "odd":
       return counted(0);
     case "mismatch":
-      return outcome.of === "password" && !attempt.namesLevel
-        ? again({ namesLevel: true }, 0)
-        : end;
+      return outcome.of === "password" ? lower() : end;
     case "level":
       return lower();
     case "busy":
@@ -112,15 +129,11 @@ export function decide(
         const other = suites.find(({ id }) => !refused.has(id));
         if (other !== undefined) return again({ suite: other }, 0, { ...history, refused });
         const full = suites.find(({ id }) => refused.get(id) === 0x01);
-        if (full !== undefined) {
-          const later = counted(GAP, { suite: full }, forgetRoom(refused));
-          // The last answer may have been another suite's refusal.
-          return later.do === "again" ? later : { do: "end", verdict: NO_ROOM };
-        }
+        if (full !== undefined) return noRoom({ suite: full }, forgetRoom(refused));
         if ([...refused.values()].some((one) => ROLE.includes(one))) return lower();
         return end;
       }
-      if (NO_SLOT.includes(status)) return counted(GAP);
+      if (NO_SLOT.includes(status)) return noRoom();
       if (STALE.includes(status)) return counted(500 + chance * 1500);
       return ROLE.includes(status) ? lower() : end;
     }
@@ -132,15 +145,19 @@ export function decide(
   }
 }
 
-/** The verdict when there is no try left, after `outcome` and what came before it. */
-export function giveUp(outcome: Failure, before: History): Verdict {
-  const { nameAnswered, namesUnanswered } = before;
-  if (outcome.kind !== "silent") return verdictOf(outcome);
+const MISMATCH: Failure = { kind: "mismatch", of: "password" };
+
+function onlyAtName({ silences, namesUnanswered, nameAnswered }: History): boolean {
+  return !nameAnswered && namesUnanswered >= SILENT_NAMES && namesUnanswered === silences;
+}
+
+/** What silence means after all that came before it; never that something is refused. */
+function silence(outcome: Failure & { kind: "silent" }, before: History): Verdict {
   // A loss at the end does not make it another fault than it was all the time.
   if (before.full) return NO_ROOM;
-  if (nameAnswered || namesUnanswered < SILENT_NAMES) return verdictOf(outcome);
-  const detail = "goes silent whenever it is told the user's name: it does not know it";
-  return { verdict: "wrong-user", detail };
+  if (before.nameAnswered || before.namesUnanswered < SILENCES) return verdictOf(outcome);
+  const detail = "goes silent when it is told the user's name: lost datagrams, or an unknown name";
+  return { verdict: "silent", detail };
 }
 
 /**
@@ -152,15 +169,18 @@ export function giveUp(outcome: Failure, before: History): Verdict {
 export function outOfTime(last: Failure | null, before: History): Verdict {
   if (last === null)
     return { verdict: "deadline", detail: "answers, but too slowly for the deadline" };
-  const lasting = giveUp(last, before);
+  const lasting = last.kind === "silent" ? silence(last, before) : verdictOf(last);
   // The first "no room" may have meant the suite, until the other one was asked for, too.
-  const known = lasting.verdict !== "no-slots" || before.tries > 0;
+  const known =
+    lasting.verdict === "no-slots"
+      ? before.noRoom > 0
+      : lasting.verdict !== "silent" || before.silences >= SILENCES;
   if (LASTING.includes(lasting.verdict) && known) return lasting;
   return { verdict: "deadline", detail: `time is over; last seen: ${lasting.detail}` };
 }
 
-export function stageWait({ tries }: History): number {
-  return STAGE_WAITS[tries] ?? 5000;
+export function stageWait({ silences }: History): number {
+  return STAGE_WAITS[silences % STAGE_WAITS.length] ?? STAGE_WAITS[0];
 }
 
 function noted(outcome: Outcome, before: History): History {
@@ -172,10 +192,17 @@ function noted(outcome: Outcome, before: History): History {
         ? true
         : before.full && !("stage" in outcome && outcome.stage !== "Open Session"),
     busy: before.busy + (outcome.kind === "busy" ? 1 : 0),
+    odd: before.odd + (outcome.kind === "odd" || isStale(outcome) ? 1 : 0),
+    silences: before.silences + (outcome.kind === "silent" ? 1 : 0),
+    mismatched: before.mismatched || outcome.kind === "mismatch",
     namesUnanswered: before.namesUnanswered + (atName && outcome.kind === "silent" ? 1 : 0),
     nameAnswered:
       before.nameAnswered ||
       (atName && outcome.kind === "status") ||
       ("stage" in outcome && (outcome.stage === "RAKP 4" || outcome.stage === "session")),
   };
+}
+
+function isStale(outcome: Outcome): boolean {
+  return outcome.kind === "status" && STALE.includes(outcome.status);
 }

@@ -35,6 +35,7 @@ const AGAIN: readonly PowerVerdict[] = [
   "busy",
   "protocol-error",
   "no-session",
+  "port-closed",
 ];
 
 /** Milliseconds: with less of the deadline left a BMC is not asked again. */

@@ -41,6 +41,7 @@ interface End {
     readonly chassis: Chassis;
     readonly device: Device | null;
     readonly checksumsWrong: boolean;
+    readonly openLevel: boolean;
   } | null;
 }
 
@@ -76,6 +77,7 @@ export async function askPower(
     updating: opened?.device?.updating ?? false,
     fault: opened?.chassis.fault ?? false,
     checksumsWrong: opened?.checksumsWrong ?? false,
+    openLevel: opened?.openLevel ?? false,
   };
   return {
     power: opened?.chassis.power ?? null,
@@ -119,18 +121,31 @@ async function ask(
   }
   if (found.kind === "cut") return { ...nothing, verdict: outOfTime(null, NOTHING_YET) };
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
+  const patience = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
   const suites = await listSuites(talk);
   const wanted = (options.suites ?? preferred(options.conductor, suites)).flatMap(
     (id) => suiteOf(id) ?? [],
   );
-  return { ...(await logins(talk, credentials, wanted)), suites, capabilities };
+  return { ...(await logins(talk, credentials, wanted, patience)), suites, capabilities };
 }
 
-/** Logs in until there is an answer, a verdict, or no time left. */
+/** Logins to a BMC that was silent to every message of 2.0, and may know 1.5 alone. */
+const MUTE_LOGINS = 6;
+const MUTE: Verdict = {
+  verdict: "silent",
+  detail: "answers IPMI 1.5 and nothing of 2.0: lost datagrams, or it is too old",
+};
+
+/**
+ * Logs in until there is an answer, a verdict, or no time left.
+ *
+ * @param patience logins without any answer at most
+ */
 async function logins(
   talk: Talk,
   credentials: Credentials,
   suites: readonly Suite[],
+  patience: number,
 ): Promise<Pick<End, "verdict" | "attempts" | "opened">> {
   const [first] = suites;
   if (first === undefined) throw new RangeError("no cipher suite that this client speaks");
@@ -144,7 +159,8 @@ async function logins(
     if (outcome.kind === "answered") {
       const { suite, level } = attempt;
       const verdict: Verdict = { verdict: "ok", detail: `power is ${outcome.chassis.power}` };
-      return { verdict, attempts, opened: { ...outcome, suite: suite.id, level } };
+      const openLevel = history.mismatched;
+      return { verdict, attempts, opened: { ...outcome, suite: suite.id, level, openLevel } };
     }
     // A wait that was cut short is no silence.
     if (outcome.kind === "silent" && talk.expired())
@@ -155,6 +171,9 @@ async function logins(
     ({ attempt, history } = next);
     last = outcome;
     if (talk.expired()) return { verdict: outOfTime(last, history), attempts, opened: null };
+    if (attempts >= patience && history.silences === attempts)
+      return { verdict: MUTE, attempts, opened: null };
+    await talk.renew();
   }
 }
 
@@ -162,6 +181,8 @@ function silence(talk: Talk, line: Line): Verdict {
   if (talk.strays() > 0)
     return { verdict: "protocol-error", detail: "answers, but not as IPMI does" };
   const fault = line.fault();
+  if (fault === "ECONNREFUSED")
+    return { verdict: "port-closed", detail: "the host answers that nothing listens at this port" };
   return {
     verdict: "unreachable",
     detail: fault === null ? "does not answer" : `nothing could be sent: ${fault}`,

@@ -2,6 +2,7 @@ import { createSocket, type RemoteInfo, type Socket, type SocketOptions } from "
 import { once } from "node:events";
 import { isIPv6 } from "node:net";
 import { MigrationError } from "../../model/error.ts";
+import type { Endpoint } from "./address.ts";
 
 /** A UDP socket that several BMCs share. */
 export interface SharedSocket {
@@ -17,6 +18,16 @@ export interface SharedSocket {
 
 export interface Sockets {
   readonly take: (family: 4 | 6) => Promise<SharedSocket>;
+  /**
+   * A socket for one BMC alone, with a port of its own: the system tells such a one that the port
+   * over there is closed. `release` closes it.
+   *
+   * @returns null when there is none to be had
+   */
+  readonly own: (
+    endpoint: Endpoint,
+    failed: (code: string) => void,
+  ) => Promise<SharedSocket | null>;
   readonly count: () => number;
   readonly close: () => Promise<void>;
 }
@@ -36,12 +47,16 @@ interface Entry {
 /** Opens sockets as they are needed and keeps them. */
 export function createSockets(received: (datagram: Buffer, from: RemoteInfo) => void): Sockets {
   const entries: Entry[] = [];
+  const owned = new Set<Socket>();
 
-  const create = (family: 4 | 6): Entry => {
-    const socket = createSocket(
+  const socketOf = (family: 4 | 6): Socket =>
+    createSocket(
       family === 4 ? { type: "udp4", lookup } : { type: "udp6", ipv6Only: true, lookup },
       received,
     );
+
+  const create = (family: 4 | 6): Entry => {
+    const socket = socketOf(family);
     const entry = { family, socket, ready: bound(socket), users: 0 };
     entries.push(entry);
     return entry;
@@ -61,8 +76,7 @@ export function createSockets(received: (datagram: Buffer, from: RemoteInfo) => 
       return {
         send(datagram, port, address, failed) {
           entry.socket.send(datagram, port, address, (error) => {
-            // The system's code only: it names no datagram.
-            if (error !== null) failed("code" in error ? String(error.code) : "no code");
+            if (error !== null) failed(codeOf(error));
           });
         },
         release() {
@@ -70,8 +84,37 @@ export function createSockets(received: (datagram: Buffer, from: RemoteInfo) => 
         },
       };
     },
+    async own({ family, port, address }, failed) {
+      const socket = socketOf(family);
+      owned.add(socket);
+      const release = (): void => {
+        if (owned.delete(socket)) socket.close();
+      };
+      try {
+        const connected = once(socket, "connect");
+        socket.connect(port, address);
+        await connected;
+      } catch (error) {
+        socket.on("error", () => undefined);
+        failed(codeOf(error));
+        release();
+        return null;
+      }
+      socket.on("error", (error) => failed(codeOf(error)));
+      return {
+        send(datagram) {
+          if (!owned.has(socket)) return;
+          socket.send(datagram, (error) => {
+            if (error !== null) failed(codeOf(error));
+          });
+        },
+        release,
+      };
+    },
     count: () => entries.length,
     async close() {
+      for (const socket of owned) socket.close();
+      owned.clear();
       await Promise.all(
         entries.splice(0).map(async ({ socket, ready }) => {
           await ready.catch(() => undefined);
@@ -96,9 +139,9 @@ async function bound(socket: Socket): Promise<void> {
     socket.bind(0);
     await listening;
   } catch (cause) {
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
     socket.on("error", () => undefined).close();
-    throw new MigrationError("N2I-E400", `no UDP socket can be opened (${code})`, { cause });
+    const words = `no UDP socket can be opened (${codeOf(cause)})`;
+    throw new MigrationError("N2I-E400", words, { cause });
   }
   // Later errors of the socket are losses; the sender of each datagram hears of its own.
   socket.on("error", () => undefined);
@@ -107,6 +150,11 @@ async function bound(socket: Socket): Promise<void> {
   } catch {
     // The buffer stays as it is: 64 BMCs on a socket fit into it.
   }
+}
+
+/** The system's code only: it names no datagram. */
+function codeOf(error: unknown): string {
+  return error instanceof Error && "code" in error ? String(error.code) : "no code";
 }
 
 function drop(entries: Entry[], entry: Entry): void {

@@ -7,13 +7,15 @@ export interface Talk {
    *
    * @param waits milliseconds to wait after each sending
    * @param accept null for a datagram that is not the answer: late, foreign, or garbage
+   * @param ending it has to be known, or done, even when all is to stop: it goes on for two seconds
    * @returns null when nothing came in time
-   * @throws the signal's reason when it is aborted
+   * @throws the signal's reason when it is aborted, unless `ending`
    */
   readonly exchange: <T>(
     make: (sending: number) => Buffer,
     waits: readonly number[],
     accept: (datagram: Buffer) => T | null,
+    ending?: boolean,
   ) => Promise<T | null>;
   /** Sends and does not wait. */
   readonly tell: (datagram: Buffer) => void;
@@ -26,10 +28,15 @@ export interface Talk {
   /** Datagrams that were no answer. */
   readonly strays: () => number;
   readonly newSession: () => number;
+  /** The next datagrams leave from another local port. */
+  readonly renew: () => Promise<void>;
   /** Listens to the signal no more; nothing may be asked after it. */
   readonly end: () => void;
   readonly chance: Chance;
 }
+
+/** Milliseconds from when all is to stop until the last answer is waited for. */
+const ENDING = 2000;
 
 /** @param deadline milliseconds from now; every wait ends then */
 export function startTalk(
@@ -54,30 +61,39 @@ export function startTalk(
 
   return {
     // One promise and one timer at a time: this is where a fleet's time and memory go.
-    exchange: (make, waits, accept) =>
+    exchange: (make, waits, accept, ending = false) =>
       new Promise((resolve, reject) => {
-        if (signal.aborted) return reject(signal.reason);
+        if (signal.aborted && !ending) return reject(signal.reason);
         let sending = -1;
         let sent = 0;
         let cancel = (): void => undefined;
+        let unlimit = (): void => undefined;
         const end = (): void => {
           cancel();
+          unlimit();
           line.receive(null);
           stop = null;
+        };
+        const finish = (): void => {
+          end();
+          resolve(null);
         };
         const send = (): void => {
           sending += 1;
           sent = clock.now();
           const delay = Math.min(waits[sending] ?? 0, left());
           if (delay <= 0) {
-            end();
-            resolve(null);
+            finish();
             return;
           }
           cancel = clock.after(delay, send);
           line.send(make(sending));
         };
         stop = () => {
+          if (ending) {
+            unlimit = clock.after(ENDING, finish);
+            return;
+          }
           end();
           reject(signal.reason);
         };
@@ -111,6 +127,7 @@ export function startTalk(
     elapsed: () => clock.now() - begun,
     strays: () => strays,
     newSession: line.newSession,
+    renew: line.renew,
     end: () => signal.removeEventListener("abort", abort),
     chance,
   };

@@ -33,7 +33,7 @@ export function verdictOf(outcome: Failure): Verdict {
   switch (outcome.kind) {
     case "silent":
       return {
-        verdict: "protocol-error",
+        verdict: "silent",
         detail: `answers, but goes silent before ${outcome.stage === "session" ? "the end of the session" : outcome.stage}`,
       };
     case "status": {

@@ -1,6 +1,6 @@
 import type { FindingKind } from "./kind.ts";
 
-/** N2I-D600 to D619: what the power check says against loading a machine. @source facts/ipmi.md 4.4, 5.5 */
+/** N2I-D600 to D619, and D630: what the power check says against loading a machine. @source facts/ipmi.md 4.4, 5.5 */
 export const GATE = {
   "N2I-D600": {
     severity: "blocks",
@@ -43,9 +43,9 @@ export const GATE = {
   },
   "N2I-D606": {
     severity: "blocks",
-    title: "BMC is busy, too slow, or answers nonsense",
+    title: "BMC is busy, too slow, goes silent, or answers nonsense",
     advice:
-      "Run power --only failed once it is quiet, with a longer --deadline where time was over, or accept it.",
+      "Run power --only failed once it is quiet, with a longer --deadline where time was over, or accept it. Where it goes silent, look for lost datagrams first, then at pm_user: some BMCs do not answer a name they do not know.",
     acceptable: true,
   },
   "N2I-D607": {
@@ -74,6 +74,13 @@ export const GATE = {
     title: "host of the virtual machine does not tell its power",
     advice:
       "Its ssh, virsh or VBoxManage says what the detail names. Mend that and run power --only failed, or accept it.",
+    acceptable: true,
+  },
+  "N2I-D630": {
+    severity: "blocks",
+    title: "UDP port of the BMC is closed",
+    advice:
+      "The host is there, but nothing listens on the IPMI port, or a firewall rejects it. Check pm_address, turn on IPMI over LAN in the BMC, then run power --only failed, or accept it. --max-unreachable does not cover it.",
     acceptable: true,
   },
 } as const satisfies Record<string, FindingKind>;

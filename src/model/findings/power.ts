@@ -51,4 +51,10 @@ export const POWER = {
     advice:
       "ipmitool 1.8.19 and later waits five seconds for them at every command. Set driver_info.ipmi_cipher_suite (Victoria and later).",
   },
+  "N2I-D629": {
+    severity: "warning",
+    title: "BMC makes its keys with the level of Open Session",
+    advice:
+      "Some Supermicro, Sun, Intel, Quanta and Dell boards do. A conductor at ADMINISTRATOR fails to log in and says that the password is wrong. Set driver_info.ipmi_priv_level to OPERATOR.",
+  },
 } as const satisfies Record<string, FindingKind>;

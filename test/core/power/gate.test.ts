@@ -29,6 +29,16 @@ for (const [verdict, bmc, host] of [
     assert.doesNotMatch(`${FINDINGS[host].title} ${FINDINGS[host].advice}`, /BMC/);
   });
 
+test("a closed port and silence midway block, and --max-unreachable covers neither", () => {
+  for (const [verdict, code] of [
+    ["port-closed", "N2I-D630"],
+    ["silent", "N2I-D606"],
+  ] as const) {
+    const [told] = codes(verdict, "native", "said so");
+    assert.deepEqual([told?.code, told?.accepted], [code, undefined]);
+  }
+});
+
 test("silence of a host is allowed by --max-unreachable as a BMC's is, and a refusal is not", () => {
   for (const client of ["native", "virsh"] as const) {
     assert.equal(codes("unreachable", client, "said so")[0]?.accepted, "said so");

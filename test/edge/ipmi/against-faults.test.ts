@@ -64,7 +64,7 @@ const FAULTS: readonly Fault[] = [
   bad("wrong-user", { users: [] }),
   bad("wrong-user", { users: [], errorLength: 2 }),
   bad("wrong-user", { users: [], errorLength: null }),
-  bad("wrong-user", { users: [], unknownUser: "silent" }),
+  bad("silent", { users: [], unknownUser: "silent" }),
   bad("privilege-refused", { users: limited(2) }),
   bad("privilege-refused", { users: limited(2), roleStatus: 0x09 }),
   bad("cipher-refused", { openStatus: { "*": 0x11 } }),
@@ -73,7 +73,7 @@ const FAULTS: readonly Fault[] = [
   bad("no-ipmi2", { version2: false }),
   bad("no-ipmi2", { version2: false, refuse38: 0xcc }),
   bad("unreachable", { dead: true }),
-  bad("unreachable", { closed: true }),
+  bad("port-closed", { closed: true }),
   bad("unreachable", { answerFrom: "127.97.0.3" }),
 ];
 

@@ -86,7 +86,7 @@ test("pyghmi's server is read, busy or with a Kg, and its silence is named", asy
   const readings = await askAllOf(t, asked);
   assert.deepEqual(
     readings.map(({ verdict, power }) => power ?? verdict),
-    ["on", "off", "on", "off", "wrong-kg", "wrong-password", "wrong-user"],
+    ["on", "off", "on", "off", "wrong-kg", "wrong-password", "silent"],
   );
   assert.deepEqual(readings[0]?.suites, [3]);
 });

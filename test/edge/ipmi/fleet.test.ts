@@ -11,7 +11,7 @@ import { startFarmProcess } from "../../lab/bmc/process.ts";
 /** What one in a hundred BMCs is like, and the verdict it must bring. */
 const ODD: readonly (readonly [Partial<BmcOptions>, PowerVerdict])[] = [
   [{ dead: true }, "unreachable"],
-  [{ closed: true }, "unreachable"],
+  [{ closed: true }, "port-closed"],
   [{ answerFrom: "127.0.0.77" }, "unreachable"],
   [{ version2: false }, "no-ipmi2"],
   [{ busy: { code: 0xc0, times: 2, command: "00/01" } }, "ok"],
@@ -19,7 +19,7 @@ const ODD: readonly (readonly [Partial<BmcOptions>, PowerVerdict])[] = [
   [{ busy: { code: 0xc0, times: 1e9, command: "00/01" } }, "busy"],
   [{ users: [{ name: "admin", password: "another" }] }, "wrong-password"],
   [{ users: [{ name: "root", password: "s3cret-Passw0rd" }] }, "wrong-user"],
-  [{ users: [], unknownUser: "silent" }, "wrong-user"],
+  [{ users: [], unknownUser: "silent" }, "silent"],
   [{ kg: "00112233445566778899aabbccddeeff00112233" }, "wrong-kg"],
   [{ openStatus: { "*": 1 } }, "no-slots"],
   [{ openStatus: { "*": 1 }, errorLength: 2 }, "no-slots"],

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Attempt, Outcome } from "../../../src/edge/ipmi/outcome.ts";
-import { decide, giveUp, type History, NOTHING_YET } from "../../../src/edge/ipmi/policy.ts";
+import { decide, type History, NOTHING_YET, outOfTime } from "../../../src/edge/ipmi/policy.ts";
 import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
 
 type Failure = Exclude<Outcome, { kind: "answered" }>;
@@ -40,33 +40,40 @@ test("no room at one suite asks for the other, at both waits five seconds", () =
   assert.deepEqual(story([open(0x11), open(1), open(1)]), ["3 A 0", "3 A 5000", "3 A 5000"]);
 });
 
-test("a BMC that had no room until the last login was lost has no room", () => {
-  const losses = Array.from({ length: 6 }, () => silent("Open Session"));
-  assert.equal(story([rakp2(0x0b), ...losses]).at(-1), "no-slots");
-  assert.equal(story(losses).at(-1), "protocol-error");
-  assert.equal(story([rakp2(0x0b), silent("RAKP 4"), ...losses]).at(-1), "protocol-error");
+test("silence is met by another login for as long as there is time, and refuses nothing", () => {
+  for (const stage of ["Open Session", "RAKP 4", "session"] as const)
+    assert.deepEqual(
+      story(Array.from({ length: 50 }, () => silent(stage))),
+      Array.from({ length: 50 }, () => "17 A 0"),
+    );
+  for (const history of [{}, { namesUnanswered: 9, silences: 9 }, { full: true, noRoom: 1 }]) {
+    const { verdict } = outOfTime(silent("RAKP 2"), { ...NOTHING_YET, ...history });
+    assert.ok(["deadline", "silent", "no-slots"].includes(verdict), verdict);
+  }
 });
 
-test("silence after the name is about the name only when nothing ever came after it", () => {
-  const silences = Array.from({ length: 6 }, () => silent("RAKP 2"));
-  assert.equal(story(silences).at(-1), "wrong-user");
-  assert.equal(story([silent("RAKP 4"), ...silences]).at(-1), "protocol-error");
-  const few = { ...NOTHING_YET, namesUnanswered: 2 };
-  assert.equal(giveUp(silent("RAKP 2"), few).verdict, "protocol-error");
+test("silence at the name alone ends early, and says that the name may be unknown", () => {
+  const silences = Array.from({ length: 8 }, () => silent("RAKP 2"));
+  assert.equal(story(silences).at(-1), "silent");
+  assert.equal(story(silences).length, 8);
+  assert.equal(story([silent("Open Session"), ...silences]).at(-1), "17 A 0");
+  assert.equal(story([silent("RAKP 4"), ...silences]).at(-1), "17 A 0");
 });
 
 test("what was refused for good is never tried again", () => {
   const kg: Failure = { kind: "mismatch", of: "kg" };
   const password: Failure = { kind: "mismatch", of: "password" };
   assert.deepEqual(story([kg]), ["wrong-kg"]);
-  assert.deepEqual(story([password, password]), ["17 A! 0", "wrong-password"]);
+  assert.deepEqual(story([password, password]), ["17 O! 0", "wrong-password"]);
+  // The password was refused at the level that was allowed.
+  assert.deepEqual(story([password, rakp2(9)]), ["17 O! 0", "wrong-password"]);
   for (const status of [0x0c, 0x0d]) assert.deepEqual(story([rakp2(status)]), ["wrong-user"]);
   assert.deepEqual(story([{ kind: "status", stage: "RAKP 4", status: 0x0f }]), ["wrong-password"]);
 });
 
 test("a level that is refused is asked one lower, once", () => {
   for (const refusal of [rakp2(9), rakp2(0x0a), { kind: "level", code: 0x81 } as const])
-    assert.deepEqual(story([refusal, refusal]), ["17 O 0", "privilege-refused"]);
+    assert.deepEqual(story([refusal, refusal]), ["17 O! 0", "privilege-refused"]);
 });
 
 test("a lost session is begun anew after half a second to two", () => {

@@ -22,22 +22,25 @@ test("a healthy BMC tells its power in nine round trips, and its session is clos
   }
 });
 
+/** It knows nothing of 2.0, and does not say so. */
+const MUTE: Partial<Nature> = { ipmi2: false, form2: "silent", rmcpplus: false };
+
 /** What is wrong, the verdict it must bring, and logins begun. */
 const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, PowerVerdict, number])[] = [
   ["a dead BMC", { dead: true }, {}, "unreachable", 0],
   ["garbage to everything", { garbage: Buffer.from("what?") }, {}, "protocol-error", 0],
   ["1.5 only", { ipmi2: false }, {}, "no-ipmi2", 0],
   ["1.5 only, refusing the 2.0 form", { ipmi2: false, form2: "refuses" }, {}, "no-ipmi2", 0],
-  ["1.5 only, silent at the 2.0 form", { ipmi2: false, form2: "silent" }, {}, "no-ipmi2", 0],
+  ["1.5 only, silent at the 2.0 form", MUTE, {}, "silent", 6],
   ["an unknown user, told", {}, { user: "nobody" }, "wrong-user", 1],
-  ["an unknown user, met by silence", { silentUser: true }, { user: "nobody" }, "wrong-user", 6],
+  ["an unknown user, met by silence", { silentUser: true }, { user: "nobody" }, "silent", 8],
   ["a wrong password", {}, { password: "nope" }, "wrong-password", 2],
   ["a Kg that we do not have", { kg: "abcdefghijklmnopqrst" }, {}, "wrong-kg", 1],
   ["another Kg", { kg: "abcdefghijklmnopqrst" }, { kg: "other" }, "wrong-kg", 1],
   ["RAKP 4 that says 0f", { rakp4Status: 0x0f }, {}, "wrong-password", 1],
-  ["no free slot", { openStatus: 1 }, {}, "no-slots", 12],
-  ["no free slot, told short", { openStatus: 1, short: true }, {}, "no-slots", 12],
-  ["no slot for the role", { rakp2Status: 0x0b }, {}, "no-slots", 6],
+  ["no free slot", { openStatus: 1 }, {}, "no-slots", 6],
+  ["no free slot, told short", { openStatus: 1, short: true }, {}, "no-slots", 6],
+  ["no slot for the role", { rakp2Status: 0x0b }, {}, "no-slots", 3],
   ["no suite of ours", { suites: [8] }, {}, "cipher-refused", 2],
   ["no suite of ours, told short", { suites: [8], short: true }, {}, "cipher-refused", 2],
   ["the role refused at Open Session", { openStatus: 9 }, {}, "privilege-refused", 4],
@@ -58,7 +61,7 @@ for (const [what, nature, asking, verdict, logins] of FAULTS) {
     assert.equal(answer.verdict, verdict, answer.detail);
     assert.equal(answer.power, null);
     assert.equal(answer.attempts, logins);
-    assert.equal(bmc.logins.seen(PAYLOAD.openRequest), logins);
+    assert.equal(bmc.logins.seen(PAYLOAD.openRequest), nature.rmcpplus === false ? 0 : logins);
     assert.equal(bmc.logins.open(), verdict === "wrong-kg" ? 1 : 0);
     assert.ok(took <= 60_000);
   });
@@ -114,6 +117,23 @@ test("ADMINISTRATOR is asked for first, OPERATOR once after it, and then advised
     const words = answer.advice.map((one) => one.words);
     assert.deepEqual(words, ["set driver_info.ipmi_priv_level to OPERATOR"]);
   }
+});
+
+test("a BMC whose keys follow Open Session is read as the conductor has to be told to", async () => {
+  const { answer, bmc } = await ask({ openLevel: true });
+  assert.deepEqual([answer.verdict, answer.power, answer.privilege], ["ok", "on", "OPERATOR"]);
+  assert.deepEqual(bmc.logins.roles(), [0x14, 0x13]);
+  assert.deepEqual(
+    answer.advice.map(({ key, value }) => [key, value]),
+    [["ipmi_priv_level", "OPERATOR"]],
+  );
+  assert.ok(answer.warnings.includes("N2I-D629"));
+});
+
+test("a BMC that hears one login from each port is logged in to from another", async () => {
+  const busy = { code: 0xd1, times: 1 };
+  const { answer } = await ask({ portOnce: true, busy });
+  assert.deepEqual([answer.verdict, answer.power, answer.attempts], ["ok", "on", 2]);
 });
 
 test("a dead BMC is told after eight seconds and four datagrams", async () => {

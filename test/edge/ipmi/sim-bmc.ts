@@ -1,4 +1,4 @@
-import { parsePacket, plain } from "../../../src/edge/ipmi/rmcpplus.ts";
+import { PAYLOAD, parsePacket, plain } from "../../../src/edge/ipmi/rmcpplus.ts";
 import { unwrap15, wrap15 } from "../../../src/edge/ipmi/session15.ts";
 import { type SimCommands, simCommands } from "./sim-commands.ts";
 import { type SimLogins, simLogins } from "./sim-logins.ts";
@@ -7,19 +7,26 @@ import type { Nature } from "./sim-nature.ts";
 export interface SimBmc {
   readonly logins: SimLogins;
   readonly commands: SimCommands;
-  readonly receive: (datagram: Buffer) => readonly Buffer[];
+  /** @param port of the sender */
+  readonly receive: (datagram: Buffer, port?: number) => readonly Buffer[];
 }
 
 export function simBmc(nature: Nature): SimBmc {
   const logins = simLogins(nature);
   const commands = simCommands(nature);
-  const receive = (datagram: Buffer): readonly Buffer[] => {
+  const logged = new Set<number>();
+  const receive = (datagram: Buffer, port = 0): readonly Buffer[] => {
     if (nature.dead) return [];
     if (nature.garbage !== null) return [nature.garbage];
     const packet = parsePacket(datagram);
     if (packet === null) {
       const message = unwrap15(datagram);
       return message === null ? [] : commands.capabilities(message).map(wrap15);
+    }
+    if (!nature.rmcpplus) return [];
+    if (packet.type === PAYLOAD.openRequest) {
+      if (nature.portOnce && logged.has(port)) return [];
+      logged.add(port);
     }
     if (packet.type !== 0) return logins.answer(packet);
     if (packet.session === 0)

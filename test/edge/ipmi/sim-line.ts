@@ -26,6 +26,7 @@ export function simLine(
   let handler: ((datagram: Buffer) => void) | null = null;
   let session = 0x1000;
   let sent = 0;
+  let port = 1;
   const carry = (datagram: Buffer, arrive: (datagram: Buffer) => void): void => {
     for (let copies = fraction() < network.duplicates ? 2 : 1; copies > 0; copies--) {
       if (fraction() < network.loss) continue;
@@ -35,12 +36,17 @@ export function simLine(
   return {
     send(datagram) {
       sent += 1;
+      const from = port;
       carry(datagram, (arrived) => {
-        for (const reply of bmc.receive(arrived)) carry(reply, (back) => handler?.(back));
+        for (const reply of bmc.receive(arrived, from)) carry(reply, (back) => handler?.(back));
       });
     },
     receive(next) {
       handler = next;
+    },
+    renew() {
+      port += 1;
+      return Promise.resolve();
     },
     newSession: () => ++session,
     fault: () => null,

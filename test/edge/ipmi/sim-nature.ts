@@ -17,6 +17,10 @@ export interface Nature {
   readonly ipmi2: boolean;
   /** Answers the 2.0 form of Get Channel Authentication Capabilities with CC, or not at all. */
   readonly form2: "answers" | "refuses" | "silent";
+  /** False: says nothing to any message of 2.0. */
+  readonly rmcpplus: boolean;
+  /** Says nothing to a second login from one port, as pyghmi's. */
+  readonly portOnce: boolean;
   readonly nullUsers: boolean;
   /** Status of refusals at Open Session: of a suite, and of every login. */
   readonly suiteStatus: number;
@@ -55,6 +59,8 @@ export const HEALTHY: Nature = {
   levelAt: "RAKP 2",
   ipmi2: true,
   form2: "answers",
+  rmcpplus: true,
+  portOnce: false,
   nullUsers: false,
   suiteStatus: 0x11,
   openStatus: null,

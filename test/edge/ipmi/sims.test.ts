@@ -83,11 +83,18 @@ test("our client reads the power of pyghmi's server, busy or not", async (t) => 
     ...{ power: true, password, busy: { code: 0xc0, times: 2 } },
   });
   t.after(bmc.stop);
-  const address = bmc.address;
+  const { address } = bmc;
+  // It hears no second login from the port of the first.
+  const again = await startPyghmi(found.pyghmi, {
+    ...{ power: true, password, busy: { code: 0xd1, times: 1 } },
+  });
+  t.after(again.stop);
+  const [twice] = asking(t, [{ address: again.address }]);
   const [reading] = await Promise.all(asking(t, [{ address }]));
   assert.deepEqual([reading?.verdict, reading?.power, reading?.suite], ["ok", "on", 3]);
   const [silent] = await Promise.all(asking(t, [{ address, user: "nobody" }]));
-  assert.equal(silent?.verdict, "wrong-user");
+  assert.equal(silent?.verdict, "silent");
+  assert.deepEqual([(await twice)?.verdict, (await twice)?.attempts], ["ok", 2]);
 });
 
 /** Asks each, all at once. */

@@ -151,6 +151,13 @@ test("ipmitool says each fault in its own words", async (t) => {
   }
 });
 
+test("a BMC whose keys follow Open Session lets ipmitool in as OPERATOR only: what we advise", async (t) => {
+  const at = await start(t, { openPrivilege: true });
+  if (at === null) return;
+  assert.equal((await at.ask({ suite: 3 }, "power", "status")).status, 1);
+  assert.deepEqual(await at.ask({ suite: 3, level: "OPERATOR" }, "power", "status"), OFF);
+});
+
 test("ipmitool lives with wrong checksums, doubled and late answers, and a busy BMC that recovers", async (t) => {
   const busy = { code: 0xc0, times: 1, command: "00/01" };
   for (const fault of [

@@ -133,6 +133,8 @@ export interface NovaView {
   readonly service: boolean;
   /** hypervisor_type of the node's live compute_nodes rows. */
   readonly compute_nodes: readonly string[];
+  /** What stands in `instances.deleted` of the instance, where it says neither yes nor no. */
+  readonly undecided?: string;
   /** Where what Nova says of the instance is not UTF-8: `instances.display_name`. */
   readonly garbled?: readonly string[];
 }
@@ -145,7 +147,7 @@ export interface Rivals {
   /** bm_nodes.uuid of the rows in `instance_uuid`, lower case; empty text for NULL. */
   readonly holders: readonly string[];
   readonly pm_address: readonly number[];
-  /** MAC, normalised -> ids of bm_nodes rows that have it too, itself included when it has it twice. */
+  /** MAC, normalised -> ids of other bm_nodes rows that have it too. */
   readonly address: { readonly [mac: string]: readonly number[] };
 }
 

@@ -3,7 +3,7 @@ import type { Finding } from "../../model/finding.ts";
 import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Acceptance } from "../../model/mapping.ts";
-import { show } from "../inspect/rows.ts";
+import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { keepsInstance, namesNode, nodeOf, same } from "./keeps.ts";
 

@@ -6,7 +6,7 @@ import type { Acceptance } from "../../model/mapping.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { show } from "../inspect/rows.ts";
+import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { aggregatesOf, joining } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";

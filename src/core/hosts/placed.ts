@@ -2,7 +2,7 @@ import type { ServerIdentity } from "../../model/artefact.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { show } from "../inspect/rows.ts";
+import { show } from "../../model/show.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
 import { isCarried, keepsInstance, namesNode, nodeOf } from "./keeps.ts";

@@ -3,7 +3,7 @@ import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { show } from "../inspect/rows.ts";
+import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
 import type { Choice, Named } from "./choice.ts";
 import { isCarried, nodeOf } from "./keeps.ts";

@@ -1,6 +1,6 @@
 import type { ComputePlace } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { show } from "../inspect/rows.ts";
+import { show } from "../../model/show.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
 import { isCarried, nodeOf } from "./keeps.ts";

@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { Instance, Machine } from "../../model/machine.ts";
-import { show } from "./rows.ts";
+import { show } from "../../model/show.ts";
 
 /**
  * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is told by the
@@ -26,6 +26,9 @@ export function inspectNova({ node, nova, rivals }: Machine): readonly Finding[]
     ...nova.others.map((uuid) =>
       finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
     ),
+    ...(nova.undecided === undefined
+      ? []
+      : [finding("N2I-D123", `${where} instance_uuid`, `instances.deleted is ${nova.undecided}`)]),
     ...(nova.garbled ?? []).map((column) =>
       finding("N2I-D210", `${where} instance_uuid`, `${column} of the instance`),
     ),

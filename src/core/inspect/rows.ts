@@ -2,6 +2,7 @@ import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import { normaliseMac } from "../../model/mac.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
+import { show } from "../../model/show.ts";
 import { isUuid } from "../../model/uuid.ts";
 
 /** Problems of the rows as they stand. @source facts/nova-bm.md 1.3-1.7, 1.11 */
@@ -75,11 +76,47 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
             `${mac} is also on bm_nodes.id ${rivals.join(", ")}, ignoring case`,
           ),
         ]),
+    ...spelling(row, mac, machine, where),
     ...(row.vif_uuid !== null && !machine.node.instance_uuid
       ? [finding("N2I-D110", `${where} vif_uuid`, "set, and the node has no instance")]
       : []),
     ...nulCharacters("bm_interfaces", row),
   ];
+}
+
+/**
+ * A MAC that an earlier row of the machine spells otherwise makes one port with it. Two VIFs of one
+ * MAC are another thing, where Nova's cache does not say which is right.
+ *
+ * @source facts/nova-bm.md 1.6
+ */
+function spelling(
+  row: BmInterface,
+  mac: string | null,
+  { interfaces, nova, node }: Machine,
+  where: string,
+): readonly Finding[] {
+  const same = interfaces.filter(
+    (other) => other.deleted !== true && mac !== null && normaliseMac(other.address ?? "") === mac,
+  );
+  const first = same[0];
+  if (first === undefined || first.id === row.id) return [];
+  const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
+  return node.instance_uuid && vifs.size > 1 && !nova?.instance?.vifs
+    ? [
+        finding(
+          "N2I-D011",
+          `${where} address`,
+          `${mac} is also on bm_interfaces.id ${first.id} of this machine, with another vif_uuid`,
+        ),
+      ]
+    : [
+        finding(
+          "N2I-D018",
+          `${where} address`,
+          `${show(row.address ?? "")} is ${mac} of bm_interfaces.id ${first.id}`,
+        ),
+      ];
 }
 
 /** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
@@ -145,10 +182,4 @@ function deletedButLive({ node, nova }: Machine): readonly Finding[] {
   return uuids.map((uuid) =>
     finding("N2I-D005", `bm_nodes.id=${node.id} instance_uuid`, `instance ${uuid} is live in nova`),
   );
-}
-
-/** A hostile value for a message: quoted, escaped, at most 60 characters. */
-export function show(value: string): string {
-  const cut = value.length > 60 ? `${value.slice(0, 57)}...` : value;
-  return JSON.stringify(cut);
 }

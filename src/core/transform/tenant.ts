@@ -3,7 +3,8 @@ import type { FindingCode } from "../../model/findings.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Mapping, Outcome, TargetDoc } from "../../model/mapping.ts";
-import { portsOf } from "./vif.ts";
+import { show } from "../../model/show.ts";
+import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
 
 interface Unbooted {
   readonly code: FindingCode;
@@ -60,12 +61,51 @@ export function inspectTenant(
     findings.push(finding("N2I-D121", where, "an ephemeral disk, and a flavor without swap"));
   if ((machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0)
     findings.push(finding("N2I-D122", where, "a flavor without root_gb"));
-  for (const { interface: row, vif } of ports)
-    if (row?.vif_uuid && vifs !== null && row.vif_uuid !== vif)
-      findings.push(
-        finding("N2I-D111", `bm_interfaces.id=${row.id} vif_uuid`, "its MAC is another VIF's"),
-      );
-  return findings;
+  return [...findings, ...inspectVifs(machine, ports, where)];
+}
+
+/** Where nova_bm and Nova's cache name different VIFs: what is not carried over must be no VIF of the tenant's. */
+function inspectVifs(
+  machine: Machine,
+  ports: readonly PortSource[],
+  where: string,
+): readonly Finding[] {
+  const cached = machine.nova?.instance?.vifs ?? null;
+  if (cached === null) return [];
+  if (cachedVifs(machine) === null)
+    return [
+      finding(
+        "N2I-D115",
+        where,
+        cached.length === 0
+          ? "Nova's cache of VIFs is empty"
+          : `no interface has a MAC of the ${cached.length} VIFs in Nova's cache`,
+      ),
+    ];
+  const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
+  const named = new Set<string>();
+  const findings = ports.flatMap(({ rows, vif }) =>
+    rows.flatMap(({ id, vif_uuid }) => {
+      const said = vif_uuid?.toLowerCase() ?? "";
+      named.add(said);
+      if (said === "" || said === vif?.toLowerCase()) return [];
+      const place = `bm_interfaces.id=${id} vif_uuid`;
+      return carried.has(said)
+        ? [finding("N2I-D111", place, "its MAC is another VIF's")]
+        : [finding("N2I-D114", place, `Nova's cache has no VIF ${show(said)} for any interface`)];
+    }),
+  );
+  // More VIFs than interfaces have a finding of their own, and so has a machine without any.
+  if (carried.size === 0 || cached.length > ports.length) return findings;
+  const lost = cached.filter(
+    ({ id }) => ![carried, named].some((set) => set.has(id.toLowerCase())),
+  );
+  return [
+    ...findings,
+    ...lost.map(({ id, address }) =>
+      finding("N2I-D114", where, `no interface has the MAC ${address} of VIF ${show(id)}`),
+    ),
+  ];
 }
 
 /** nova-baremetal's order is ephemeral, swap, root, with a swap of at least 1 MiB; 1 means none was asked for. */

@@ -6,6 +6,8 @@ export interface PortSource {
   readonly address: string;
   readonly interface: BmInterface | null;
   readonly vif: string | null;
+  /** All rows of this MAC; two where it is spelt in two ways. */
+  readonly rows: readonly BmInterface[];
 }
 
 /** Whether a bm_interfaces row is live: NULL counts as live. @source facts/nova-bm.md 1.5 */
@@ -14,33 +16,47 @@ export function isLive(row: { readonly deleted: boolean | null }): boolean {
 }
 
 /**
- * The Neutron port of a MAC: Nova's cache pairs by MAC and is right; bm_interfaces.vif_uuid
- * ignores MACs and is used only when Nova was not read or its cache is unreadable.
+ * Nova's cache of VIFs where it is to be believed; null where bm_interfaces.vif_uuid is all there is:
+ * Nova was not read, its cache is unreadable, or it was emptied or is of other MACs and nova_bm knows better.
  *
  * @source facts/nova-bm.md 1.8
  */
-export function vifOf(address: string, row: BmInterface | null, vifs: readonly Vif[] | null) {
-  if (vifs === null) return row?.vif_uuid ?? null;
-  return vifs.find((vif) => vif.address === address)?.id ?? null;
+export function cachedVifs({ node, interfaces, nova }: Machine): readonly Vif[] | null {
+  const vifs = nova?.instance?.vifs ?? null;
+  if (vifs === null) return null;
+  const live = interfaces.filter(isLive);
+  const macs = new Set(
+    [...live.map(({ address }) => address), node.prov_mac_address].map((address) =>
+      typeof address === "string" ? normaliseMac(address) : null,
+    ),
+  );
+  const fits = vifs.some(({ address }) => macs.has(address));
+  return fits || !live.some(({ vif_uuid }) => vif_uuid) ? vifs : null;
 }
 
 /**
  * The ports of a machine: its live interfaces with a MAC, and on schemas up to 6 the provisioning
- * MAC, each MAC once. Malformed MACs give none; `inspect` tells of them.
+ * MAC, each MAC once. Malformed MACs give none; `inspect` tells of them. Nova's cache pairs VIFs by MAC
+ * and is right; vif_uuid ignores MACs.
  *
- * @source facts/nova-bm.md 1.6
+ * @source facts/nova-bm.md 1.6, 1.8
  */
-export function portsOf({ node, interfaces, nova }: Machine): readonly PortSource[] {
-  const vifs = nova === null ? null : (nova.instance?.vifs ?? null);
+export function portsOf(machine: Machine): readonly PortSource[] {
+  const { node, interfaces } = machine;
+  const vifs = cachedVifs(machine);
+  const ports = new Map<string, PortSource>();
   const rows: readonly (readonly [string, BmInterface | null])[] = [
     ...interfaces.filter(isLive).map((row) => [row.address ?? "", row] as const),
     [typeof node.prov_mac_address === "string" ? node.prov_mac_address : "", null],
   ];
-  const seen = new Set<string>();
-  return rows.flatMap(([text, row]) => {
+  for (const [text, row] of rows) {
     const address = normaliseMac(text);
-    if (address === null || seen.has(address)) return [];
-    seen.add(address);
-    return { address, interface: row, vif: vifOf(address, row, vifs) };
-  });
+    if (address === null) continue;
+    const of = [...(ports.get(address)?.rows ?? []), ...(row === null ? [] : [row])];
+    const said = of.find(({ vif_uuid }) => vif_uuid)?.vif_uuid ?? null;
+    const cached = vifs?.find((vif) => vif.address === address)?.id ?? null;
+    const vif = vifs === null ? said : cached;
+    ports.set(address, { address, interface: of[0] ?? null, rows: of, vif });
+  }
+  return [...ports.values()];
 }

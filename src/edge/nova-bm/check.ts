@@ -1,6 +1,7 @@
 import type { BmFacts } from "../../model/check.ts";
+import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { integer, select, text } from "../database/rows.ts";
+import { integer, type RawRow, select, text } from "../database/rows.ts";
 import { isNotAscii } from "../database/stored-text.ts";
 import { whole } from "../database/whole.ts";
 import { readSchema } from "./open.ts";
@@ -16,19 +17,21 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
   const { version, columns } = await readSchema(database);
   // Versions before 3 have no uuid.
   const there = COLUMNS.filter((name) => columns.bm_nodes?.includes(name));
-  const wanted = there.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");
+  const wanted = ["deleted", ...there]
+    .map((name) => `${whole(database.engine, name)} AS ${name}`)
+    .join(", ");
   const rows = await database.run("reading bm_nodes", () =>
     select(
       database,
       database.knex,
-      `SELECT id, ${wanted} FROM bm_nodes WHERE deleted IS NOT TRUE ORDER BY id`,
+      `SELECT id, ${wanted} FROM bm_nodes WHERE ${mayBeLive()} ORDER BY id`,
     ),
   );
   return {
     version,
     charset: await charsetOf(database),
     odd: await oddOnes(database, columns.bm_nodes ?? []),
-    nodes: rows.map((row) => ({
+    nodes: rows.filter(isLive).map((row) => ({
       id: integer(row.id) ?? 0,
       uuid: text(row.uuid),
       service_host: text(row.service_host),
@@ -56,12 +59,17 @@ async function oddOnes(database: Database, columns: readonly string[]): Promise<
   const odd = ["pm_user", "pm_password"].filter((name) => columns.includes(name));
   if (odd.length === 0) return 0;
   const where = odd.map((name) => isNotAscii(database, name)).join(" OR ");
-  const [row] = await database.run("reading bm_nodes", () =>
+  const rows = await database.run("reading bm_nodes", () =>
     select(
       database,
       database.knex,
-      `SELECT count(*) AS n FROM bm_nodes WHERE deleted IS NOT TRUE AND (${where})`,
+      `SELECT ${whole(database.engine, "deleted")} AS deleted FROM bm_nodes WHERE ${mayBeLive()} AND (${where})`,
     ),
   );
-  return integer(row?.n) ?? 0;
+  return rows.filter(isLive).length;
+}
+
+/** As `extract` sees it: what it cannot read is blocked there, and not left out. */
+function isLive({ deleted }: RawRow): boolean {
+  return softDeleted(deleted) !== true;
 }

@@ -1,8 +1,11 @@
 import { credentialFault } from "../../model/credential.ts";
 import type { Finding } from "../../model/finding.ts";
+import type { FindingCode } from "../../model/findings.ts";
 import { finding } from "../../model/judge.ts";
 import type { Columns, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
+import { show } from "../../model/show.ts";
+import { softDeleted } from "../database/deleted.ts";
 import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 
 /** Makes a row's raw value one of ours. */
@@ -12,6 +15,20 @@ type Reader = (raw: unknown) => Value;
 function exact(raw: unknown): Value {
   return integer(raw) ?? plain(raw);
 }
+
+/** What cannot be read counts as live; its finding keeps the machine from being loaded. */
+function liveness(raw: unknown): boolean | null {
+  const deleted = softDeleted(raw);
+  return deleted === "unreadable" ? false : deleted;
+}
+
+/** What is wrong with a value that is read as another, by column. */
+const FAULTS: {
+  readonly [column: string]: (raw: unknown) => readonly [FindingCode, string] | null;
+} = {
+  deleted: (raw) =>
+    softDeleted(raw) === "unreadable" ? ["N2I-D017", `is ${show(text(raw) ?? "")}`] : null,
+};
 
 const KNOWN: { readonly [column: string]: Reader } = {
   id: integer,
@@ -25,7 +42,8 @@ const KNOWN: { readonly [column: string]: Reader } = {
   ephemeral_mb: exact,
   port_no: exact,
   prov_vlan_id: exact,
-  deleted: boolean,
+  // What cannot be read is live, with a finding that blocks.
+  deleted: liveness,
   preserve_ephemeral: boolean,
   created_at: time,
   updated_at: time,
@@ -108,6 +126,7 @@ export function rowReader(
     column,
     secret: isSecretName(column),
     known: SCHEMA[table]?.has(column) === true,
+    fault: FAULTS[column],
     read: KNOWN[column] ?? (SCHEMA[table]?.has(column) === true ? text : plain),
   }));
   const none: readonly Finding[] = [];
@@ -116,8 +135,11 @@ export function rowReader(
     let extra: Record<string, Value> | null = null;
     let findings = none;
     for (const column of absent) row[column] = null;
-    for (const { column, secret, known, read } of readers) {
+    for (const { column, secret, known, fault, read } of readers) {
       const value = read(raw[column]);
+      const wrong = fault?.(raw[column]) ?? null;
+      if (wrong !== null)
+        findings = [...findings, finding(wrong[0], placed(table, raw, column), wrong[1])];
       if (!known) {
         if (value === null) continue;
         extra ??= {};
@@ -129,13 +151,17 @@ export function rowReader(
       }
       const clear = String(value);
       into[column] = seal.seal(clear, place(raw));
-      const fault = credentialFault(clear);
-      if (fault !== null) {
+      const odd = credentialFault(clear);
+      if (odd !== null) {
         const code = clear.includes("\0") ? "N2I-D009" : "N2I-D306";
-        findings = [...findings, finding(code, `${table}.id=${text(raw.id)} ${column}`, fault)];
+        findings = [...findings, finding(code, placed(table, raw, column), odd)];
       }
     }
     if (extra !== null) row.extra = extra;
     return { row, findings };
   };
+}
+
+function placed(table: string, raw: RawRow, column: string): string {
+  return `${table}.id=${text(raw.id)} ${column}`;
 }

@@ -7,7 +7,7 @@ import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { integer, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
-import { rowReader } from "./columns.ts";
+import { type ReadRow, rowReader } from "./columns.ts";
 import type { NovaBmSchema } from "./open.ts";
 import { readShared, type SharedValues } from "./rivals.ts";
 
@@ -50,10 +50,8 @@ export async function* readMachines(
       (raw) => `bm_interfaces:${text(raw.id)}`,
     );
     const reading: Reading = { database, trx, schema };
-    // A row of bm_interfaces has these columns in every version; readSchema made sure.
-    const toInterface = (raw: RawRow): BmInterface => readInterface(raw).row as BmInterface;
     for await (const page of nameless(reading))
-      yield { machines: [], orphans: page.map(toInterface) };
+      yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
     let after: number | null = null;
     for (;;) {
       const rows: readonly RawRow[] = await nodesAfter(reading, after);
@@ -61,7 +59,7 @@ export async function* readMachines(
       const near = await interfacesBetween(reading, after, last);
       yield join(
         rows.map((raw) => readNode(raw)),
-        near.map(toInterface),
+        near.map((raw) => readInterface(raw)),
         shared,
       );
       if (last === null) return;
@@ -70,6 +68,11 @@ export async function* readMachines(
   } finally {
     await trx.rollback();
   }
+}
+
+/** A row of bm_interfaces has these columns in every version; readSchema made sure. */
+function interfaceOf({ row }: ReadRow): BmInterface {
+  return row as BmInterface;
 }
 
 function placeOfNode(raw: RawRow): string {
@@ -143,13 +146,13 @@ async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<rea
 }
 
 function join(
-  nodes: readonly { readonly row: object; readonly findings: readonly Finding[] }[],
-  interfaces: readonly BmInterface[],
+  nodes: readonly ReadRow[],
+  interfaces: readonly ReadRow[],
   shared: SharedValues,
 ): Batch {
-  const byNode = new Map<number, BmInterface[]>();
+  const byNode = new Map<number, ReadRow[]>();
   for (const row of interfaces) {
-    const id = row.bm_node_id ?? -1;
+    const id = interfaceOf(row).bm_node_id ?? -1;
     const list = byNode.get(id);
     if (list === undefined) byNode.set(id, [row]);
     else list.push(row);
@@ -157,11 +160,24 @@ function join(
   const machines = nodes.map(({ row, findings }) => {
     // rowReader gives every column of ALWAYS with the type BmNode names.
     const node = row as BmNode;
-    const own = byNode.get(node.id) ?? [];
+    const rows = byNode.get(node.id) ?? [];
+    const own = rows.map(interfaceOf);
     byNode.delete(node.id);
-    return { node, interfaces: own, nova: null, rivals: rivalsOf(node, own, shared), findings };
+    return {
+      ...{ node, interfaces: own, nova: null, rivals: rivalsOf(node, own, shared) },
+      findings: [...findings, ...faultsOf(node, rows)],
+    };
   });
-  return { machines, orphans: [...byNode.values()].flat() };
+  return { machines, orphans: [...byNode.values()].flat().map(interfaceOf) };
+}
+
+const SOUND: readonly Finding[] = [];
+
+/** What is wrong with its interfaces; those of a deleted machine give no port, whatever they say. */
+function faultsOf(node: BmNode, rows: readonly ReadRow[]): readonly Finding[] {
+  return node.deleted === true || rows.every(({ findings }) => findings.length === 0)
+    ? SOUND
+    : rows.flatMap(({ findings }) => findings);
 }
 
 function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: SharedValues) {
@@ -172,7 +188,8 @@ function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: Shar
     for (const text of [node.prov_mac_address, ...interfaces.map((row) => row.address)]) {
       const mac = typeof text === "string" ? normaliseMac(text) : null;
       const ids = mac === null ? undefined : shared.address.get(mac.replaceAll(":", ""));
-      if (mac !== null && ids !== undefined) address[mac] = butOnce(ids, node.id);
+      const others = other(ids);
+      if (mac !== null && others.length > 0) address[mac] = others;
     }
   const instance_uuid = other(shared.instance_uuid.get(node.instance_uuid?.toLowerCase() ?? ""));
   return {
@@ -182,10 +199,4 @@ function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: Shar
     pm_address: other(shared.pm_address.get(node.pm_address?.toLowerCase() ?? "")),
     address,
   };
-}
-
-/** The ids without one occurrence of this one: what a node has twice, its own id names too. */
-function butOnce(ids: readonly number[], id: number): readonly number[] {
-  const at = ids.indexOf(id);
-  return ids.filter((_, index) => index !== at);
 }

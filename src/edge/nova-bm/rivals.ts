@@ -1,3 +1,4 @@
+import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
@@ -24,13 +25,15 @@ const HEX = (column: string): string =>
 
 function collect(rows: readonly RawRow[]): Shared {
   const shared = new Map<string, number[]>();
-  for (const { v, id } of rows) {
+  for (const { v, id, deleted, node_deleted } of rows) {
+    if (softDeleted(deleted) === true || softDeleted(node_deleted) === true) continue;
     const key = text(v) ?? "";
     const ids = shared.get(key) ?? [];
-    if (ids.length < 5) ids.push(integer(id) ?? 0);
+    const claims = integer(id) ?? 0;
+    if (ids.length < 5 && !ids.includes(claims)) ids.push(claims);
     shared.set(key, ids);
   }
-  // Two values of one digest are not one value.
+  // Two values of one digest are not one value, and two rows of one machine no rivals.
   for (const [key, ids] of shared) if (ids.length < 2) shared.delete(key);
   return shared;
 }
@@ -50,7 +53,7 @@ function twice(key: string, live: string): string {
   return `SELECT ${key} AS k FROM ${live} GROUP BY ${key} HAVING count(*) > 1`;
 }
 
-/** Rows whose expression another live row has too; `id` may name more columns. */
+/** Rows whose expression another live row has too. */
 function claimed(value: string, key: string, id: string, live: string): string {
   return (
     `SELECT ${value} AS v, ${id} FROM ${live} AND ${key} IN ` +
@@ -59,8 +62,7 @@ function claimed(value: string, key: string, id: string, live: string): string {
 }
 
 const INTERFACES = "bm_interfaces i JOIN bm_nodes n ON n.id = i.bm_node_id";
-const BOTH_LIVE =
-  "i.deleted IS NOT TRUE AND n.deleted IS NOT TRUE AND i.address IS NOT NULL AND i.address <> ''";
+const BOTH_LIVE = `${mayBeLive("i.deleted")} AND ${mayBeLive("n.deleted")} AND i.address IS NOT NULL AND i.address <> ''`;
 
 /**
  * What more than one live row claims: found by the server, so that nothing here grows with the
@@ -83,20 +85,23 @@ export async function readShared(
       : ask(what, claimed(whole(database.engine, expression), key, id, from));
   };
   const live = (column: string): string =>
-    `bm_nodes WHERE deleted IS NOT TRUE AND ${column} IS NOT NULL AND ${column} <> ''`;
+    `bm_nodes WHERE ${mayBeLive()} AND ${column} IS NOT NULL AND ${column} <> ''`;
   const named = columns.includes("uuid");
-  const nodes = named ? await shared("uuid", live("uuid"), "lower(uuid)", "id") : [];
+  const gone = (column: string, as: string): string => `${whole(database.engine, column)} AS ${as}`;
+  const row = `id, ${gone("deleted", "deleted")}`;
+  const both = `n.id AS id, ${gone("i.deleted", "deleted")}, ${gone("n.deleted", "node_deleted")}`;
+  const nodes = named ? await shared("uuid", live("uuid"), "lower(uuid)", row) : [];
   const instances = await shared(
     "instance_uuid",
     live("instance_uuid"),
     "lower(instance_uuid)",
-    named ? `id, ${whole(database.engine, "lower(uuid)")} AS uuid` : "id",
+    named ? `${row}, ${gone("lower(uuid)", "uuid")}` : row,
   );
-  const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", "id");
+  const addresses = await shared("pm_address", live("pm_address"), "lower(pm_address)", row);
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
-  const macs = await shared("MACs", interfaces, HEX("i.address"), "n.id AS id");
+  const macs = await shared("MACs", interfaces, HEX("i.address"), both);
   const across = columns.includes("prov_mac_address")
-    ? await ask("prov_mac_address", acrossNodes())
+    ? await ask("prov_mac_address", acrossNodes(`${row}, NULL AS node_deleted`, both))
     : [];
   const address = new Map(collect(macs));
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
@@ -111,12 +116,12 @@ export async function readShared(
 }
 
 /** Up to version 6 a machine's own two rows of one MAC are normal; two machines' are not. */
-function acrossNodes(): string {
+function acrossNodes(node: string, both: string): string {
   const all =
-    `SELECT ${HEX("prov_mac_address")} AS v, id FROM bm_nodes WHERE deleted IS NOT TRUE AND prov_mac_address IS NOT NULL ` +
-    `UNION SELECT ${HEX("i.address")} AS v, n.id AS id FROM ${INTERFACES} WHERE ${BOTH_LIVE}`;
+    `SELECT ${HEX("prov_mac_address")} AS v, ${node} FROM bm_nodes WHERE ${mayBeLive()} AND prov_mac_address IS NOT NULL ` +
+    `UNION SELECT ${HEX("i.address")} AS v, ${both} FROM ${INTERFACES} WHERE ${BOTH_LIVE}`;
   return (
-    `SELECT v, id FROM (${all}) AS a WHERE v IN ` +
+    `SELECT v, id, deleted, node_deleted FROM (${all}) AS a WHERE v IN ` +
     `(SELECT v FROM (SELECT v FROM (${all}) AS b GROUP BY v HAVING count(DISTINCT id) > 1) AS c) ORDER BY v, id`
   );
 }

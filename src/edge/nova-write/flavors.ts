@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
+import { deletedNumber } from "../database/deleted.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
@@ -37,14 +38,14 @@ export async function readFlavorRows(database: Database, on: Knex): Promise<Flav
       id: integer(row.id) ?? 0,
       name: text(row.name),
       flavorid: text(row.flavorid),
-      deleted: integer(row.deleted),
+      deleted: deletedNumber(row.deleted),
     })),
     specs: specs.map((row) => ({
       id: integer(row.id) ?? 0,
       instance_type_id: integer(row.instance_type_id) ?? 0,
       key: text(row.name) ?? "",
       value: text(row.value),
-      deleted: integer(row.deleted),
+      deleted: deletedNumber(row.deleted),
       deleted_at: text(row.deleted_at),
     })),
   };

@@ -1,4 +1,5 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
+import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { type ByNode, openByNode } from "./by-node.ts";
@@ -43,7 +44,7 @@ export function instanceOf(row: RawRow): InstanceRow {
     host: text(row.host),
     node: text(row.node),
     task_state: text(row.task_state),
-    deleted: integer(row.deleted),
+    deleted: deletedNumber(row.deleted),
   };
 }
 

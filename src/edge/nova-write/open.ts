@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
 import { ALEMBIC, NOVA_HEADS, NOVA_VERSIONS } from "../../model/nova-release.ts";
+import { incomparable, NO_NOVA } from "../database/deleted.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { schemaVersion } from "../database/schema-version.ts";
@@ -54,5 +55,10 @@ export async function identifyNova(database: Database): Promise<NovaIdentity> {
     const lacking = wanted.filter((column) => !there.has(column));
     if (lacking.length > 0) throw refuse("N2I-E203", `${table} lacks ${lacking.join(", ")}`);
   }
+  const odd = await incomparable(database);
+  if (odd.length > 0)
+    throw new MigrationError("N2I-E203", `--nova-db ${database.shown}: ${odd.join(", ")}`, {
+      fix: NO_NOVA,
+    });
   return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
 }

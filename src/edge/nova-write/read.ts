@@ -3,6 +3,7 @@ import type { NovaIdentity } from "../../model/nova-plan.ts";
 import { hasApiAggregates } from "../../model/nova-release.ts";
 import type { ComputeRow, HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
+import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
@@ -146,7 +147,7 @@ function computeOf(row: RawRow): ComputeRow {
     service_id: integer(row.service_id),
     ...("host" in row && { host: text(row.host) }),
     hypervisor_hostname: text(row.hypervisor_hostname),
-    deleted: integer(row.deleted),
+    deleted: deletedNumber(row.deleted),
     deleted_at: text(row.deleted_at),
   };
 }

@@ -1,15 +1,17 @@
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
+import { deletedNumber } from "../database/deleted.ts";
 import { boolean, integer, plain, type RawRow } from "../database/rows.ts";
 
 const NUMBERS: ReadonlySet<string> = new Set([
-  ...["id", "deleted", "service_id", "aggregate_id", "instance_type_id", "flavor_id"],
+  ...["id", "service_id", "aggregate_id", "instance_type_id", "flavor_id"],
 ]);
 const BOOLEANS: ReadonlySet<string> = new Set(["disabled"]);
 
 /** A value as a plan holds it: the same from every engine, and the text that was there. */
 export function novaValue(column: string, value: unknown): Json {
+  if (column === "deleted") return deletedNumber(value);
   if (NUMBERS.has(column)) return integer(value);
   return BOOLEANS.has(column) ? boolean(value) : plain(value);
 }

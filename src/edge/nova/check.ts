@@ -1,4 +1,5 @@
 import type { Beat, BmFacts, NovaFacts } from "../../model/check.ts";
+import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text, time } from "../database/rows.ts";
@@ -41,7 +42,7 @@ export async function checkNova(
     return found;
   };
   const claimed = spellings([...nodes.map(({ instance_uuid }) => instance_uuid), ...held]);
-  const wanted = `deleted, ${columns(["uuid", "host", "node", "vm_state", "task_state", "image_ref"])} FROM instances WHERE`;
+  const wanted = `${columns(["deleted", "uuid", "host", "node", "vm_state", "task_state", "image_ref"])} FROM instances WHERE`;
   const named = await listed("instances", `${wanted} $`, "uuid", claimed);
   const placed = await listed(
     "instances",
@@ -63,7 +64,7 @@ export async function checkNova(
         node: text(row.node),
         vm_state: text(row.vm_state),
         task_state: text(row.task_state),
-        deleted: integer(row.deleted) !== 0,
+        deleted: softDeleted(row.deleted) === true,
         image: text(row.image_ref) || null,
       },
     ]),

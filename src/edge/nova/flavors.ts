@@ -1,5 +1,6 @@
 import type { Knex } from "knex";
 import type { Flavor } from "../../model/machine.ts";
+import { softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
@@ -45,7 +46,7 @@ export async function readFlavors(
       name: text(row.name),
       flavorid: text(row.flavorid),
       swap: integer(row.swap),
-      deleted: integer(row.deleted) !== 0 && row.deleted !== null,
+      deleted: softDeleted(row.deleted) === true,
       extra_specs: Object.fromEntries(
         specs
           .filter((spec) => integer(spec.instance_type_id) === id)

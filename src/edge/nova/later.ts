@@ -2,6 +2,7 @@ import type { ApiFacts } from "../../model/check.ts";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlacementFacts, Provider } from "../../model/placement.ts";
+import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
@@ -133,7 +134,7 @@ export async function readComputeUuids(
   );
   return new Map(
     rows
-      .filter((row) => Number(row.deleted) === 0 && row.uuid !== null)
+      .filter((row) => softDeleted(row.deleted) === false && row.uuid !== null)
       .map((row) => [lower(row.hypervisor_hostname), lower(row.uuid)]),
   );
 }

@@ -1,6 +1,7 @@
 import type { NovaVersion } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { ALEMBIC, NOVA_HEADS, NOVA_VERSIONS } from "../../model/nova-release.ts";
+import { incomparable, NO_NOVA } from "../database/deleted.ts";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { schemaVersion } from "../database/schema-version.ts";
@@ -31,6 +32,11 @@ export async function novaVersion(database: Database): Promise<NovaVersion> {
       "N2I-E202",
       `--nova-db ${database.shown} is not a nova database, or its user may not read all of it: there is no ${missing.join(", ") || "migrate_version"}`,
     );
+  const odd = await incomparable(database);
+  if (odd.length > 0)
+    throw new MigrationError("N2I-E203", `--nova-db ${database.shown}: ${odd.join(", ")}`, {
+      fix: NO_NOVA,
+    });
   const { first, last } = NOVA_VERSIONS;
   if (head !== null) {
     if (NOVA_HEADS.includes(head)) return { schema_version: ALEMBIC, head };

@@ -1,6 +1,8 @@
 import type { Knex } from "knex";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
+import { show } from "../../model/show.ts";
+import { softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { integer, type RawRow, select, text, time } from "../database/rows.ts";
@@ -59,6 +61,18 @@ export async function openNova(database: Database): Promise<NovaReader> {
           copies.get(text(row.uuid)?.toLowerCase()) ?? null,
         ),
       );
+      const undecided = new Map(
+        rows.flatMap(({ uuid, deleted }) =>
+          typeof softDeleted(deleted) === "boolean"
+            ? []
+            : [
+                [
+                  text(uuid)?.toLowerCase() ?? "",
+                  deleted === null ? "NULL" : show(text(deleted) ?? ""),
+                ] as const,
+              ],
+        ),
+      );
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
       const onNode = groupBy(
         instances.filter((instance) => !instance.deleted),
@@ -66,6 +80,7 @@ export async function openNova(database: Database): Promise<NovaReader> {
       );
       return machines.map(({ uuid, instance_uuid, service_host }) => ({
         ...spoilt(instance_uuid),
+        ...undecidedOf(undecided.get(instance_uuid?.toLowerCase() ?? "")),
         instance: byUuid.get(instance_uuid?.toLowerCase() ?? "") ?? null,
         ...othersOf(onNode.get(uuid?.toLowerCase() ?? "") ?? [], instance_uuid),
         service: service_host !== null && services.has(service_host),
@@ -90,6 +105,10 @@ function othersOf(
     others: others.map(({ uuid }) => uuid),
     ...(others.some(({ vm_state }) => !UNBUILT.has(vm_state)) && { placed: true }),
   };
+}
+
+function undecidedOf(said: string | undefined): Pick<NovaView, "undecided"> {
+  return said === undefined ? {} : { undecided: said };
 }
 
 type Spoilt = { readonly garbled?: readonly string[] };
@@ -156,7 +175,7 @@ function toInstance(
     vm_state: text(row.vm_state),
     task_state: text(row.task_state),
     power_state: integer(row.power_state),
-    deleted: integer(row.deleted) !== 0 && row.deleted !== null,
+    deleted: softDeleted(row.deleted) === true,
     launched_at: time(row.launched_at),
     image_ref: text(row.image_ref),
     kernel_id: text(row.kernel_id),

@@ -60,7 +60,8 @@ export const ROWS = {
   "N2I-D011": {
     severity: "blocks",
     title: "MAC address occurs twice",
-    advice: "It is unique in Ironic, ignoring case. Remove the interface that is not real.",
+    advice:
+      "It is unique in Ironic, ignoring case, and has one VIF. Remove the interface that is not real.",
   },
   "N2I-D012": {
     severity: "warning",
@@ -87,5 +88,17 @@ export const ROWS = {
     title: "node uuid occurs twice",
     advice:
       "It is unique in Ironic, ignoring case. Find out which row is the machine, and correct or delete the other.",
+  },
+  "N2I-D017": {
+    severity: "blocks",
+    title: "deleted cannot be read",
+    advice:
+      "Zero is live and every other number is deleted; this is neither a number nor yes or no. Correct the row: a deleted machine must not come back, and a live one must not get lost.",
+  },
+  "N2I-D018": {
+    severity: "note",
+    title: "one MAC in two rows of a machine",
+    advice:
+      "Upgrading nova_bm to version 6 leaves a second row where the spelling differs. Both make one port, and the vif_uuid of either counts.",
   },
 } as const satisfies Record<string, FindingKind>;

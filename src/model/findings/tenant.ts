@@ -55,7 +55,8 @@ export const TENANT = {
   "N2I-D111": {
     severity: "warning",
     title: "vif_uuid names the port of a sibling interface",
-    advice: "nova-baremetal ignored MACs here; the VIF of the same MAC in Nova's cache is used.",
+    advice:
+      "nova-baremetal ignored MACs here; the VIF of the same MAC in Nova's cache is used. The VIF it names goes to the sibling with its MAC.",
   },
   "N2I-D112": {
     severity: "blocks",
@@ -69,6 +70,19 @@ export const TENANT = {
     title: "machine in use without a VIF",
     advice:
       "Take-over needs at least one port with a VIF to set its DHCP options. Compare MACs with Neutron's.",
+  },
+  "N2I-D114": {
+    severity: "blocks",
+    title: "a VIF of the instance would be lost",
+    advice:
+      "nova_bm and Nova's cache name different VIFs, and this one fits no interface by its MAC. Compare with openstack port list --server INSTANCE, correct bm_interfaces, extract again; or accept it to load the VIFs of the cache that fit.",
+    acceptable: true,
+  },
+  "N2I-D115": {
+    severity: "warning",
+    title: "Nova's cache of VIFs is not this machine's",
+    advice:
+      "VIFs are taken from vif_uuid instead, which ignores MACs on machines with several NICs. Compare with openstack port list --server INSTANCE.",
   },
   "N2I-D120": {
     severity: "warning",
@@ -86,5 +100,11 @@ export const TENANT = {
     title: "deployed with a root size of 0",
     advice:
       "nova-baremetal grew such a root to the image; Ironic fails a rebuild of it, since every image is larger than 0 GiB. Nova sends its own root_gb with each rebuild, so no rule helps: boot anew with a flavor that has a root size. The machine itself runs on.",
+  },
+  "N2I-D123": {
+    severity: "blocks",
+    title: "Nova does not say whether the instance is deleted",
+    advice:
+      "Nova finds such a row neither among live instances nor among deleted ones. Set instances.deleted to 0 if the tenant is there, or to the row's id, then extract again.",
   },
 } as const satisfies Record<string, FindingKind>;

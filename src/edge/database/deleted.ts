@@ -1,0 +1,77 @@
+import { isUtf8 } from "node:buffer";
+import type { Database } from "./open.ts";
+import { integer, plain, select, text } from "./rows.ts";
+
+/** What `deleted` says of its row; NULL says nothing, and what is unreadable must not be guessed. */
+export type Deleted = boolean | null | "unreadable";
+
+const YES: ReadonlySet<string> = new Set(["t", "true", "y", "yes", "on"]);
+const NO: ReadonlySet<string> = new Set(["f", "false", "n", "no", "off"]);
+
+/**
+ * Whether a row is soft-deleted, whatever type a copy or a fork gave the column: what is not zero is
+ * deleted, as nova's own tables hold the row's id there.
+ *
+ * @source facts/nova-bm.md 1.4
+ */
+export function softDeleted(value: unknown): Deleted {
+  const bytes = bytesOf(value);
+  if (bytes !== null && isBits(bytes)) return bytes.some((byte) => byte !== 0);
+  const got = plain(value);
+  if (got === null || typeof got === "boolean") return got;
+  const text = String(got).trim().toLowerCase();
+  if (YES.has(text)) return true;
+  if (NO.has(text)) return false;
+  const number = text === "" ? Number.NaN : Number(text);
+  return Number.isNaN(number) ? "unreadable" : number !== 0;
+}
+
+/**
+ * A condition that leaves out rows whose `deleted` has one of the usual values. It only spares reading
+ * them: `softDeleted` decides about the others.
+ */
+export function mayBeLive(column = "deleted"): string {
+  return `COALESCE(CAST(${column} AS CHAR(8)),'') NOT IN ('1','true')`;
+}
+
+/** Nova's number: 0, or the id of a row that is deleted; of a BIT column, 0 or 1. */
+export function deletedNumber(value: unknown): number | null {
+  const deleted = softDeleted(value);
+  if (deleted === null || deleted === "unreadable") return null;
+  return deleted ? (integer(value) ?? 1) : 0;
+}
+
+/**
+ * Tables of nova whose `deleted` cannot be held against 0, as Nova does and every question here too:
+ * `instances.deleted is boolean`. SQLite's columns hold what they are given.
+ */
+export async function incomparable(database: Database): Promise<readonly string[]> {
+  const { engine, knex } = database;
+  if (engine === "sqlite") return [];
+  const schema = engine === "mysql" ? "DATABASE()" : "ANY (current_schemas(false))";
+  const numbers = engine === "mysql" ? /int|dec|num|float|double|bit/i : /int|num|real|double/i;
+  const rows = await database.run("reading the columns of nova", () =>
+    select(
+      database,
+      knex,
+      `SELECT table_name AS tab, data_type AS kind FROM information_schema.columns WHERE table_schema = ${schema} AND column_name = 'deleted' ORDER BY 1`,
+    ),
+  );
+  return rows
+    .filter(({ kind }) => !numbers.test(text(kind) ?? ""))
+    .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
+}
+
+/** What such a nova is refused with. */
+export const NO_NOVA =
+  "Nova asks its tables for deleted = 0, so these are not of its making: give nova's own database, or a copy with the types it has.";
+
+function bytesOf(value: unknown): Uint8Array | null {
+  if (value instanceof ArrayBuffer) return new Uint8Array(value);
+  return value instanceof Uint8Array ? value : null;
+}
+
+/** Of a BIT column, and not of a text that a driver gives as bytes. */
+function isBits(bytes: Uint8Array): boolean {
+  return !isUtf8(bytes) || bytes.some((byte) => byte < 0x09);
+}

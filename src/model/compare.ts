@@ -42,6 +42,19 @@ function isFilledIn(column: string): boolean {
   return column.endsWith("_interface");
 }
 
+/**
+ * Columns that hold less than a machine in use was loaded with: finish clears them at the end of the
+ * window, or an operator did, and the machine is the same. More, or another reason, is somebody's own.
+ */
+function isUnguarded(column: string, planned: Row, found: Row): boolean {
+  const isClear = found.protected !== true;
+  if (column === "protected" || column === "protected_reason")
+    return planned.protected === true && isClear && (found[column] ?? false) === false;
+  return (
+    column === "automated_clean" && planned[column] === false && (found[column] ?? null) === null
+  );
+}
+
 /** What it writes when it could not read a machine's power three times: fault says that it was it. */
 const GIVES_UP: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason", "fault"]);
 const POWER_FAILURE = "power failure";
@@ -49,7 +62,7 @@ const POWER_FAILURE = "power failure";
 export interface Compared {
   /** Fields that are not as planned. */
   readonly differs: readonly FieldChange[];
-  /** Fields that are not as planned but are Ironic's to change, or tell that the row is staged. */
+  /** Fields that are not as planned but are Ironic's to change, or tell that the row is staged or finished. */
   readonly own: readonly FieldChange[];
 }
 
@@ -69,7 +82,10 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
     if (isObject(want) && !isSealed(want) && (isObject(got) || got === null)) {
       compareKeys(column, want, got ?? {}, same, { differs, own });
     } else if (!equal(want, got, same)) {
-      const mine = isOwn(column) || (want === null && isFilledIn(column));
+      const mine =
+        isOwn(column) ||
+        (want === null && isFilledIn(column)) ||
+        isUnguarded(column, planned, found);
       (mine ? own : differs).push({ field: column, planned: want, found: got });
     }
   }

@@ -29,3 +29,21 @@ test("maintenance is the conductor's own where its fault says that it could not 
   assert.deepEqual(told({ ...given, fault: "power failure" }), { differs: [], own: fields });
   assert.deepEqual(told({ ...given, fault: "clean failure" }), { differs: fields, own: [] });
 });
+
+test("a machine in use that is guarded less than it was loaded is the same machine, and no other change is", () => {
+  const planned = {
+    ...PLANNED,
+    ...{ protected: true, protected_reason: "ours", automated_clean: false },
+  };
+  const differing = (found: Row): readonly string[] =>
+    compareRow(planned, { ...planned, ...found }, () => false).differs.map(({ field }) => field);
+  assert.deepEqual(differing({ protected: false, protected_reason: null }), []);
+  assert.deepEqual(differing({ protected: false }), []);
+  assert.deepEqual(differing({ automated_clean: null }), []);
+  assert.deepEqual(differing({ automated_clean: true }), ["automated_clean"]);
+  assert.deepEqual(differing({ protected_reason: "another" }), ["protected_reason"]);
+  assert.deepEqual(differing({ protected_reason: null }), ["protected_reason"]);
+  assert.deepEqual(differing({ protected: false, protected_reason: "another" }), [
+    "protected_reason",
+  ]);
+});

@@ -29,6 +29,11 @@ function isReaped({ nova }: Machine): boolean {
   return nova?.instance?.deleted === true;
 }
 
+/** A machine that the site document leaves unprotected has no reason for it: Ironic refuses one alone. */
+function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
+  return site.protected === false ? { ...fields, protected_reason: null } : fields;
+}
+
 /**
  * What the rules of the node table may read, by place.
  *
@@ -68,7 +73,7 @@ export function nodeSources(
     conf: conf === null ? null : { ...conf },
     site,
     driver: target.drivers[driver.name] ?? null,
-    state: target.states[outcome] ?? NO_FIELDS,
+    state: stateOf(target.states[outcome] ?? NO_FIELDS, site),
     target: {
       node_version: target.versions.node,
       port_version: target.versions.port,

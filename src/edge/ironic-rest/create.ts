@@ -12,6 +12,7 @@ import {
   seenNode,
   tellsOf,
 } from "./look.ts";
+import { asMade } from "./standing.ts";
 
 /** What is there now, whether this call made it, or why it cannot be made. */
 type Made<T> =
@@ -30,7 +31,7 @@ type Made<T> =
  */
 export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> {
   const { service, rows } = road;
-  const body = rows.body("node", row);
+  const body = rows.body("node", asMade(row));
   let none = true;
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.tell("POST", "/v1/nodes", body), row);

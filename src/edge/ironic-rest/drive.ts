@@ -77,7 +77,7 @@ export async function drive(
           waited.looks = 0;
           const now = shownBy(road, move, found, answer.body);
           if (now !== null) {
-            believed = move.do !== "protect" && move.do !== "fill";
+            believed = move.do === "hold" || move.do === "release" || move.do === "traits";
             found = now;
             continue;
           }
@@ -118,6 +118,7 @@ function shownBy({ rows }: Road, move: Call, found: Row, body: unknown): Row | n
       return { ...found, traits: move.traits };
     case "fill":
     case "protect":
+    case "settle":
       return isObject(body) ? rows.told("node", body) : null;
     case "provision":
       return null;
@@ -149,6 +150,7 @@ function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
       return service.tell("PUT", `${node}/traits`, { traits: move.traits });
     case "fill":
     case "protect":
+    case "settle":
       return service.tell("PATCH", node, move.patch);
   }
 }

@@ -1,6 +1,13 @@
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { isBeingUndone, isPassedThrough, isStill, unplanned, wantsTraits } from "./standing.ts";
+import {
+  isBeingUndone,
+  isPassedThrough,
+  isStill,
+  isUntouched,
+  unplanned,
+  wantsTraits,
+} from "./standing.ts";
 
 /** What to do next with a node that is there. */
 export type Move =
@@ -12,6 +19,8 @@ export type Move =
   /** What the service filled in by itself when the node was made. */
   | { readonly do: "fill"; readonly patch: readonly Json[] }
   | { readonly do: "protect"; readonly patch: readonly Json[] }
+  /** Cleaning, which a free machine refused until it was available, is as planned from now on. */
+  | { readonly do: "settle"; readonly patch: readonly Json[] }
   /** The conductor works on it. */
   | { readonly do: "wait" }
   | { readonly do: "done" }
@@ -91,6 +100,15 @@ function put(field: string, planned: Row): Json {
   return value === null ? { op: "remove", path } : { op: "add", path, value };
 }
 
+/**
+ * Makes cleaning as planned; NULL leaves it to the conductor.
+ *
+ * @source Ironic 21.4 answers 500 to a `remove` of it, which has no value to look at
+ */
+export function cleaned({ automated_clean: value = null }: Row): Json {
+  return { op: "add", path: "/automated_clean", value };
+}
+
 function stop(why: string): Move {
   return { do: "stop", why };
 }
@@ -114,6 +132,7 @@ function reasonOf({ maintenance_reason: reason }: Row): string | null {
 }
 
 function finish(planned: Row, found: Row): Move {
+  if (isUntouched(planned, found)) return { do: "settle", patch: [cleaned(planned)] };
   const patch = ["protected", "protected_reason"].flatMap((field) => {
     const want = planned[field];
     return want === undefined || want === null || want === false || want === found[field]

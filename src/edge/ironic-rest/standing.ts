@@ -32,6 +32,20 @@ const GUARD = ["protected", "protected_reason"];
  */
 const FILLED = ["owner", "resource_class"];
 
+/** Whether a node refuses cleaning only to become available untouched: that is set right at its end. */
+export function isUntouched(planned: Row, found: Row): boolean {
+  return (
+    planned.provision_state === "available" &&
+    found.automated_clean === false &&
+    planned.automated_clean !== false
+  );
+}
+
+/** A planned node as it is made: a free one refuses cleaning until it is available. */
+export function asMade(planned: Row): Row {
+  return planned.provision_state === "available" ? { ...planned, automated_clean: false } : planned;
+}
+
 export type Standing =
   /** As planned, or on its way there and by our hand. */
   | { readonly is: "planned" | "half-made" }
@@ -49,7 +63,8 @@ export type Standing =
 export function standingOf(planned: Row, found: Row, same: SameSecret, ended: boolean): Standing {
   if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "foreign" };
   const fields = compareRow(planned, found, same).differs.map(({ field }) => field);
-  if (fields.length === 0) return { is: "planned" };
+  const unguarded = GUARD.filter((field) => isUnset(planned, found, field));
+  if (fields.length === 0) return { is: unguarded.length === 0 ? "planned" : "half-made" };
   const undoing = isBeingUndone(found);
   const under = onRoad(planned, found);
   const held = undoing || planned.maintenance === true;
@@ -57,7 +72,8 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
     ...(under ? STATE : []),
     ...(under && wantsTraits(planned, found) ? ["traits"] : []),
     ...unplanned(planned, found),
-    ...GUARD.filter((field) => under || undoing || isUnset(planned, found, field)),
+    ...(isUntouched(planned, found) ? ["automated_clean"] : []),
+    ...(under || undoing ? GUARD : unguarded),
     ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);
   const changed = fields.filter((field) => !ours.has(field));

@@ -55,6 +55,9 @@ export function answerTo(held: Held, call: string, body: unknown): Says {
       one.traits = sent.traits ?? [];
       return { status: 204, text: "" };
     case "PATCH ":
+      // As 2023.1 does: it looks at a value that a removal has not.
+      if (Array.isArray(body) && body.some((operation) => removesClean(operation)))
+        return refuses(500, "'value'");
       for (const operation of Array.isArray(body) ? body : [])
         if (isObject(operation)) one[String(operation.path).slice(1)] = operation.value ?? null;
       return says(200, one);
@@ -69,7 +72,9 @@ function provision(node: Body, target: string): Says {
   const [to = "", ...from] = VERBS[target] ?? [];
   const state = String(node.provision_state);
   if (!from.includes(state)) return refuses(400, `${target} can not be performed in ${state}.`);
-  node.provision_state = to;
+  // Cleaning begins unless the node itself refuses it.
+  const cleans = target === "provide" && node.automated_clean !== false;
+  node.provision_state = cleans ? "clean wait" : to;
   return says(202, {});
 }
 
@@ -111,4 +116,8 @@ function says(status: number, body: object): Says {
 /** An error as Ironic words it: JSON in JSON. */
 export function refuses(status: number, faultstring: string): Says {
   return says(status, { error_message: JSON.stringify({ faultcode: "Client", faultstring }) });
+}
+
+function removesClean(operation: unknown): boolean {
+  return isObject(operation) && operation.op === "remove" && operation.path === "/automated_clean";
 }

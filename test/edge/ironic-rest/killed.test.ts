@@ -7,6 +7,7 @@ import { livingIronic, machineOf, NODE } from "./living.ts";
 
 const HELD = { maintenance: true, maintenance_reason: "look", traits: ["CUSTOM_A"] };
 const FREE = { provision_state: "available", automated_clean: false, protected: false };
+const NATIVE = { ...FREE, automated_clean: null };
 
 /** The calls each kind of machine takes. */
 const KINDS = [
@@ -14,6 +15,7 @@ const KINDS = [
   ["in use, held and with traits", HELD, 7],
   ["in use, of an owner", { owner: "a-project", protected_reason: null }, 6],
   ["free", { ...FREE, protected_reason: null }, 4],
+  ["free, and cleaned as any other", { ...NATIVE, protected_reason: null }, 5],
 ] as const;
 
 for (const [kind, more, calls] of KINDS)
@@ -33,6 +35,26 @@ for (const [kind, more, calls] of KINDS)
       assert.deepEqual([...ironic.nodes.keys()], []);
     }
   });
+
+test("a free machine is provided uncleaned, and cleaned between tenants from then on, by the next apply at the latest", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf({ ...NATIVE, protected_reason: null })]);
+  const states: unknown[] = [];
+  ironic.use((call) => {
+    const { provision_state, automated_clean } = ironic.nodes.get(NODE) ?? {};
+    states.push(`${String(provision_state)} ${String(automated_clean)}`);
+    return call.startsWith("PATCH") ? { done: false, says: refuses(400, "not today") } : null;
+  });
+  const first = await run.apply();
+  assert.match(first.failed[0]?.why ?? "", /settle is refused: 400 not today/);
+  assert.ok(!states.some((state) => /clean (wait|ing)/.test(String(state))), states.join());
+  assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
+  ironic.use(() => null);
+  const { failed, drifted, found } = await run.apply();
+  assert.deepEqual({ failed, drifted, found }, { failed: [], drifted: 0, found: 2 });
+  const { provision_state, automated_clean } = ironic.nodes.get(NODE) ?? {};
+  assert.deepEqual([provision_state, automated_clean], ["available", null]);
+});
 
 test("a machine whose protection failed is protected by the next apply", async (t) => {
   const ironic = await livingIronic(t);

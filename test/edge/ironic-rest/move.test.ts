@@ -45,6 +45,19 @@ test("a free machine is provided only while it refuses cleaning itself", () => {
   assert.match(move({ provision_state: "cleaning", automated_clean: null }, free), /being cleaned/);
 });
 
+test("a free machine that is available is left to be cleaned as planned", () => {
+  const free = { ...ACTIVE, protected: false, provision_state: "available", automated_clean: null };
+  const there = { ...free, automated_clean: false };
+  const is = (planned: Row, ended: boolean) => standingOf(planned, there, () => true, ended).is;
+  for (const planned of [free, { ...free, automated_clean: true }]) {
+    assert.equal(move(there, planned), "settle");
+    assert.equal(move({ ...there, automated_clean: planned.automated_clean }, planned), "done");
+    // However its batch ended: the next apply settles it, and a rollback takes it back.
+    assert.deepEqual([is(planned, false), is(planned, true)], ["half-made", "half-made"]);
+  }
+  assert.equal(move(there, there), "done");
+});
+
 test("a machine to be held is put into maintenance before anything else", () => {
   const held = { ...ACTIVE, maintenance: true, maintenance_reason: "look" };
   assert.equal(move({ provision_state: "enroll", maintenance: true }, held), "hold");

@@ -210,14 +210,14 @@ export const REFUSALS = {
   "N2I-E310": {
     exit: refused.status,
     title: "nova-compute is still running",
-    why: "It would write the rows again that are changed here, and act on machines that Ironic is to manage.",
-    fix: "Stop nova-compute on the hosts named, wait a minute, then run the same command again; --allow-running-compute goes on all the same.",
+    why: "It would write the rows again that are changed here, act on machines that Ironic is to manage, and delete compute nodes and resource providers of nodes that a rollback takes away.",
+    fix: "Stop nova-compute on the hosts named, wait a minute, then run the same command again; --allow-running-compute goes on all the same. Where a rollback ran beside one (compute nodes gone, power_state 0): leave nova-compute stopped, run power, plan and apply, then start it; that brings them back.",
   },
   "N2I-E311": {
     exit: refused.status,
     title: "Nova is part of this, and was not given",
-    why: "Machines that are loaded while Nova still names their old host or images are not carried over, and a nova-compute that still runs would act on them.",
-    fix: "Give --nova-db, or --leave-nova to load Ironic alone.",
+    why: "Machines that are loaded while Nova still names their old host or images are not carried over, and a nova-compute that still runs would act on them. One that runs while a rollback removes nodes deletes their compute nodes and resource providers.",
+    fix: "Give --nova-db, or --leave-nova to act on Ironic alone.",
   },
   "N2I-E312": {
     exit: refused.status,

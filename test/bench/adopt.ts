@@ -87,7 +87,7 @@ export async function benchAdopt(machines: number, write: (text: string) => void
         String(IN_FLIGHT),
       );
       ours.push(machines / (stages.apply ?? Number.POSITIVE_INFINITY));
-      await run("rollback", ...at, "--yes", "--all");
+      await run("rollback", ...at, "--leave-nova", "--yes", "--all");
       await empty(ironic, server);
       write(`  apply, ${IN_FLIGHT} in flight       ${rate(ours)}\n`);
     }

@@ -99,7 +99,7 @@ export async function round(
       );
     const peer = await copy("ironic", "nodes", "ports");
     await copy("nova_bm", "bm_nodes", "bm_interfaces");
-    const rollback = await run("rollback", ...at, ...to, "--all", "--yes");
+    const rollback = await run("rollback", ...at, ...to, "--leave-nova", "--all", "--yes");
     return {
       engine: server.engine,
       machines,

@@ -32,7 +32,7 @@ interface Options {
   readonly input?: string;
   /** Bytes for stdin, typed when the tool has asked: what comes before may reach no reader. */
   readonly answer?: string;
-  /** Runs an apply without the word that leaves Nova, to see it refused. */
+  /** Runs apply or rollback without the word that leaves Nova, to see it refused. */
   readonly bare?: boolean;
 }
 
@@ -41,11 +41,13 @@ const MINUTE = 60_000;
 /** Sixty machines are adopted in less, on a machine that has others to serve. */
 const PATIENCE = 5 * MINUTE;
 
-/** Loading Ironic alone wants the operator's word; tests of other things let it be said here. */
+/** Acting on Ironic alone wants the operator's word; tests of other things let it be said here. */
 export function leavingNova(words: readonly string[]): readonly string[] {
   const [command] = words;
   const said = words.some((word) => /^--(nova-db|leave-nova)\b/.test(word));
-  return command === "apply" && !said ? [...words, "--leave-nova"] : words;
+  return (command === "apply" || command === "rollback") && !said
+    ? [...words, "--leave-nova"]
+    : words;
 }
 
 /** How each question of the tool ends. */

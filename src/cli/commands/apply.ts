@@ -2,6 +2,7 @@ import type { CommandModule } from "yargs";
 import { apply } from "../../core/apply/apply.ts";
 import { lookCloser } from "../../core/apply/closer.ts";
 import { lookForConductors } from "../../core/apply/conductors.ts";
+import { looking } from "../../core/apply/looking.ts";
 import { novaWords } from "../../core/apply/nova-words.ts";
 import { renderCounts } from "../../core/render/summary.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
@@ -19,6 +20,7 @@ import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
 import { goesOnStaged, sameWords } from "./going-on.ts";
 import {
+  leaveNovaOption,
   novaApiOption,
   novaOption,
   type WatchArgs,
@@ -81,12 +83,9 @@ export const applyCommand: CommandModule<object, Args> = {
         ...novaOption,
         ...novaApiOption,
         ...watchOptions,
-        "leave-nova": {
-          type: "boolean",
-          default: false,
-          describe:
-            "Load Ironic alone, with no look at nova-compute (exit 3 when the plan changes Nova's rows)",
-        },
+        ...leaveNovaOption(
+          "Load Ironic alone, with no look at nova-compute (exit 3 when the plan changes Nova's rows)",
+        ),
         "skip-blocked": {
           type: "boolean",
           default: false,
@@ -164,7 +163,11 @@ export const applyCommand: CommandModule<object, Args> = {
               footer.footer.machines,
               args,
               (progress) =>
-                apply(plan.lines(), footer.sha256, { ...acting, ...recheck, guard, progress }),
+                apply(
+                  plan.lines(),
+                  footer.sha256,
+                  looking({ ...acting, ...recheck, guard, progress }, nova?.acting.guard),
+                ),
               ({ created, found, broke }) =>
                 `${created} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
             )

@@ -46,6 +46,11 @@ export const watchOptions = {
   },
 } as const satisfies Record<string, Options>;
 
+/** The operator's word that no nova-compute runs, where nobody looks. */
+export function leaveNovaOption(describe: string) {
+  return { "leave-nova": { type: "boolean", default: false, describe } } as const;
+}
+
 export interface WatchArgs {
   readonly watch: number;
   readonly allowRunningCompute: boolean;

@@ -26,10 +26,13 @@ export interface Wanted {
   readonly nova: NovaWish | null;
 }
 
+export const STOPPED = "Stopped on request; run the same command to go on.";
+
 /**
  * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
  *
  * @param road null where nothing of the run is in Ironic any more, which is not asked then
+ * @param look throws as soon as a nova-compute reports
  * @returns whether it came to its end; not when it was stopped on request
  */
 export async function takeBack(
@@ -37,6 +40,7 @@ export async function takeBack(
   road: Road | null,
   { plans, scope, nova }: Wanted,
   watching: Watching,
+  look: () => Promise<void>,
   left: Left,
   args: Args,
 ): Promise<boolean> {
@@ -54,14 +58,14 @@ export async function takeBack(
     return !stopped;
   };
   const stop = (): boolean => {
-    say(args, "Stopped on request; run the same command to go on.");
+    say(args, STOPPED);
     return false;
   };
   const kept = new Map<string, string>();
   const others = withoutSome(scope, staying);
   for (const sha256 of plans) {
     if (road === null) break;
-    const undone = await undoPlan(run, road, sha256, others, left, args);
+    const undone = await undoPlan(run, road, sha256, others, look, left, args);
     removed += undone.removed;
     for (const [uuid, why] of undone.staying) kept.set(uuid, why);
     if (undone.stopped) return stop();

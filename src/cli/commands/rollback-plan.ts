@@ -1,3 +1,4 @@
+import { looking } from "../../core/apply/looking.ts";
 import { type Scope, undo } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -22,12 +23,17 @@ interface Undone {
   readonly stopped: boolean;
 }
 
-/** Takes back what one plan of the run loaded, and tells it. */
+/**
+ * Takes back what one plan of the run loaded, and tells it.
+ *
+ * @param look runs before each batch; what it throws keeps that from being begun
+ */
 export async function undoPlan(
   run: RunFolder,
   road: Road,
   sha256: string,
   wanted: Scope,
+  look: () => Promise<void>,
   left: Left,
   args: Args,
 ): Promise<Undone> {
@@ -38,7 +44,7 @@ export async function undoPlan(
       "rollback",
       plan.footer.footer.machines,
       args,
-      (progress) => undo(plan.lines(), sha256, wanted, { ...acting, progress }),
+      (progress) => undo(plan.lines(), sha256, wanted, looking({ ...acting, progress }, look)),
       ({ removed }) => `${removed} rows removed`,
     ),
   );

@@ -15,7 +15,9 @@ import { loadMappings } from "../wire/documents.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
 import { inRun } from "../wire/run.ts";
+import { checkStill, leavingOf, withStill } from "../wire/still.ts";
 import {
+  leaveNovaOption,
   novaApiOption,
   novaOption,
   type WatchArgs,
@@ -23,7 +25,7 @@ import {
   watchOptions,
 } from "./nova-options.ts";
 import { novaStepsBack } from "./nova-preview.ts";
-import { takeBack } from "./rollback-act.ts";
+import { STOPPED, takeBack } from "./rollback-act.ts";
 import { checkNames, tellTrees } from "./rollback-names.ts";
 import { preview, previewNothing } from "./rollback-preview.ts";
 import {
@@ -44,6 +46,7 @@ interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly run: string;
   readonly novaDb?: string;
   readonly novaApiDb?: string;
+  readonly leaveNova: boolean;
   readonly all: boolean;
   readonly node?: readonly string[];
   readonly plan: boolean;
@@ -77,6 +80,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
         ...novaOption,
         ...novaApiOption,
         ...watchOptions,
+        ...leaveNovaOption("Remove Ironic's rows alone, with no look at nova-compute"),
         all: { type: "boolean", default: false, describe: "Every machine of this run" },
         node: {
           type: "string",
@@ -112,6 +116,8 @@ export const rollbackCommand: CommandModule<object, Args> = {
         return args.plan ? previewNothing(args) : left.print();
       }
       const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
+      const leaving = await leavingOf(run, plans, entries, wanted);
+      if (!args.plan) checkStill(leaving, args);
       const road = await roadOf(args, tell, (cause) => {
         // Nova's rows come back whether or not there still is an Ironic to ask.
         if (
@@ -135,15 +141,16 @@ export const rollbackCommand: CommandModule<object, Args> = {
         }
         const place = road === null ? "nova" : road.shown;
         await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
-        const ended = await takeBack(run, road, all, watching, left, args).catch(
-          async (cause: unknown) => {
-            // What is known by then is told all the same.
-            if (left.any()) await left.print();
-            throw cause;
-          },
-        );
+        const ended = await withStill(run, args.novaDb, leaving, watching, (look) =>
+          takeBack(run, road, all, { ...watching, seconds: 0 }, look, left, args),
+        ).catch(async (cause: unknown) => {
+          // What is known by then is told all the same.
+          if (left.any()) await left.print();
+          throw cause;
+        });
+        if (ended === null) say(args, STOPPED);
         await left.print();
-        if (!ended) return;
+        if (ended !== true) return;
         if (untold)
           told(
             args,

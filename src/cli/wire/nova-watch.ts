@@ -37,6 +37,10 @@ export async function watchComputes(
   stopping: () => boolean,
 ): Promise<ComputeWatch> {
   const first = await beats(hosts);
+  if (hosts.length > 0 && first.length === 0)
+    tell(
+      `Warning: nova knows no nova-compute of ${hosts.slice(0, NAMED).join(", ")}${hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : ""}; no heartbeat is watched.`,
+    );
   const end = Date.now() + seconds * 1000;
   const check = async (now: typeof first): Promise<void> => {
     const running = runningComputes(first, now);

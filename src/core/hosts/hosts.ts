@@ -12,7 +12,7 @@ import { aggregatesOf, joining } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held } from "./gate.ts";
 import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
-import { instanceStep, moveComputes, serviceStep } from "./steps.ts";
+import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 export interface Hosts {
   /** Adds what Nova's rows say against carrying a machine over. */
@@ -103,6 +103,8 @@ export function createHosts(
     steps(line, rows) {
       if (!isCarried(line)) return [];
       if (line.service_host !== null) seen.add(line.service_host);
+      // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
+      for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");
       const node = nodeOf(line.records);
       const to = targetOf(line.service_host, node ?? {});
       if (to === null) return [];
@@ -115,7 +117,8 @@ export function createHosts(
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
     left: () => [...used.keys()].toSorted(),
-    stopped: () => [...new Set([...seen, ...used.keys(), ...reached])].toSorted(),
+    stopped: () =>
+      [...new Set([...seen, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
     end(use) {
       const steps: NovaStep[] = [];
       const findings: Finding[] = [];

@@ -56,8 +56,7 @@ export function moveComputes(
   to: string,
   at: string,
 ): { readonly steps: readonly NovaStep[]; readonly left: readonly string[] } {
-  const hostOf = ({ service_id, host }: ComputeRow): string | null =>
-    host ?? services.find(({ id }) => id === service_id)?.host ?? null;
+  const hostOf = (row: ComputeRow): string | null => computeHost(row, services);
   const target = services.find(({ host }) => host === to);
   const there = computes.find((row) => hostOf(row) === to);
   const movable = target === undefined ? computes.filter(({ host }) => host) : computes;
@@ -99,6 +98,14 @@ export function moveComputes(
     }
   }
   return { steps, left };
+}
+
+/** The compute host that offers a machine, as the row or its service names it. */
+export function computeHost(
+  { service_id, host }: ComputeRow,
+  services: readonly NovaService[],
+): string | null {
+  return host ?? services.find(({ id }) => id === service_id)?.host ?? null;
 }
 
 /** A row that names its host has a service only where Nova gave it one; the old one is never right. */

@@ -1,5 +1,6 @@
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import type { Row } from "./machine.ts";
+import { hasOwnKeys, isNothing, isOwn } from "./own.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSealed, type Sealed } from "./secret.ts";
 import { isStaged } from "./staged.ts";
@@ -7,40 +8,11 @@ import { isStaged } from "./staged.ts";
 /** Tells whether two sealed secrets are one, though they may be sealed for different places. */
 export type SameSecret = (left: Sealed, right: Sealed) => boolean;
 
-/**
- * Columns a conductor changes by itself on a machine nobody touches: they never make a row ours
- * no longer.
- *
- * @source facts/ironic.md 1.6, 2.2
- */
-const IRONICS_OWN: ReadonlySet<string> = new Set([
-  "power_state",
-  "target_power_state",
-  "conductor_affinity",
-  // A take-over that failed; verify --takeover tells of it.
-  "last_error",
-  "reservation",
-  "updated_at",
-  "boot_mode",
-  "secure_boot",
-]);
-
-/** JSON columns to which it adds keys of its own (`properties.vendor`). */
-const GROWING: ReadonlySet<string> = new Set(["properties", "driver_internal_info"]);
-
-/** Keys it adds elsewhere: Juno's and Kilo's take-over of a machine in use. @source facts/ironic.md 2.3 */
-const OWN_KEYS: ReadonlySet<string> = new Set(["instance_info.deploy_key"]);
-
 /** Columns that number rows: the database's own, or told by a uuid beside them. */
 const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
 
 /** Columns a staged load writes, until the machine is released. */
 const STAGES: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason"]);
-
-/** Columns it fills in where they are NULL: an interface without a name gets the default one. */
-function isFilledIn(column: string): boolean {
-  return column.endsWith("_interface");
-}
 
 /**
  * Columns that hold less than a machine in use was loaded with: finish clears them at the end of the
@@ -54,10 +26,6 @@ function isUnguarded(column: string, planned: Row, found: Row): boolean {
     column === "automated_clean" && planned[column] === false && (found[column] ?? null) === null
   );
 }
-
-/** What it writes when it could not read a machine's power three times: fault says that it was it. */
-const GIVES_UP: ReadonlySet<string> = new Set(["maintenance", "maintenance_reason", "fault"]);
-const POWER_FAILURE = "power failure";
 
 export interface Compared {
   /** Fields that are not as planned. */
@@ -74,52 +42,54 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
   const differs: FieldChange[] = [];
   const own: FieldChange[] = [];
   const stages = isStaged(planned, found);
-  const gaveUp = found.fault === POWER_FAILURE;
-  const isOwn = (column: string): boolean =>
-    IRONICS_OWN.has(column) || (stages && STAGES.has(column)) || (gaveUp && GIVES_UP.has(column));
-  for (const [column, want] of Object.entries(planned)) {
+  const tell = (field: string, change: Change): void => {
+    const mine =
+      (stages && STAGES.has(field)) ||
+      isOwn(field, change, { planned, found }) ||
+      isUnguarded(field, planned, found);
+    (mine ? own : differs).push({ field, ...change });
+  };
+  for (const column of new Set([...Object.keys(planned), ...Object.keys(found)])) {
+    if (planned[column] === undefined && NUMBERS.has(column)) continue;
+    const want = planned[column] ?? null;
     const got = found[column] ?? null;
-    if (isObject(want) && !isSealed(want) && (isObject(got) || got === null)) {
-      compareKeys(column, want, got ?? {}, same, { differs, own });
-    } else if (!equal(want, got, same)) {
-      const mine =
-        isOwn(column) ||
-        (want === null && isFilledIn(column)) ||
-        isUnguarded(column, planned, found);
-      (mine ? own : differs).push({ field: column, planned: want, found: got });
-    }
+    if (isNothing(want) && isNothing(got)) continue;
+    if (isKeyed(column, want, got)) compareKeys(column, want ?? {}, got ?? {}, same, tell);
+    else if (!equal(want, got, same)) tell(column, { planned: want, found: got });
   }
-  for (const [column, got] of Object.entries(found))
-    if (planned[column] === undefined && !NUMBERS.has(column) && !isNothing(got))
-      (isOwn(column) || isFilledIn(column) ? own : differs).push({
-        ...{ field: column, planned: null, found: got },
-      });
   return { differs, own };
 }
 
-/** NULL and an empty object are the same to Ironic. @source facts/ironic.md 1.5 */
-function isNothing(value: Json): boolean {
-  return value === null || (typeof value === "object" && Object.keys(value).length === 0);
+type Change = Pick<FieldChange, "planned" | "found">;
+
+/** Whether a column is compared key by key. */
+function isKeyed(column: string, want: Json, got: Json): boolean {
+  if (isPlain(want)) return isPlain(got) || got === null;
+  return want === null && isPlain(got) && hasOwnKeys(column);
+}
+
+function isPlain(value: Json): boolean {
+  return isObject(value) && !isSealed(value);
 }
 
 function compareKeys(
   path: string,
-  want: JsonObject,
-  got: JsonObject,
+  want: Json,
+  got: Json,
   same: SameSecret,
-  { differs, own }: { readonly differs: FieldChange[]; readonly own: FieldChange[] },
+  tell: (field: string, change: Change) => void,
 ): void {
-  const added = GROWING.has(path) ? own : differs;
-  for (const [key, planned] of Object.entries(want)) {
-    const found = Object.hasOwn(got, key) ? got[key] : undefined;
-    if (found === undefined || !equal(planned, found, same))
-      differs.push({ field: `${path}.${key}`, planned, found: found ?? null });
+  const planned = keysOf(want);
+  const found = keysOf(got);
+  for (const key of new Set([...planned.keys(), ...found.keys()])) {
+    const change = { planned: planned.get(key) ?? null, found: found.get(key) ?? null };
+    if (!planned.has(key) || !found.has(key) || !equal(change.planned, change.found, same))
+      tell(`${path}.${key}`, change);
   }
-  for (const [key, found] of Object.entries(got))
-    if (!Object.hasOwn(want, key)) {
-      const field = `${path}.${key}`;
-      (OWN_KEYS.has(field) ? own : added).push({ field, planned: null, found });
-    }
+}
+
+function keysOf(value: Json): ReadonlyMap<string, Json> {
+  return new Map(isObject(value) ? Object.entries(value) : []);
 }
 
 function equal(left: Json, right: Json, same: SameSecret): boolean {

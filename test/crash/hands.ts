@@ -103,6 +103,30 @@ export const DEEDS: readonly Deed[] = [
     left: null,
   },
   {
+    what: "its image's type was written",
+    work: key("instance_info", "image_type", "partition"),
+    left: null,
+  },
+  {
+    what: "its power could not be read for long",
+    work: node({
+      maintenance: true,
+      maintenance_reason: "During sync_power_state, max retries exceeded for node",
+      fault: "power failure",
+    }),
+    left: null,
+  },
+  {
+    what: "it was inspected",
+    work: key("properties", "capabilities", "boot_mode:uefi"),
+    left: /changed since it was loaded: properties.capabilities/,
+  },
+  {
+    what: "it was deployed anew",
+    work: key("driver_internal_info", "deploy_steps", [{ step: "deploy" }]),
+    left: /changed since it was loaded: driver_internal_info.deploy_steps/,
+  },
+  {
     what: "its history was written",
     work: child("node_history", () => ({ uuid: randomUUID(), event: "power", severity: "ERROR" })),
     left: null,

@@ -5,15 +5,20 @@ import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
+import { glance } from "./glance.ts";
 
 const FILLED = "filled-in";
 const OWNER = "another-project";
 
-test("what a real Keystone's project brings, and Ironic fills in, is made as planned and given back, but not to who sees no node", async (t) => {
+test("what a real Keystone's project brings, and Ironic and Glance fill in, is made as planned and given back, but not to who sees no node", async (t) => {
   const real = await withCloud(t, ["keystone"]);
   if (real === null) return;
   const { token, authtoken: keystone_authtoken } = real;
-  const more = { keystone_authtoken, DEFAULT: { default_resource_class: FILLED } };
+  const images = await glance(t);
+  const more = {
+    ...{ keystone_authtoken, glance: images.section },
+    DEFAULT: { default_resource_class: FILLED },
+  };
   const ironic = await withIronic(t, "mysql", { auth: "keystone", token, more });
   if (ironic === null) return;
   const set = { owner: OWNER, resource_class: "own" };
@@ -28,6 +33,9 @@ test("what a real Keystone's project brings, and Ironic fills in, is made as pla
   await at.does(0, "apply", ["--yes"]);
   assert.deepEqual(await at.there(), ADOPTED);
   await at.does(0, "verify");
+  const used = await at.api("GET", `/v1/nodes/${THREE[2]}?fields=instance_info`);
+  assert.match(JSON.stringify(used.body), /"image_type": ?"partition"/);
+  assert.ok(images.asked() >= 2, "adoption asked Glance for each tenant's image");
   const third = await at.api("GET", `/v1/nodes/${THREE[2]}?fields=owner,resource_class`);
   assert.deepEqual(
     { ...(third.body as object), links: null },

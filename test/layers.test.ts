@@ -37,14 +37,16 @@ const MAP: readonly Room[] = [
     rooms: ["model", ...CORE.slice(0, at).map((earlier) => `core/${earlier}`)],
     packages: ["ajv", "ajv-formats", "diff"],
   })),
+  // What must not outlive the process, files and children, is taken away in one place.
+  edge("process"),
   edge("config"),
-  edge("disk"),
+  edge("disk", [], ["edge/process"]),
   edge("log"),
   edge("helper"),
-  edge("ipmi"),
-  edge("virsh"),
-  { room: "edge/tftp", rooms: ["model", "edge/disk"], packages: ["node:"] },
-  edge("database", ["knex", "mysql2", "pg", "libsql"]),
+  edge("ipmi", [], ["edge/process"]),
+  edge("virsh", [], ["edge/process"]),
+  edge("tftp", [], ["edge/disk", "edge/process"]),
+  edge("database", ["knex", "mysql2", "pg", "libsql"], ["edge/process"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova-write", rooms: ["model", "edge/database"], packages: ["knex"] },
@@ -63,8 +65,12 @@ const MAP: readonly Room[] = [
 ];
 
 /** A room that reaches one outside system, with its own drivers. */
-function edge(name: string, drivers: readonly string[] = []): Room {
-  return { room: `edge/${name}`, rooms: ["model"], packages: ["node:", ...drivers] };
+function edge(name: string, drivers: readonly string[] = [], rooms: readonly string[] = []): Room {
+  return {
+    room: `edge/${name}`,
+    rooms: ["model", ...rooms],
+    packages: ["node:", ...drivers],
+  };
 }
 
 const SOURCES = typescript("src");

@@ -10,6 +10,7 @@ import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { createEvents } from "./print/events.ts";
 import { exitName } from "./print/explain.ts";
 import { endOnBrokenPipe, onLost } from "./print/out.ts";
+import { endOnSignal } from "./wire/interrupt.ts";
 import { VERSION } from "./wire/version.ts";
 import { checkWords } from "./wire/words.ts";
 
@@ -69,6 +70,7 @@ async function main(): Promise<void> {
   // What streams dies young: a heap of twice what is alive is enough, where V8 would take four times.
   setFlagsFromString("--heap-growing-percent=100");
   process.umask(0o077);
+  endOnSignal();
   endOnBrokenPipe(process.stdout, (status) => process.exit(status));
   endOnBrokenPipe(process.stderr, (status) => process.exit(status));
   checkWords(words);

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../edge/database/open.ts";
 import { digestDatabase } from "../edge/ironic-db/digest.ts";
+import { atExit } from "../edge/process/at-exit.ts";
 import type { Case } from "./case.ts";
 import { packageRoot } from "./package-root.ts";
 import { writeCase } from "./write-case.ts";
@@ -51,6 +52,7 @@ async function digest(path: string): Promise<string> {
  */
 export async function demo(main: string, say: Say): Promise<boolean> {
   const folder = mkdtempSync(join(tmpdir(), "nova2ironic-demo-"));
+  const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
   const proofs: (readonly [string, boolean])[] = [];
   const run = async (
     status: number,
@@ -127,6 +129,7 @@ export async function demo(main: string, say: Say): Promise<boolean> {
     ]);
   } finally {
     rmSync(folder, { recursive: true, force: true });
+    gone();
   }
   say("\nProved:");
   for (const [what, held] of proofs) say(`  ${held ? "yes" : "NO "}  ${what}`);
@@ -149,8 +152,10 @@ function command(
   const file = openSync(path, "w", 0o600);
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, [main, ...words], { cwd, stdio: ["ignore", file, file] });
+    const gone = atExit(() => child.kill("SIGKILL"));
     child.on("error", reject);
     child.on("close", (code) => {
+      gone();
       closeSync(file);
       resolve({ code: code ?? 70, out: readFileSync(path, "utf8") });
     });

@@ -15,7 +15,10 @@ export const EXIT_STATUS = {
   usage: { status: 64, meaning: "the command line, a document or a configuration is wrong" },
   bug: { status: 70, meaning: "internal error; please report it" },
   interrupted: { status: 130, meaning: "stopped by Ctrl-C; run the same command to go on" },
-  terminated: { status: 143, meaning: "stopped by SIGTERM; run the same command to go on" },
+  terminated: {
+    status: 143,
+    meaning: "stopped by SIGTERM, or its terminal was lost; run the same command to go on",
+  },
 } as const;
 
 export type ExitName = keyof typeof EXIT_STATUS;

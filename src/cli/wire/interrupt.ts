@@ -1,13 +1,35 @@
 import { createEvents } from "../print/events.ts";
 
+/** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
+const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const;
+/** Those an acting command comes to a good place for. */
+const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
 /** Two databases are written to under one Ctrl-C. */
 let told = false;
+/** Who has to come to a good place first. */
+let acting = 0;
 
-/** Ctrl-C once: finish the batch and stop. Twice: stop at once; the open transaction dies with the connection. */
+/**
+ * Ends the process on a signal while nobody acts: what stands on the disk for the time of a command
+ * goes, and so do its children. Without this the kernel would end it before that; a SIGQUIT would
+ * leave a core file with every password in it.
+ */
+export function endOnSignal(): void {
+  for (const signal of [...ASKING, "SIGQUIT"] as const)
+    process.on(signal, () => {
+      if (acting === 0 || signal === "SIGQUIT") process.exit(STATUS[signal]);
+    });
+}
+
+/**
+ * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Twice: stop at once; the open
+ * transaction dies with the connection.
+ */
 export function onInterrupt(): { readonly stopping: () => boolean; readonly end: () => void } {
   let asked = false;
-  const handle = (signal: NodeJS.Signals): void => {
-    const status = signal === "SIGINT" ? 130 : 143;
+  const handle = (signal: keyof typeof STATUS): void => {
+    const status = STATUS[signal];
     if (asked) process.exit(status);
     asked = true;
     process.exitCode = status;
@@ -18,13 +40,13 @@ export function onInterrupt(): { readonly stopping: () => boolean; readonly end:
     if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
     else process.stderr.write(`\n${text}\n`);
   };
-  process.on("SIGINT", handle);
-  process.on("SIGTERM", handle);
+  acting += 1;
+  for (const signal of ASKING) process.on(signal, handle);
   return {
     stopping: () => asked,
     end: () => {
-      process.off("SIGINT", handle);
-      process.off("SIGTERM", handle);
+      acting -= 1;
+      for (const signal of ASKING) process.off(signal, handle);
     },
   };
 }

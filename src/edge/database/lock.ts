@@ -1,7 +1,8 @@
-import { realpathSync, rmSync } from "node:fs";
+import { closeSync, fstatSync, openSync, realpathSync, rmSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { MigrationError } from "../../model/error.ts";
 import type { Lock } from "../../model/target.ts";
+import { atExit } from "../process/at-exit.ts";
 import { translate } from "./errors.ts";
 import type { Database } from "./open.ts";
 import { integer, select } from "./rows.ts";
@@ -70,7 +71,11 @@ async function lockConnection(database: Database): Promise<Lock> {
   };
 }
 
-/** SQLite has no advisory locks: an exclusive transaction on a file beside the database is one. */
+/**
+ * SQLite has no advisory locks: an exclusive transaction on a file beside the database is one. The
+ * file goes with the lock. Who waited for it at that moment, or comes after a hand that removed it,
+ * has another file of that name: only while the name is still the file that was locked is it held.
+ */
 function lockFile({ address, shown }: Database): Lock {
   // By any other name it is the same database.
   const path = `${realpathSync(address.filename ?? "")}.nova2ironic-lock`;
@@ -78,25 +83,44 @@ function lockFile({ address, shown }: Database): Lock {
     file: string,
   ) => { exec: (sql: string) => void; close: () => void };
   let connection: InstanceType<typeof Libsql>;
+  let file: number;
   try {
+    // Opened before libsql does, and open as long: its number is given to no other file meanwhile.
+    file = openSync(path, "a", 0o600);
     connection = new Libsql(path);
   } catch (error) {
     throw translate(error, "making the lock file", shown);
   }
+  const ours = fstatSync(file).ino;
+  const mine = (): boolean => statSync(path, { throwIfNoEntry: false })?.ino === ours;
+  // Closing any descriptor of a file gives up all locks this process has on it: so this comes last.
+  const close = (): void => {
+    connection.close();
+    closeSync(file);
+  };
   try {
     connection.exec("PRAGMA busy_timeout=0");
     connection.exec("BEGIN EXCLUSIVE");
+    if (!mine()) throw held(shown);
   } catch (error) {
-    connection.close();
+    close();
+    if (error instanceof MigrationError) throw error;
     const busy =
       error instanceof Error && "code" in error && String(error.code).startsWith("SQLITE_BUSY");
     throw busy ? held(shown) : translate(error, "taking the lock", shown);
   }
+  const remove = (): void => {
+    if (mine()) rmSync(path, { force: true });
+  };
+  const gone = atExit(remove);
   return {
-    check: () => Promise.resolve(),
+    async check() {
+      if (!mine()) throw new MigrationError("N2I-E302", `${path} was removed while it was held`);
+    },
     async release() {
-      rmSync(path, { force: true });
-      connection.close();
+      gone();
+      remove();
+      close();
     },
   };
 }

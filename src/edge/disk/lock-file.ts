@@ -1,8 +1,10 @@
 import { randomBytes } from "node:crypto";
+import { readFileSync, rmSync } from "node:fs";
 import { link, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
 import { hostname } from "node:os";
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
+import { atExit } from "../process/at-exit.ts";
 import { notWritten, quoted, systemCode } from "./failure.ts";
 
 /** Who holds a lock, as the lock file tells it. */
@@ -30,6 +32,10 @@ export interface Holder {
  */
 export async function takeLock(path: string, command: string): Promise<() => Promise<void>> {
   const me = await myself(command);
+  // Said before it is taken: a signal may come right behind.
+  const gone = atExit(() => {
+    if (readFileSync(path, "utf8").includes(me.token)) rmSync(path, { force: true });
+  });
   try {
     for (;;) {
       if (await created(path, me)) break;
@@ -39,12 +45,15 @@ export async function takeLock(path: string, command: string): Promise<() => Pro
       if (await replaced(path, holder, me)) break;
     }
   } catch (cause) {
+    gone();
     throw notWritten(path, cause);
   }
-  return () =>
-    rm(path, { force: true }).catch((cause: unknown) => {
+  return async () => {
+    gone();
+    await rm(path, { force: true }).catch((cause: unknown) => {
       throw notWritten(path, cause);
     });
+  };
 }
 
 async function replaced(path: string, holder: Holder, me: Holder): Promise<boolean> {

@@ -1,6 +1,8 @@
 import { randomBytes } from "node:crypto";
+import { rmSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { atExit } from "../process/at-exit.ts";
 import { notWritten } from "./failure.ts";
 
 /** A file under a name of its own until it is whole, so that no reader ever sees half of it. */
@@ -22,15 +24,18 @@ export async function createTemp(folder: string, name: string): Promise<TempFile
   const handle = await open(path, "wx", 0o600).catch((cause: unknown) => {
     throw notWritten(final, cause);
   });
+  const gone = atExit(() => rmSync(path, { force: true }));
   const drop = async (): Promise<void> => {
     await handle.close().catch(() => undefined);
     await rm(path, { force: true }).catch(() => undefined);
+    gone();
   };
   const commit = async (): Promise<void> => {
     try {
       await handle.sync();
       await handle.close();
       await rename(path, final);
+      gone();
     } catch (cause) {
       await drop();
       throw notWritten(final, cause);

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { MigrationError } from "../../model/error.ts";
 import type { PowerProbe, PowerQuestion, PowerReading } from "../../model/power.ts";
+import { atExit } from "../process/at-exit.ts";
 import { mayBeOne, NOT_ONE } from "./address.ts";
 import { credentials, LONGEST_USER, wipe } from "./credentials.ts";
 import {
@@ -105,6 +106,7 @@ async function runOnce(
   });
   const stop = (): void => void child.kill("SIGKILL");
   signal.addEventListener("abort", stop, { once: true });
+  const gone = atExit(stop);
   const unwatch = child.pid === undefined ? () => undefined : onSocket(child.pid, file.read);
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
@@ -124,6 +126,7 @@ async function runOnce(
     });
   } finally {
     unwatch();
+    gone();
     signal.removeEventListener("abort", stop);
   }
 }

@@ -1,7 +1,9 @@
+import { rmSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
+import { atExit } from "../process/at-exit.ts";
 import { sweep } from "./leftovers.ts";
 
 /** The folders' names begin so; the process that made them is next. */
@@ -25,6 +27,7 @@ export async function withPasswordFile<T>(
   swept ??= sweep(tmpdir(), PREFIX);
   await swept;
   const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`)).catch(refuse);
+  const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
   const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
   try {
     const path = join(folder, "password");
@@ -37,6 +40,7 @@ export async function withPasswordFile<T>(
     return await use(path, () => void remove().catch(() => undefined));
   } finally {
     await remove();
+    gone();
   }
 }
 

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { constants } from "node:fs";
+import { constants, rmSync } from "node:fs";
 import {
   type FileHandle,
   link,
@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import { type BootStep, sameThing, type Thing } from "../../model/staging.ts";
 import { systemCode } from "../disk/failure.ts";
+import { atExit } from "../process/at-exit.ts";
 import { type Held, inFolderOf, portions, tempOf, thingAt } from "./hands.ts";
 
 /** What a file is made of: a text, or another file. */
@@ -74,6 +75,22 @@ async function put(
 ): Promise<void> {
   const at = join(held.at, name);
   const temp = join(held.at, tempOf(name));
+  const gone = atExit(() => rmSync(temp, { force: true }));
+  try {
+    await putAs(at, temp, { before, after }, source, owner, pause);
+  } finally {
+    gone();
+  }
+}
+
+async function putAs(
+  at: string,
+  temp: string,
+  { before, after }: Pick<BootStep, "before" | "after">,
+  source: Source | null,
+  owner: Owner,
+  pause: Pause,
+): Promise<void> {
   switch (after.kind) {
     case "folder": {
       await mkdir(at, 0o755);
@@ -88,7 +105,7 @@ async function put(
       await pause("boot.temp");
       return rename(temp, at);
     case "file":
-      if (source === null) throw new Error(`step ${name} has no source`);
+      if (source === null) throw new Error(`step ${at} has no source`);
       await rm(temp, { force: true });
       try {
         await write(temp, source, after.sha256, owner);

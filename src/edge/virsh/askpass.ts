@@ -1,7 +1,9 @@
+import { rmSync } from "node:fs";
 import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
+import { atExit } from "../process/at-exit.ts";
 
 /** What the program says on stderr when ssh wants a password again: the first one was wrong. */
 export const ASKED_AGAIN = "n2i: asked for the password again";
@@ -40,12 +42,14 @@ export async function withAskpass<T>(
   use: (environment: { readonly [name: string]: string }) => Promise<T>,
 ): Promise<T> {
   const folder = await mkdtemp(join(tmpdir(), "n2i-ssh-")).catch(refuse);
+  const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
   try {
     const program = join(folder, "askpass");
     await write(program, 0o700, PROGRAM);
     return await use({ SSH_ASKPASS: program, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" });
   } finally {
     await rm(folder, { recursive: true, force: true });
+    gone();
   }
 }
 

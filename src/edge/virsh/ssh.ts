@@ -1,6 +1,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { MigrationError } from "../../model/error.ts";
+import { atExit } from "../process/at-exit.ts";
 
 /** How a run of ssh ended. */
 export interface Run {
@@ -57,6 +58,7 @@ export async function runSsh(
   };
   const abort = (): void => stop(null);
   signal.addEventListener("abort", abort, { once: true });
+  const gone = atExit(abort);
   const timer = setTimeout(() => stop("late"), Math.max(1, deadline));
   child.stdout.on("data", (chunk: Buffer) => {
     size += chunk.length;
@@ -79,6 +81,7 @@ export async function runSsh(
     });
   } finally {
     clearTimeout(timer);
+    gone();
     signal.removeEventListener("abort", abort);
   }
 }

@@ -1,0 +1,112 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { deployed, user } from "../power/deployed.ts";
+import { type Ran, runs, type Started, start } from "./cli.ts";
+import { plannedWhole, type Whole } from "./whole.ts";
+
+const STATUS = { SIGHUP: 143, SIGTERM: 143, SIGINT: 130, SIGQUIT: 143 } as const;
+type Signal = keyof typeof STATUS;
+
+/** Processes whose command line has this text. */
+function processesWith(text: string): readonly string[] {
+  return readdirSync("/proc").filter((pid) => {
+    if (!/^\d+$/.test(pid)) return false;
+    try {
+      return readFileSync(`/proc/${pid}/cmdline`, "latin1").includes(text);
+    } catch {
+      return false;
+    }
+  });
+}
+
+for (const signal of ["SIGHUP", "SIGQUIT"] as const)
+  test(`power leaves no password file and no ipmitool behind ${signal}`, async (t) => {
+    const at = await deployed(
+      t,
+      [1, 2, 3].map((id) => ({ users: user(id), dead: true })),
+    );
+    if (at === null) return;
+    const temporary = join(at.folder, "tmp");
+    mkdirSync(temporary);
+    const words = ["power", "--run", join(at.folder, "run"), "--ipmi-client", "ipmitool"];
+    const started = start(words, { env: { TMPDIR: temporary } });
+    while (processesWith(temporary).length < 3) await sleep(20);
+    started.signal(signal);
+    const { status, err } = await started.ended;
+    assert.equal(status, STATUS[signal], err);
+    assert.deepEqual(readdirSync(temporary), []);
+    assert.deepEqual(processesWith(temporary), []);
+  });
+
+/** Every command that takes some time, with a place where it is met; without one it is met midway. */
+function commands(made: Whole): readonly (readonly [readonly string[], string | null])[] {
+  const { at, extract, planning, reader, writer, novaReader, novaWriter, check, boot } = made;
+  const both = [...at, ...writer, ...novaWriter, "--yes"];
+  return [
+    [extract, null],
+    [planning, "plan.between"],
+    [check, null],
+    [["config", ...at, "--ironic-release", "kilo"], null],
+    [["show", join(made.run, "plan.jsonl")], null],
+    [["verify", ...at, ...reader, ...novaReader], null],
+    [["status", ...at], null],
+    [[...boot, "--yes"], "boot.step"],
+    [[...boot, "--yes", "--undo"], "boot.step"],
+    [["apply", ...both, "--staged"], "nova.begin.after"],
+    [["apply", ...both, "--staged"], "begin.after"],
+    [["release", ...at, ...writer, "--yes"], null],
+    [["rollback", ...both, "--all"], "undo.before"],
+  ];
+}
+
+async function met(started: Started, made: Whole, point: string | null): Promise<void> {
+  if (point !== null) return started.said(`failpoint ${point}`);
+  while (!existsSync(join(made.run, "run.lock")) && processesWith(String(made.run)).length > 0)
+    await sleep(5);
+}
+
+test("every command that is sent a signal ends, with nothing beside what it is for", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  const temporary = join(made.folder, "tmp");
+  mkdirSync(temporary);
+  const beside = (): readonly string[] => [
+    ...readdirSync(temporary),
+    ...readdirSync(made.folder, { recursive: true, encoding: "utf8" }).filter((name) =>
+      /n2i-tmp|lock$|-journal$/.test(name),
+    ),
+  ];
+  for (const [words, point] of commands(made)) {
+    const signal = "SIGHUP";
+    const ran = await signalled(made, words, point, signal, temporary);
+    const told = `${words.join(" ")} ${signal}: ${ran.status} ${ran.err}`;
+    assert.ok(point === null ? [0, 1, 2, 4, 143].includes(ran.status) : ran.status === 143, told);
+    assert.deepEqual(beside(), [], told);
+    // Cut between the plan and the plan for Nova, it has to be made again.
+    if (words === made.planning) await runs(0, [...made.planning, "-q"]);
+  }
+});
+
+async function signalled(
+  made: Whole,
+  words: readonly string[],
+  point: string | null,
+  signal: Signal,
+  temporary: string,
+): Promise<Ran> {
+  const env = {
+    TMPDIR: temporary,
+    ...(point !== null && { NOVA2IRONIC_FAILPOINT: `${point}:1:pause` }),
+  };
+  const started = start([...words, "-q"], { env });
+  await met(started, made, point);
+  started.signal(signal);
+  // Who acts and does not come to a good place is ended by the second one.
+  const again = setInterval(() => started.signal(signal), 300);
+  const ran = await started.ended;
+  clearInterval(again);
+  return ran;
+}

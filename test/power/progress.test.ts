@@ -50,8 +50,11 @@ test("a resumed run tells all machines, and foretells the end from its own rate 
   assert.equal(readings(at.folder).length, 60);
 });
 
+/** Fails at once, so that it waits for its second look. */
+const ODD = { code: 0xc1, times: 1000, command: "00/01" };
+
 test("progress counts what is asked: neither machines left out nor those of another selection", async (t) => {
-  const at = await deployed(t, [{ users: user(1) }, { users: user(2), dead: true }]);
+  const at = await deployed(t, [{ users: user(1) }, { users: user(2), busy: ODD }]);
   if (at === null) return;
   const words = [
     "power",

@@ -10,7 +10,8 @@ test("a stopped run goes on where it was and asks nobody twice", async (t) => {
   if (at === null) return;
   const words = ["power", "--run", "run", "--rate", "8", "--in-flight", "4"];
   const first = run(at.folder, words);
-  setTimeout(first.stop, 2500);
+  while (at.farm.counts().closes < 6) await new Promise((done) => setTimeout(done, 20));
+  first.stop();
   const stopped = await first;
   assert.equal(stopped.code, 130, stopped.err);
   const kept =
@@ -96,4 +97,26 @@ test("virtual machines are asked through ssh, and a host that cannot be reached 
   const plan = await run(at.folder, ["plan", "--run", "run", ...at.written.ironic, "-q"]);
   assert.match(plan.out, /blocked +N2I-D608/);
   assert.doesNotMatch(plan.out, /BMC/);
+});
+
+test("after Ctrl-C nobody new is asked, and every session that was opened is closed", async (t) => {
+  const bmcs = Array.from({ length: 200 }, (_, at) => ({ users: user(at + 1), delayMs: 120 }));
+  const at = await deployed(t, bmcs);
+  if (at === null) return;
+  const { addresses, farm } = at;
+  const asked = (): number => addresses.filter((one) => farm.counts(one).received > 0).length;
+  const sum = (what: "logins" | "closes"): number =>
+    addresses.reduce((total, one) => total + farm.counts(one)[what], 0);
+  let before = 0;
+  const going = run(at.folder, ["power", "--run", "run", "--rate", "100"], (text) => {
+    if (before === 0 && /Stopping after/.test(text)) before = asked();
+  });
+  while (sum("logins") < 30) await new Promise((done) => setTimeout(done, 5));
+  going.stop();
+  const stopped = await going;
+  assert.equal(stopped.code, 130, stopped.err);
+  assert.ok(before > 0 && before < 190, String(before));
+  // Datagrams that were on their way when it said so.
+  assert.ok(asked() <= before + 2, `${asked()} asked, ${before} before`);
+  assert.equal(sum("closes"), sum("logins"));
 });

@@ -89,8 +89,6 @@ export const powerCommand: CommandModule<object, Args> = {
       const site = args.site === undefined ? NO_SITE : loadMappings().site(args.site).site;
       const probe = openProbe(args.ipmiClient);
       const interrupt = onInterrupt();
-      const stop = new AbortController();
-      const watch = setInterval(() => interrupt.stopping() && stop.abort(), 100);
       const verdicts = new Map<string, number>();
       try {
         const done = await inStage(
@@ -116,7 +114,7 @@ export const powerCommand: CommandModule<object, Args> = {
                   startsPerSecond: args.rate,
                   deadline: args.deadline * 1000,
                 },
-                signal: stop.signal,
+                signal: interrupt.signal,
                 seal,
                 site,
                 each: (reading) => {
@@ -174,7 +172,6 @@ export const powerCommand: CommandModule<object, Args> = {
         if (Object.keys(done.counts.verdicts).some((verdict) => verdict !== "ok"))
           exitWith(EXIT_STATUS.partial.status);
       } finally {
-        clearInterval(watch);
         interrupt.end();
         await probe.close();
       }

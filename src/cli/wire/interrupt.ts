@@ -26,13 +26,20 @@ export function endOnSignal(): void {
  * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Twice: stop at once; the open
  * transaction dies with the connection.
  */
-export function onInterrupt(): { readonly stopping: () => boolean; readonly end: () => void } {
+export function onInterrupt(): {
+  readonly stopping: () => boolean;
+  /** Aborted by the first of them, at once. */
+  readonly signal: AbortSignal;
+  readonly end: () => void;
+} {
   let asked = false;
+  const stop = new AbortController();
   const handle = (signal: keyof typeof STATUS): void => {
     const status = STATUS[signal];
     if (asked) process.exit(status);
     asked = true;
     process.exitCode = status;
+    stop.abort();
     if (told) return;
     told = true;
     const text =
@@ -44,6 +51,7 @@ export function onInterrupt(): { readonly stopping: () => boolean; readonly end:
   for (const signal of ASKING) process.on(signal, handle);
   return {
     stopping: () => asked,
+    signal: stop.signal,
     end: () => {
       acting -= 1;
       for (const signal of ASKING) process.off(signal, handle);

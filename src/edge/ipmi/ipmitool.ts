@@ -20,6 +20,8 @@ import type { Verdict } from "./verdicts.ts";
 
 /** Milliseconds the conductor leaves between two commands to one BMC. */
 const GAP = 5000;
+/** Milliseconds from when all is to stop until one that still runs is killed. */
+const ENDING = 2000;
 /** Characters kept of what it prints. */
 const MOST = 8192;
 
@@ -104,9 +106,13 @@ async function runOnce(
     timeout: Math.max(1, Math.ceil(timeout)),
     killSignal: "SIGKILL",
   });
-  const stop = (): void => void child.kill("SIGKILL");
+  // Whoever is killed in a session leaves it open, so it has a moment to come to its end.
+  let killing: NodeJS.Timeout | undefined;
+  const stop = (): void => {
+    killing = setTimeout(() => child.kill("SIGKILL"), ENDING);
+  };
   signal.addEventListener("abort", stop, { once: true });
-  const gone = atExit(stop);
+  const gone = atExit(() => void child.kill("SIGKILL"));
   const unwatch = child.pid === undefined ? () => undefined : onSocket(child.pid, file.read);
   const texts = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"] as const)
@@ -127,6 +133,7 @@ async function runOnce(
   } finally {
     unwatch();
     gone();
+    clearTimeout(killing);
     signal.removeEventListener("abort", stop);
   }
 }

@@ -10,6 +10,8 @@ export interface Queue {
   /** Milliseconds until one that was held back may be asked; Infinity when none is. */
   readonly heldFor: (delay: (bmc: string) => number) => number;
   readonly isEmpty: () => boolean;
+  /** Whether nothing waits for its first turn, but what is held back. */
+  readonly isDrawn: () => boolean;
 }
 
 /** @param window questions in memory at most @param random at least 0, below 1 */
@@ -72,6 +74,7 @@ export function createQueue(
       return undefined;
     },
     heldFor: (delay) => Math.min(Infinity, ...held.map((question) => delay(bmcOf(question)))),
+    isDrawn: () => ended && waiting.length === 0,
     isEmpty: () => ended && waiting.length === 0 && held.length === 0,
   };
 }

@@ -1,27 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { bmcOf } from "../../../src/edge/ipmi/queue.ts";
-import { unasked } from "../../../src/edge/ipmi/reading.ts";
-import { askAll, type Schedule } from "../../../src/edge/ipmi/scheduler.ts";
-import type { PowerProbe, PowerQuestion, PowerReading } from "../../../src/model/power.ts";
-import { type SimClock, simClock } from "./sim-clock.ts";
-
-/** What a probe that is played saw. */
-interface Seen {
-  readonly starts: { readonly id: number; readonly at: number; readonly bmc: string }[];
-  most: number;
-  now: number;
-  readonly ends: Map<string, number>;
-}
-
-interface Play {
-  readonly schedule?: Partial<Schedule>;
-  /** Milliseconds for each BMC. */
-  readonly took?: number | ((id: number) => number);
-  readonly answer?: (id: number, time: number) => Partial<PowerReading>;
-  readonly signal?: AbortSignal;
-  readonly each?: (reading: PowerReading) => void;
-}
+import type { PowerReading } from "../../../src/model/power.ts";
+import { byNumber, play, question, range } from "./play.ts";
 
 test("every BMC is asked once, in an order that the seed alone decides", async () => {
   const orders = [];
@@ -70,31 +50,6 @@ test("machines that share BMC and credentials are one question; with another pas
   const { readings } = await play(questions);
   const shared = readings.map(({ bm_node_ids }) => [...bm_node_ids].toSorted(byNumber).join(" "));
   assert.deepEqual(shared.toSorted(), ["0 1 2 3 4 5", "7"]);
-});
-
-test("failures are asked again after all others, and refusals never", async () => {
-  const verdicts = ["unreachable", "busy", "no-slots", "protocol-error"] as const;
-  const refusals = ["wrong-password", "wrong-user", "wrong-kg", "privilege-refused"] as const;
-  const failed: number[] = [];
-  const times = new Map<number, number>();
-  const { readings, seen } = await play(100, {
-    answer(id) {
-      const time = (times.get(id) ?? 0) + 1;
-      times.set(id, time);
-      const verdict = verdicts[id] ?? refusals[id - 10] ?? "ok";
-      const healed = verdict === "unreachable" && time === 2;
-      return { verdict: healed ? "ok" : verdict, attempts: 3 };
-    },
-    each: (reading) => failed.push(...reading.bm_node_ids),
-  });
-  assert.deepEqual(failed.toSorted(byNumber), [0, 1, 2, 3]);
-  const order = seen.starts.map(({ id }) => id);
-  assert.deepEqual(order.slice(100).toSorted(byNumber), [0, 1, 2, 3]);
-  assert.equal(readings.length, 100);
-  const byId = new Map(readings.map((reading) => [reading.bm_node_ids[0], reading]));
-  assert.deepEqual([byId.get(0)?.verdict, byId.get(0)?.pass, byId.get(0)?.attempts], ["ok", 2, 6]);
-  assert.deepEqual([byId.get(1)?.verdict, byId.get(1)?.pass], ["busy", 2]);
-  assert.deepEqual([byId.get(10)?.verdict, byId.get(10)?.pass], ["wrong-password", 1]);
 });
 
 test("the deadline bounds both times a BMC is asked, and silence is asked for once", async () => {
@@ -161,69 +116,3 @@ test("a small window asks all, however many there are", async () => {
   const { readings } = await play(1000, { schedule: { window: 16 } });
   assert.equal(readings.length, 1000);
 });
-
-async function play(
-  what: number | readonly PowerQuestion[],
-  { schedule, took = 20, answer, signal, each }: Play = {},
-  leaveAfter = Infinity,
-): Promise<{ readonly readings: PowerReading[]; readonly seen: Seen; readonly clock: SimClock }> {
-  const clock = simClock();
-  const seen: Seen = { starts: [], most: 0, now: 0, ends: new Map() };
-  const probe: PowerProbe = (asked, { signal: stopped }) => {
-    const id = asked.bm_node_ids[0] ?? -1;
-    seen.starts.push({ id, at: clock.now(), bmc: bmcOf(asked) });
-    seen.now += 1;
-    seen.most = Math.max(seen.most, seen.now);
-    return new Promise<PowerReading>((resolve, reject) => {
-      const time = typeof took === "number" ? took : took(id);
-      const cancel = clock.after(time, () => {
-        try {
-          const begun = { date: clock.date(), client: "native" as const };
-          const blank = unasked(asked, begun, { verdict: "ok", detail: "played" });
-          resolve({ ...blank, ...answer?.(id, clock.now()) });
-        } catch (error) {
-          reject(error);
-        }
-      });
-      stopped.addEventListener("abort", () => {
-        cancel();
-        reject(stopped.reason);
-      });
-    }).finally(() => {
-      seen.now -= 1;
-    });
-  };
-  const questions = typeof what === "number" ? range(what).map(question) : what;
-  const readings: PowerReading[] = [];
-  const work = async (): Promise<void> => {
-    const options = {
-      clock,
-      signal: signal ?? new AbortController().signal,
-      ...(schedule && { schedule }),
-      ...(each && { failed: each }),
-    };
-    for await (const reading of askAll(stream(questions), probe, options)) {
-      readings.push(reading);
-      if (readings.length >= leaveAfter) break;
-    }
-  };
-  await clock.run(work());
-  return { readings, seen, clock };
-}
-
-async function* stream(questions: readonly PowerQuestion[]): AsyncGenerator<PowerQuestion> {
-  yield* questions;
-}
-
-function question(id: number): PowerQuestion {
-  const address = `10.9.${id >> 8}.${id & 255}`;
-  return { bm_node_ids: [id], address, user: "admin", password: () => "throwaway" };
-}
-
-function range(length: number): number[] {
-  return Array.from({ length }, (_, at) => at);
-}
-
-function byNumber(one: number, other: number): number {
-  return one - other;
-}

@@ -123,6 +123,8 @@ test("README's window goes from extract to the last conductor, and back", async 
   for (const words of shown) {
     // A SQLite file has one writer: nobody is to take over by now.
     if (words[0] === "rollback") clearInterval(conductor);
+    if (words[0] === "rollback") await at.nova(...OFFERS_NO_MORE);
+    if (words.includes("--final")) await at.nova(...OFFERS);
     const pairing = ["plan", "check"].includes(words[0] ?? "") ? ["--allow-pairing"] : [];
     // A watch so short is a warning, as are another release and a conductor that runs by now.
     const short = words.at(-1) === "60" ? [...words.slice(0, -1), "1"] : words;
@@ -173,7 +175,17 @@ test("README's commands for Nova's settings find what an old nova.conf lacks", a
 
 /** A conductor's doing, in little. */
 const TAKES =
-  "UPDATE nodes SET conductor_affinity = 1 WHERE NOT maintenance AND provision_state = 'active'";
+  "UPDATE nodes SET power_state = 'power on', conductor_affinity = CASE WHEN provision_state = 'active' THEN 1 END WHERE NOT maintenance";
+/** What a new nova-compute writes, and its operator takes away on the way back. */
+const OFFERS = [
+  "INSERT INTO services (host, binary, topic, report_count, disabled, deleted) VALUES ('ironic-compute', 'nova-compute', 'compute', 0, 0, 0)",
+  "INSERT INTO compute_nodes (service_id, vcpus, memory_mb, local_gb, vcpus_used, memory_mb_used, local_gb_used, hypervisor_type, hypervisor_version, cpu_info, hypervisor_hostname, deleted) " +
+    "SELECT (SELECT max(id) FROM services), 0, 0, 0, 0, 0, 0, 'ironic', 1, '', hypervisor_hostname, 0 FROM compute_nodes WHERE deleted <> 0",
+];
+const OFFERS_NO_MORE = [
+  "DELETE FROM compute_nodes WHERE hypervisor_type = 'ironic'",
+  "DELETE FROM services WHERE host = 'ironic-compute'",
+];
 const LAB = {
   ...{ hostname: "lab", drivers: '["pxe_ipmitool"]', online: true },
   updated_at: "2099-01-01 00:00:00",

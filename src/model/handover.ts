@@ -11,6 +11,7 @@ export interface Observed {
   /** Host of the conductor that works on it now. */
   readonly reservation: string | null;
   readonly last_error: string | null;
+  readonly power_state: string | null;
 }
 
 /** A conductor as a node's conductor_affinity names it. */

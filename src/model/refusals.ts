@@ -1,5 +1,6 @@
 import { EXIT_STATUS } from "./exit.ts";
 import type { Refusal } from "./refusals/kind.ts";
+import { NOTHING } from "./refusals/nothing.ts";
 import { SERVICE } from "./refusals/service.ts";
 
 export type { Refusal } from "./refusals/kind.ts";
@@ -225,6 +226,7 @@ export const REFUSALS = {
     why: "The upgrade loads into an empty Ironic; nodes of others may mean that it is the wrong one.",
     fix: "Look whose they are. If it is the right Ironic, run plan again with --beside-others, then apply.",
   },
+  ...NOTHING,
   "N2I-E400": {
     exit: failed.status,
     title: "this host cannot ask for power states",

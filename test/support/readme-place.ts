@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { fileURLToPath } from "node:url";
+import type { Knex } from "knex";
 import type { Case } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
@@ -52,14 +53,15 @@ export async function place(t: TestContext, given: Case, site: string) {
       .replace(/^compute-\d$/, "127.0.0.1:1")
       .replace(/^\/tftpboot$/, join(folder, "tftpboot"));
   const nowhere = { host: "", port: 0, user: "", password: "" };
-  const ironic = connect({
-    ...nowhere,
-    engine: "sqlite",
-    database: join(folder, "ironic.sqlite"),
-  });
-  t.after(() => ironic.destroy());
+  const [ironic, nova] = ["ironic", "nova"].map((name) =>
+    connect({ ...nowhere, engine: "sqlite", database: join(folder, `${name}.sqlite`) }),
+  ) as [Knex, Knex]; // one each
+  t.after(() => Promise.all([ironic.destroy(), nova.destroy()]));
   return {
     sql: (text: string) => ironic.raw(text),
+    async nova(...texts: readonly string[]) {
+      for (const text of texts) await nova.raw(text);
+    },
     async runs(words: readonly string[], status = 0) {
       const writes =
         ["apply", "boot", "rollback", "release"].includes(words[0] ?? "") &&

@@ -11,6 +11,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { loadable, nothingLoads } from "../wire/nothing.ts";
 import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
 import { openProbe } from "../wire/probe.ts";
@@ -56,9 +57,12 @@ interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly keyFile?: string;
 }
 
-/** @throws MigrationError N2I-E304 when machines are blocked and the operator did not leave them out */
-function checkBlocked({ verdicts }: PlanCounts, skip: boolean): number {
+/** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */
+function checkBlocked(counts: PlanCounts, skip: boolean): number {
+  const { verdicts } = counts;
   const blocked = verdicts.blocked + verdicts.conflict;
+  // Leaving them out would leave nothing, so nobody is sent there.
+  if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
   if (blocked > 0 && !skip)
     throw new MigrationError(
       "N2I-E304",

@@ -203,5 +203,10 @@ async function verify(
         why: wrong.join("; ") || null,
       });
     }
+  if (rows.length === 0)
+    throw new MigrationError(
+      "N2I-E326",
+      "no machine of the plan, or of those named, has a tenant that boots from this tree",
+    );
   await tell(rows, args, "Verify");
 }

@@ -97,6 +97,8 @@ export const configCommand: CommandModule<object, Args> = {
       args.novaConf === undefined
         ? null
         : await lookAtConfs(args.novaConf, wanted.settings, await hostsIn(args.run));
+    if (args.check && (looked?.rows.length ?? 0) === 0)
+      throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
     const stranded =
       args.exactFilters && args.run !== undefined ? await strandedIn(args.run, args) : null;
     if (args.json) process.stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));

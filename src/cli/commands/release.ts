@@ -10,6 +10,7 @@ import { confirm } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { wantedOf } from "../wire/named.ts";
+import { loadable, nothingLoads } from "../wire/nothing.ts";
 import { withReleasing } from "../wire/releasing.ts";
 import { inRun, openPlan, PLAN } from "../wire/run.ts";
 import {
@@ -93,6 +94,7 @@ export const releaseCommand: CommandModule<object, Args> = {
     await inRun(args.run, "release", { create: false }, async (run) => {
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { machines } = plan.footer.footer;
+      if (!args.undo && loadable(plan.footer.footer) === 0) throw nothingLoads(plan.footer.footer);
       const wanted = await wantedOf(args.node ?? [], plan.lines);
       const mappings = loadMappings();
       const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });

@@ -1,6 +1,12 @@
 import { logFaults } from "../../core/release/log-faults.ts";
 import { lacking } from "../../core/release/needs.ts";
-import { isHandedOver, type Lacks, noStandings, observe } from "../../core/release/observe.ts";
+import {
+  isHandedOver,
+  type Lacks,
+  noStandings,
+  observe,
+  observedOf,
+} from "../../core/release/observe.ts";
 import { plannedNodes } from "../../core/release/release.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
@@ -15,6 +21,7 @@ import { printRows } from "../print/table.ts";
 import { checkIdentity } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import type { Mappings } from "../wire/documents.ts";
+import { nothingLoads } from "../wire/nothing.ts";
 import type { openPlan } from "../wire/run.ts";
 import { note, type Telling } from "./shared.ts";
 
@@ -33,7 +40,7 @@ const LISTED = 20;
  * who should have it.
  *
  * @returns whether there is nothing left to wait for or to do
- * @throws MigrationError N2I-E100, N2I-E105
+ * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
  */
 export async function verifyTakeover(
   plan: Awaited<ReturnType<typeof openPlan>>,
@@ -60,6 +67,7 @@ export async function verifyTakeover(
       `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ` +
         `${held} held by the plan, ${failed} failed, ${missing} missing.`,
     );
+    if (observedOf(tally) === 0) throw nothingLoads(plan.footer.footer);
     const faults = await printFaults(logs, args);
     return isHandedOver(tally) && faults === 0;
   } finally {

@@ -1,6 +1,6 @@
 import type { CommandModule } from "yargs";
 import { type Fingerprint, masked } from "../../core/render/value.ts";
-import { emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
+import { comparedOf, emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
@@ -13,11 +13,12 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { checkEngine, checkIdentity } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { nothingLoads } from "../wire/nothing.ts";
 import { novaPlanOf } from "../wire/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import { novaApiOption, novaOption } from "./nova-options.ts";
-import { type NovaVerifier, openNovaVerifier } from "./nova-rows.ts";
+import { type NovaVerifier, openNovaVerifier } from "./nova-verify.ts";
 import {
   exitWith,
   keyOption,
@@ -34,8 +35,10 @@ interface Args extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
   readonly novaDb?: string;
   readonly novaApiDb?: string;
+  readonly placementDb?: string;
   readonly allRows: boolean;
   readonly takeover: boolean;
+  readonly final: boolean;
   readonly conductorLog?: readonly string[];
   readonly keyFile?: string;
 }
@@ -60,7 +63,9 @@ function details(
  * totals on stderr, where they do not disturb a program that reads the rows.
  *
  * @param nova rows of Nova that are not as planned, for the same list
+ * @param settled whether Nova has the machines by now
  * @returns whether everything of Ironic is as planned
+ * @throws MigrationError N2I-E326 when no row was there to be compared
  */
 export async function verifyPlan(
   plan: Awaited<ReturnType<typeof openPlan>>,
@@ -69,10 +74,12 @@ export async function verifyPlan(
   format: FormatOptions & { readonly allRows?: boolean },
   voice: Voice,
   nova: AsyncIterable<readonly Json[]> | null = null,
+  settled = false,
 ): Promise<boolean> {
   const tally = emptyTally();
   const progress = progressOf("verify", plan.footer.footer.machines, voice);
-  const verdicts = verify(plan.lines, verifier, same, tally, format.allRows === true);
+  const how = { all: format.allRows === true, settled };
+  const verdicts = verify(plan.lines, verifier, same, tally, how);
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for await (const { resource, uuid, bm_node_id, state, differs, reason } of verdicts)
       yield [
@@ -95,6 +102,7 @@ export async function verifyPlan(
       `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}` +
       `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.`,
   );
+  if (comparedOf(tally) === 0) throw nothingLoads(plan.footer.footer);
   return isEqual(tally);
 }
 
@@ -114,6 +122,17 @@ export const verifyCommand: CommandModule<object, Args> = {
           default: false,
           describe: "Instead: where each machine stands on its way to a conductor",
         },
+        final: {
+          type: "boolean",
+          default: false,
+          describe:
+            "nova-compute has started: fail on a machine without hypervisor, in maintenance, without power state or with an error",
+        },
+        "placement-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "With --nova-db: Placement's database, likewise: resource providers too",
+        },
         "conductor-log": {
           type: "string",
           array: true,
@@ -126,8 +145,13 @@ export const verifyCommand: CommandModule<object, Args> = {
       })
       .example("$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv", "") as never,
   async handler(args) {
-    if (args.takeover && args.novaDb !== undefined)
-      throw new MigrationError("N2I-E100", "--takeover and --nova-db exclude each other");
+    if (args.takeover && (args.novaDb !== undefined || args.final))
+      throw new MigrationError(
+        "N2I-E100",
+        `--takeover and ${args.final ? "--final" : "--nova-db"} exclude each other`,
+      );
+    if (args.placementDb !== undefined && args.novaDb === undefined)
+      throw new MigrationError("N2I-E100", "--placement-db wants --nova-db");
     const run = await openRun(args.run, { create: false });
     const plan = await openPlan(`${run.path}/${PLAN}`);
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
@@ -156,7 +180,9 @@ export const verifyCommand: CommandModule<object, Args> = {
       const { identity, target } = await road.open(plan.header.target.release, seal);
       checkIdentity(plan.header.target, identity);
       const rows = nova?.rows(() => plan.lines(), args.allRows) ?? null;
-      const equal = await verifyPlan(plan, target.verifier, road.same(seal), args, args, rows);
+      const settled = args.final || nova?.ran === true;
+      const same = road.same(seal);
+      const equal = await verifyPlan(plan, target.verifier, same, args, args, rows, settled);
       if (!(nova?.end(args) ?? true) || !equal) exitWith(EXIT_STATUS.differs.status);
     } finally {
       await road.close();
@@ -169,12 +195,12 @@ export const verifyCommand: CommandModule<object, Args> = {
 async function besideOf(
   run: RunFolder,
   plan: Footer<PlanCounts>,
-  args: Pick<Args, "novaDb" | "novaApiDb"> & TargetOptions,
+  args: Pick<Args, "novaDb" | "novaApiDb" | "placementDb" | "final"> & TargetOptions,
 ): Promise<NovaVerifier | null> {
   const { novaDb } = args;
   if (novaDb === undefined) return null;
   const beside = await novaPlanOf(run, plan);
   if (beside === null)
     throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
-  return openNovaVerifier(beside, novaDb, args);
+  return openNovaVerifier(run, beside, { ...args, novaDb });
 }

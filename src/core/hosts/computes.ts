@@ -1,6 +1,10 @@
 import { isObject } from "../../model/json.ts";
 import type { ComputeSize } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { show } from "../inspect/rows.ts";
+import type { Choice } from "./choice.ts";
+import { nodeOf } from "./keeps.ts";
+import { type ProvidersOf, providerFaults } from "./providers.ts";
 
 /** What a compute node has, and the property of the machine it is taken from. */
 const SIZES = [
@@ -9,10 +13,28 @@ const SIZES = [
   ["local_gb", "local_gb"],
 ] as const;
 
-/** Live compute nodes by the uuid of their node, lower case. */
-type ComputesOf = (
-  uuids: readonly string[],
-) => Promise<ReadonlyMap<string, readonly ComputeSize[]>>;
+/** By the uuid of the machine, lower case. */
+type ByMachine<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
+
+/** What Nova and Placement have of machines now, and what they should have. */
+export interface HypervisorsNow {
+  /** Live compute nodes. */
+  readonly computesOf: ByMachine<ComputeSize>;
+  /** Ids of compute nodes that somebody other than the plan deleted since it was made. */
+  readonly deletedOf: ByMachine<number>;
+  /** Null: Placement is not given. */
+  readonly providersOf: ProvidersOf | null;
+  /** Why a host must offer its machines by now; null while its nova-compute need not have run. */
+  readonly expects: (host: string | null) => string | null;
+}
+
+/** How many machines had something to compare. */
+export interface HypervisorTally {
+  hypervisors: number;
+  providers: number;
+  /** Machines without a compute node of the ironic driver, which nothing expects yet. */
+  awaited: number;
+}
 
 export interface ComputeFault {
   readonly machine: string | null;
@@ -21,43 +43,69 @@ export interface ComputeFault {
 
 /** Machines without a compute node that are told one by one. */
 const HELD = 1000;
+const NONE = "no live compute node of the ironic driver";
 
 /**
  * What is wrong with the live compute nodes of a plan's machines. Before the new nova-compute ran
- * there need not be any; once one machine has one of the ironic driver, each must.
+ * there need not be any; once it did, or one machine has one of the ironic driver, each must.
  *
- * @source facts/systems.md D-14, D-15
+ * @source facts/systems.md D-14, D-15; facts/rehearsal.md 4
  */
 export async function* auditComputes(
   machines: AsyncIterable<readonly PlannedMachine[]>,
-  computesOf: ComputesOf,
+  now: HypervisorsNow,
+  choice: Choice,
+  tally: HypervisorTally,
 ): AsyncGenerator<ComputeFault> {
   let started = false;
   const without: (string | null)[] = [];
   let more = 0;
   for await (const batch of machines) {
-    const found = await computesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
-    for (const machine of batch) {
-      if (!machine.records.some(({ resource }) => resource === "node")) continue;
-      const rows = found.get(machine.uuid?.toLowerCase() ?? "") ?? [];
+    const lines = batch.filter(({ records }) => nodeOf(records) !== undefined);
+    const uuids = lines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+    const found = await now.computesOf(uuids);
+    const deleted = await now.deletedOf(uuids);
+    const providers = (await now.providersOf?.(uuids)) ?? null;
+    for (const line of lines) {
+      const machine = line.uuid;
+      const key = machine?.toLowerCase() ?? "";
+      const rows = found.get(key) ?? [];
       const has = rows.some(({ hypervisor_type }) => hypervisor_type === "ironic");
       started ||= has;
-      if (!has && without.length < HELD) without.push(machine.uuid);
-      else if (!has) more += 1;
-      for (const fault of computeFaults(machine, rows)) yield { machine: machine.uuid, fault };
+      for (const fault of computeFaults(line, rows)) yield { machine, fault };
+      const why = has ? null : missing(line, rows, deleted.get(key) ?? [], now, choice);
+      if (why !== null) yield { machine, fault: `${NONE}, ${why}` };
+      if (has) tally.hypervisors += 1;
+      else if (why === null && without.length < HELD) without.push(machine);
+      else if (why === null) more += 1;
+      if (!has || providers === null) continue;
+      tally.providers += 1;
+      for (const fault of providerFaults(providers.get(key))) yield { machine, fault };
     }
   }
-  if (!started) return;
+  if (!started) {
+    tally.awaited = without.length + more;
+    return;
+  }
   for (const machine of without)
-    yield {
-      machine,
-      fault: "no live compute node of the ironic driver, and other machines have theirs",
-    };
-  if (more > 0)
-    yield {
-      machine: null,
-      fault: `${more} more machines have no live compute node of the ironic driver`,
-    };
+    yield { machine, fault: `${NONE}, and other machines have theirs` };
+  if (more > 0) yield { machine: null, fault: `${more} more machines have ${NONE}` };
+}
+
+/** Why a machine must have a compute node of the ironic driver; null: it need not have one yet. */
+function missing(
+  { service_host, records }: PlannedMachine,
+  rows: readonly ComputeSize[],
+  deleted: readonly number[],
+  { expects }: HypervisorsNow,
+  choice: Choice,
+): string | null {
+  const host = choice.of({ service_host, node: nodeOf(records) ?? {} }) ?? service_host;
+  const why = expects(host);
+  if (why !== null) return `and ${why}`;
+  return rows.length > 0 || deleted.length === 0
+    ? null
+    : `and compute_nodes.id=${deleted.join(", ")} of ${show(host ?? "")} was deleted since the plan was made`;
 }
 
 /**
@@ -71,7 +119,7 @@ function computeFaults(
   { records }: PlannedMachine,
   rows: readonly ComputeSize[],
 ): readonly string[] {
-  const node = records.find(({ resource }) => resource === "node")?.row;
+  const node = nodeOf(records);
   if (node === undefined) return [];
   const properties = isObject(node.properties) ? node.properties : {};
   const many =

@@ -21,15 +21,19 @@ export interface TenantsNow {
  * not: its host must be the one that runs for the machine, its node the machine, and no other live
  * instance may name that. What the operator accepted is not held against it.
  *
+ * @param tally counts what was compared
  * @source facts/systems.md D-14
  */
 export async function* auditInstances(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   { instancesOf, onNodes, nova }: TenantsNow,
   choice: Choice,
+  tally: { machines: number; instances: number } = { machines: 0, instances: 0 },
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {
     const lines = batch.filter(isCarried);
+    tally.machines += lines.length;
+    tally.instances += lines.filter((line) => instanceOn(line) !== null).length;
     const rows = await instancesOf(lines.flatMap((line) => instanceOn(line) ?? []));
     const there = await onNodes(lines.flatMap(({ uuid }) => uuid ?? []));
     for (const line of lines) {

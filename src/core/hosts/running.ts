@@ -25,3 +25,15 @@ export function runningComputes(
 function moved(was: HostBeat | undefined, now: HostBeat): boolean {
   return was?.report_count !== now.report_count || was.updated_at !== now.updated_at;
 }
+
+/**
+ * Hosts whose nova-compute ran since the load: those that report now, and those whose last report is
+ * younger than it. Both ages are of one clock each, so clocks need not agree.
+ *
+ * @param loaded seconds since the load; null: nothing was loaded
+ */
+export function ranSince(beats: readonly HostBeat[], loaded: number | null): ReadonlySet<string> {
+  const ran = ({ age }: HostBeat): boolean =>
+    age !== null && (Math.abs(age) < HEARTBEAT || (loaded !== null && age >= 0 && age < loaded));
+  return new Set(beats.filter(ran).map(({ host }) => host));
+}

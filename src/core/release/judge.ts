@@ -1,5 +1,6 @@
 import type { Observed, Taker } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
+import { isOldPowerError } from "../../model/power-error.ts";
 import { isOurs } from "../../model/staged.ts";
 import { BRING } from "./takers.ts";
 
@@ -21,11 +22,17 @@ export interface Judged {
 /**
  * Judges a machine by its planned row and what Ironic says now. Only a machine in use is taken
  * over, and only a conductor that is alive has it: of another one it is waited for until the next
- * takes it. For any other machine it is enough that nothing keeps a conductor from it.
+ * takes it. Any other machine is nobody's by name: it is enough that a living conductor would work
+ * with it. What a conductor says of a machine it has is told, and is no failure of the hand-over.
  *
+ * @param nobody why no living conductor would have it; null: one would
  * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried again
  */
-export function judge(planned: Row, observed: Observed | undefined): Judged {
+export function judge(
+  planned: Row,
+  observed: Observed | undefined,
+  nobody: string | null = null,
+): Judged {
   if (observed === undefined)
     return told("missing", "no such node in Ironic", "Run verify, then apply again.");
   if (planned.maintenance === true) return told("held");
@@ -37,13 +44,26 @@ export function judge(planned: Row, observed: Observed | undefined): Judged {
       `in maintenance: ${maintenance_reason ?? "without a reason"}${quoted(last_error)}`,
       "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
     );
-  const gone = planned.provision_state === "active" ? lost(taker) : null;
-  const taken = planned.provision_state !== "active" || (taker !== null && gone === null);
+  const used = planned.provision_state === "active";
+  const gone = used ? lost(taker) : nobody;
+  const taken = gone === null && (!used || taker !== null);
   // The lock of a machine that is taken over is of a conductor's daily work: it comes and goes.
-  if (taken && (last_error === null || last_error === planned.last_error)) return told("done");
-  if (observed.reservation !== null || last_error === null) return told("waiting", gone);
-  const whose = taken ? "a conductor says" : "take-over failed";
-  return told("failed", `${gone === null ? "" : `${gone}; `}${whose}: ${last_error}`, RETRIES);
+  if (taken) return settled(planned, observed);
+  const news = last_error !== null && last_error !== planned.last_error;
+  if (observed.reservation !== null || !news || !used) return told("waiting", gone);
+  const why = `${gone === null ? "" : `${gone}; `}take-over failed: ${last_error}`;
+  return told("failed", why, RETRIES);
+}
+
+/** A machine that a conductor has; an error does not take it away, and is worth a word. */
+function settled(planned: Row, { last_error, power_state }: Observed): Judged {
+  if (last_error === null || last_error === planned.last_error) return told("done");
+  // It had the machine before, and did not get it again.
+  if (/_do_takeover/.test(last_error))
+    return told("failed", `take-over failed: ${last_error}`, RETRIES);
+  return isOldPowerError(last_error, power_state)
+    ? told("done", `old, the power is known again (${power_state}): ${last_error}`)
+    : told("done", `a conductor says: ${last_error}`, LOOK);
 }
 
 /** Why a conductor that took a machine over has it no more; null when it has, or none did. */
@@ -53,6 +73,9 @@ function lost(taker: Taker | null): string | null {
     ? "the conductor that took it over is no longer in Ironic"
     : `conductor ${taker.hostname}, which took it over, is not alive`;
 }
+
+const LOOK =
+  "It is handed over; look at what the conductor says. Ironic keeps the text until the next thing it does with the machine.";
 
 const RETRIES =
   "Mend what it says, the conductor tries again by itself; or take it back with release --undo --node.";

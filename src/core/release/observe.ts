@@ -1,6 +1,7 @@
 import type { Handover } from "../../model/handover.ts";
 import { type Judged, judge, type Standing } from "./judge.ts";
 import type { Planned, Trouble } from "./release.ts";
+import { nobody } from "./takers.ts";
 
 export type Standings = { readonly [standing in Standing]: number };
 
@@ -14,23 +15,26 @@ export type Lacks = (batch: readonly Planned[]) => Promise<ReadonlyMap<string, r
  * Where each machine of a plan stands on its way to a conductor, looked at once. One that was taken
  * over and lacks what the next take-over needs has failed; one that waits is told why it will wait.
  *
- * @param all give those that are handed over, or held by the plan, too
+ * @param all give those that are handed over with nothing to say, or held by the plan, too
  * @param tally counts every machine
  */
 export async function* observe(
   plan: AsyncIterable<readonly Planned[]>,
-  handover: Pick<Handover, "observe">,
+  handover: Pick<Handover, "observe" | "service">,
   tally: { [standing in Standing]: number },
   all: boolean,
   lacks: Lacks = () => Promise.resolve(new Map()),
 ): AsyncGenerator<Trouble> {
+  const service = await handover.service();
   for await (const batch of plan) {
     const seen = await handover.observe(batch.map(({ uuid }) => uuid));
     const lacking = await lacks(batch);
     for (const { uuid, bm_node_id, row } of batch) {
-      const judged = judgeFields(judge(row, seen.get(uuid)), lacking.get(uuid) ?? []);
+      const stands = judge(row, seen.get(uuid), nobody(service, row));
+      const judged = judgeFields(stands, lacking.get(uuid) ?? []);
       tally[judged.standing] += 1;
-      if (all || !FINE.has(judged.standing)) yield { ...judged, uuid, bm_node_id };
+      if (all || judged.why !== null || !FINE.has(judged.standing))
+        yield { ...judged, uuid, bm_node_id };
     }
   }
 }
@@ -54,4 +58,9 @@ export function noStandings(): { [standing in Standing]: number } {
 /** Whether nothing is left to wait for or to do. */
 export function isHandedOver({ staged, waiting, failed, missing }: Standings): boolean {
   return staged + waiting + failed + missing === 0;
+}
+
+/** Machines that were looked at. */
+export function observedOf({ staged, waiting, done, held, failed, missing }: Standings): number {
+  return staged + waiting + done + held + failed + missing;
 }

@@ -152,7 +152,7 @@ export async function release(
     await look();
     const seen = await handover.observe([...waiting.keys()]);
     for (const [uuid, node] of waiting) {
-      const judged = judge(node.row, seen.get(uuid));
+      const judged = judge(node.row, seen.get(uuid), outlook.nobody(node.row));
       const late = clock.now() - node.since >= pace.deadline * 1000;
       const under = judged.standing === "waiting" || judged.standing === "staged";
       const why = under ? outlook.nobody(node.row) : null;
@@ -191,7 +191,7 @@ export async function release(
   const enoughAfter = async (batch: readonly Planned[]): Promise<boolean> => {
     const seen = await handover.observe(batch.map(({ uuid }) => uuid));
     for (const node of batch) {
-      const judged = judge(node.row, seen.get(node.uuid));
+      const judged = judge(node.row, seen.get(node.uuid), outlook.nobody(node.row));
       if (judged.standing === "staged") {
         await turn();
         if (enough()) break;

@@ -7,6 +7,7 @@ import { isStaged } from "../../model/staged.ts";
 import type { Verifier } from "../../model/target.ts";
 import { ahead } from "../apply/ahead.ts";
 import { regroup } from "../apply/regroup.ts";
+import { unsettled } from "./settled.ts";
 
 export interface Tally {
   validated: number;
@@ -20,6 +21,14 @@ export interface Tally {
   staged: number;
   /** Machines the plan leaves out: skipped, blocked, in conflict. */
   left_out: number;
+}
+
+/** How rows are compared. */
+export interface Strictness {
+  /** Give validated rows too. */
+  readonly all: boolean;
+  /** Nova has the machines, or should: what hides one from it is a difference, though Ironic wrote it. */
+  readonly settled?: boolean;
 }
 
 /** Machines asked about at once; three such batches are in memory. */
@@ -47,14 +56,13 @@ export function isLoaded({ verdict }: PlannedMachine): boolean {
  * planned, and, on request, one for every row.
  *
  * @param plan gives the plan's machines from the start, each time it is called
- * @param all give validated rows too
  */
 export async function* verify(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
   target: Verifier,
   same: SameSecret,
   tally: Tally,
-  all: boolean,
+  how: Strictness,
 ): AsyncGenerator<RowVerdict> {
   let present = 0;
   for await (const { loaded, leftOut, there } of ahead(asked(plan(), target))) {
@@ -62,7 +70,7 @@ export async function* verify(
     for (const node of there.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
     const verdicts: RowVerdict[] = [];
-    for (const machine of loaded) verifyMachine(machine, there, same, tally, all, verdicts);
+    for (const machine of loaded) verifyMachine(machine, there, same, tally, how, verdicts);
     yield* verdicts;
   }
   if ((await target.marked()) > present) yield* strangers(plan, target, tally);
@@ -85,14 +93,14 @@ function verifyMachine(
   there: There,
   same: SameSecret,
   tally: Tally,
-  all: boolean,
+  how: Strictness,
   verdicts: RowVerdict[],
 ): void {
   const ports = there.ports.get(uuid?.toLowerCase() ?? "") ?? [];
   let known = 0;
   const tell = (verdict: RowVerdict): void => {
     tally[verdict.state] += 1;
-    if (all || verdict.state !== "validated") verdicts.push(verdict);
+    if (how.all || verdict.state !== "validated") verdicts.push(verdict);
   };
   for (const record of records) {
     const id = String(record.row.uuid);
@@ -101,7 +109,12 @@ function verifyMachine(
         ? there.nodes.get(id)
         : ports.find((port) => String(port.uuid) === id);
     if (record.resource === "port" && found !== undefined) known += 1;
-    tell(judge(record, id, found, bm_node_id, there.unreadable.get(id), same, tally));
+    const unreadable = there.unreadable.get(id);
+    if (found === undefined)
+      tell(row(record.resource, id, bm_node_id, "missing", [], "no such row in Ironic"));
+    else if (unreadable !== undefined)
+      tell(row(record.resource, id, bm_node_id, "suspended", [], unreadable));
+    else tell(judge(record, found, bm_node_id, same, tally, how));
   }
   if (known === ports.length) return;
   const planned = new Set(records.map(({ row: { uuid: id } }) => String(id)));
@@ -112,20 +125,20 @@ function verifyMachine(
 
 function judge(
   { resource, row: planned }: PlannedRecord,
-  uuid: string,
-  found: Row | undefined,
+  found: Row,
   machine: number,
-  unreadable: string | undefined,
   same: SameSecret,
   tally: Tally,
+  { settled = false }: Strictness,
 ): RowVerdict {
-  if (found === undefined)
-    return row(resource, uuid, machine, "missing", [], "no such row in Ironic");
-  if (unreadable !== undefined) return row(resource, uuid, machine, "suspended", [], unreadable);
-  const { differs, own } = compareRow(planned, found, same);
+  const uuid = String(planned.uuid);
+  const { differs: changed, own } = compareRow(planned, found, same);
   const stages = resource === "node" && isStaged(planned, found);
   if (stages) tally.staged += 1;
   else if (own.length > 0) tally.ironics_own += 1;
+  const fields = new Set(changed.map(({ field }) => field));
+  const open = settled && resource === "node" ? unsettled(planned, found) : [];
+  const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   return differs.length === 0
     ? row(resource, uuid, machine, "validated", own)
     : row(resource, uuid, machine, "mismatched", differs);
@@ -163,4 +176,10 @@ export function emptyTally(): Tally {
 
 export function isEqual(tally: Tally): boolean {
   return tally.mismatched + tally.missing + tally.extra + tally.suspended === 0;
+}
+
+/** Rows that were compared, whatever came of it. */
+export function comparedOf(tally: Tally): number {
+  const { validated, mismatched, missing, extra, suspended } = tally;
+  return validated + mismatched + missing + extra + suspended;
 }

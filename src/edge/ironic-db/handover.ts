@@ -9,7 +9,7 @@ import { AGE, isAlive, readService } from "./service.ts";
 
 const COLUMNS = [
   ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
-  ...["conductor_affinity", "reservation", "last_error"],
+  ...["conductor_affinity", "reservation", "last_error", "power_state"],
 ];
 
 /**
@@ -68,5 +68,6 @@ function observed(row: RawRow): Observed {
         : { hostname: text(row.hostname), alive: isAlive(row) },
     reservation: text(row.reservation),
     last_error: text(row.last_error),
+    power_state: text(row.power_state),
   };
 }

@@ -20,3 +20,21 @@ export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
     }),
   );
 }
+
+/**
+ * Reads which compute nodes of machines were deleted since a moment.
+ *
+ * @param since naive UTC, as Nova writes it
+ */
+export function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
+  return openByNode(
+    database,
+    {
+      ...({ table: "compute_nodes", column: "hypervisor_hostname" } as const),
+      live: `deleted <> 0 AND deleted_at >= '${since}'`,
+    },
+    (ids) =>
+      `SELECT id, hypervisor_hostname FROM compute_nodes WHERE deleted <> 0 AND id ${ids} ORDER BY id`,
+    (row) => integer(row.id) ?? 0,
+  );
+}

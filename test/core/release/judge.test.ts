@@ -16,6 +16,7 @@ const IDLE: Observed = {
   taker: null,
   reservation: null,
   last_error: null,
+  power_state: null,
 };
 
 test("a machine in use is done when a conductor has it, any other when nothing is in the way", () => {
@@ -24,19 +25,20 @@ test("a machine in use is done when a conductor has it, any other when nothing i
     [ACTIVE, {}, "waiting"],
     [ACTIVE, { reservation: "lab" }, "waiting"],
     [ACTIVE, { reservation: "lab", last_error: "of the try before" }, "waiting"],
-    [ACTIVE, { reservation: "lab", taker: LAB, last_error: "no power" }, "waiting"],
+    [ACTIVE, { reservation: "lab", taker: LAB, last_error: "no power" }, "done"],
     [ACTIVE, { reservation: "lab", taker: LAB }, "done"],
     [FREE, { reservation: "lab" }, "done"],
     [ACTIVE, { taker: LAB }, "done"],
     [ACTIVE, { last_error: "Async execution of _do_takeover failed" }, "failed"],
-    [ACTIVE, { taker: LAB, last_error: "no power" }, "failed"],
+    [ACTIVE, { taker: LAB, last_error: "no power" }, "done"],
+    [ACTIVE, { taker: LAB, last_error: "Async execution of _do_takeover failed" }, "failed"],
     [ACTIVE, { maintenance: true }, "failed"],
     [ACTIVE, { maintenance: true, maintenance_reason: "fans broken" }, "failed"],
     [ACTIVE, { taker: DEAD }, "waiting"],
     [ACTIVE, { taker: DEAD, last_error: "no power" }, "failed"],
     [FREE, { taker: DEAD }, "done"],
     [FREE, {}, "done"],
-    [FREE, { last_error: "no power" }, "failed"],
+    [FREE, { last_error: "no power" }, "done"],
     [HELD, { maintenance: true, maintenance_reason: "unclean" }, "held"],
     [HELD, {}, "held"],
   ] as const;
@@ -66,4 +68,26 @@ test("a conductor that died or is gone is told with the machine it had", () => {
   );
   assert.match(why(DEAD, "no power") ?? "", /is not alive; take-over failed: no power$/);
   assert.equal(why(LAB), null);
+});
+
+test("a machine that a conductor has keeps being handed over whatever its BMC did, and that is told", () => {
+  const gaveUp = "During sync_power_state, max retries exceeded for node n1";
+  const said = (more: Partial<Observed>) => judge(ACTIVE, { ...IDLE, taker: LAB, ...more });
+  const old = said({ last_error: gaveUp, power_state: "power on" });
+  assert.equal(old.standing, "done");
+  assert.equal(old.why, `old, the power is known again (power on): ${gaveUp}`);
+  assert.match(said({ last_error: gaveUp }).why ?? "", /^a conductor says: During/);
+  const planned = { ...ACTIVE, last_error: "as it was loaded" };
+  assert.equal(judge(planned, { ...IDLE, taker: LAB, last_error: "as it was loaded" }).why, null);
+});
+
+test("a free machine that no living conductor would work with is not handed over", () => {
+  const dead = "no conductor is alive: lab";
+  const { standing, why } = judge(FREE, IDLE, dead);
+  assert.deepEqual([standing, why], ["waiting", dead]);
+  assert.equal(
+    judge(FREE, { ...IDLE, maintenance: true, maintenance_reason: STAGED }, dead).standing,
+    "staged",
+  );
+  assert.equal(judge(ACTIVE, { ...IDLE, taker: LAB }, dead).standing, "done");
 });

@@ -102,5 +102,6 @@ const ROW: Observed = {
   taker: null,
   reservation: null,
   last_error: null,
+  power_state: null,
 };
 const PLANNED = { driver: "ipmi", provision_state: "active", maintenance: false };

@@ -1,0 +1,83 @@
+import assert from "node:assert/strict";
+import { join } from "node:path";
+import { test } from "node:test";
+import { caseUuid } from "../../src/demo/case.ts";
+import { run, runs } from "../hostile/cli.ts";
+import { connect } from "../lab/connect.ts";
+import { plannedCloud } from "./planned.ts";
+
+test("verify with nova counts what it compared, and fails on a cloud that lost every hypervisor", async (t) => {
+  const made = await plannedCloud("sqlite", t, []);
+  assert.ok(made);
+  const { act, at, folder, nova, ironic, reader, source } = made;
+  assert.equal((await act(["apply"])).status, 0);
+  const words = ["verify", ...at, ...reader, ...source.slice(2, 4), "-q"];
+  const computes = nova.db("compute_nodes");
+  const now = () => new Date().toISOString().slice(0, 19).replace("T", " ");
+
+  const before = await runs(0, words);
+  assert.match(
+    before.err,
+    /0 rows of the plan, 4 machines, 4 instances, 0 hypervisors compared; 0/,
+  );
+  assert.match(before.err, /4 machines have no hypervisor of Ironic yet: .* with --final/);
+  const said = await run([...words, "--final", "-f", "csv"]);
+  assert.equal(said.status, 2);
+  assert.equal(said.out.match(/no live compute node .*--final says/g)?.length, 4, said.out);
+  assert.equal(said.out.match(/^"node".*"power_state"/gm)?.length, 4, said.out);
+
+  // A nova-compute met an empty Ironic: as measured, it soft-deletes all of them.
+  await computes.clone().update({ deleted: nova.db.ref("id"), deleted_at: "2099-01-01 00:00:00" });
+  const lost = await run(words);
+  assert.equal(lost.status, 2, lost.err);
+  assert.equal(lost.out.match(/was deleted since the plan/g)?.length, 4, lost.out);
+  await computes.clone().del().whereIn("id", [1, 2]);
+  await nova.db("services").update({ updated_at: now() });
+  const gone = await run(words);
+  assert.equal(gone.status, 2, gone.err);
+  assert.equal(gone.out.match(/nova-compute of .* has reported since/g)?.length, 4, gone.out);
+  await made.copy("kept");
+
+  // It runs and has them all, and each has its power.
+  await computes.clone().del();
+  const size = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
+  for (const id of [1, 2, 3, 4])
+    await computes.clone().insert({
+      ...{ id, service_id: 2 - (id % 2), hypervisor_hostname: caseUuid("node", id), deleted: 0 },
+      ...{
+        ...size,
+        local_gb_used: 0,
+        hypervisor_type: "ironic",
+        hypervisor_version: 1,
+        cpu_info: "",
+      },
+    });
+  await ironic.db("nodes").update({ power_state: "power on" });
+  const whole = await runs(0, [...words, "--final"]);
+  assert.match(whole.err, /4 machines, 4 instances, 4 hypervisors compared; 0 mismatched\.$/m);
+  await ironic
+    .db("nodes")
+    .where({ uuid: caseUuid("node", 2) })
+    .update({ last_error: "no route" });
+  assert.match((await runs(2, words)).out, /node .*000002 .*last_error/);
+  await ironic.db("nodes").update({ last_error: null });
+
+  const path = join(folder, "placement.sqlite");
+  const placement = connect({
+    ...{ engine: "sqlite", database: path },
+    ...{ host: "", port: 0, user: "", password: "" },
+  });
+  t.after(() => placement.destroy());
+  await placement.raw("CREATE TABLE resource_providers (id INTEGER, uuid TEXT, name TEXT)");
+  await placement.raw(
+    "CREATE TABLE allocations (consumer_id TEXT, resource_provider_id INTEGER, resource_class_id INTEGER, used INTEGER)",
+  );
+  const all = [...words, "--placement-db", `sqlite:////${path.slice(1)}`];
+  const none = await runs(2, all);
+  assert.equal(none.out.match(/no resource provider in Placement/g)?.length, 4, none.out);
+  for (const id of [1, 2, 3, 4])
+    await placement("resource_providers").insert({
+      ...{ id, uuid: caseUuid("node", id), name: caseUuid("node", id) },
+    });
+  assert.match((await runs(0, all)).err, /4 hypervisors, 4 resource providers compared; 0/);
+});

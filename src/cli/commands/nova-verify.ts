@@ -4,7 +4,6 @@ import { auditComputes, type HypervisorTally } from "../../core/hosts/computes.t
 import { auditInstances } from "../../core/hosts/placed.ts";
 import { ranSince } from "../../core/hosts/running.ts";
 import { auditPlaces } from "../../core/hosts/strays.ts";
-import { show } from "../../core/inspect/rows.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -17,6 +16,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import { NOVA_PARTS, type NovaTarget, type Standing } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { show } from "../../model/show.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { checkNova, type NovaFile, withApi } from "../wire/nova-acting.ts";

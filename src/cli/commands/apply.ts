@@ -5,13 +5,12 @@ import { lookForConductors } from "../../core/apply/conductors.ts";
 import { looking } from "../../core/apply/looking.ts";
 import { novaWords } from "../../core/apply/nova-words.ts";
 import { renderCounts } from "../../core/render/summary.ts";
-import type { PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
-import { loadable, nothingLoads } from "../wire/nothing.ts";
+import { checkBlocked } from "../wire/nothing.ts";
 import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
 import { openProbe } from "../wire/probe.ts";
@@ -55,20 +54,6 @@ interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
   readonly leaveNova: boolean;
   readonly yes: boolean;
   readonly keyFile?: string;
-}
-
-/** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */
-function checkBlocked(counts: PlanCounts, skip: boolean): number {
-  const { verdicts } = counts;
-  const blocked = verdicts.blocked + verdicts.conflict;
-  // Leaving them out would leave nothing, so nobody is sent there.
-  if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
-  if (blocked > 0 && !skip)
-    throw new MigrationError(
-      "N2I-E304",
-      `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`,
-    );
-  return blocked;
 }
 
 /** Whoever wants heartbeats watched gives the database they are in. */

@@ -17,3 +17,17 @@ export function nothingLoads(
     `the plan loads none of its ${machines} machines: ${blocked} are blocked, ${conflict} in conflict, ${skipped} skipped`,
   );
 }
+
+/** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */
+export function checkBlocked(counts: PlanCounts, skip: boolean): number {
+  const { verdicts } = counts;
+  const blocked = verdicts.blocked + verdicts.conflict;
+  // Leaving them out would leave nothing, so nobody is sent there.
+  if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
+  if (blocked > 0 && !skip)
+    throw new MigrationError(
+      "N2I-E304",
+      `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`,
+    );
+  return blocked;
+}

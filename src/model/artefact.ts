@@ -1,6 +1,7 @@
 import type { Finding } from "./finding.ts";
 import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
+import type { ConductorIpmitool } from "./power.ts";
 
 export type ArtefactKind = "snapshot" | "power" | "plan" | "nova" | "journal";
 
@@ -69,6 +70,14 @@ export interface PowerHeader {
   readonly format: "nova2ironic/power@1";
   readonly tool: string;
   readonly made_from: { readonly snapshot: string };
+  /** What was said of the conductors and by which site document; the next run goes on with it. */
+  readonly asked_for?: {
+    readonly release: string;
+    /** `--conductor-ipmitool`, where it was given. */
+    readonly ipmitool: string | null;
+    /** Path of the site document, absolute. */
+    readonly site: string | null;
+  };
 }
 
 export interface PowerCounts {
@@ -111,6 +120,8 @@ export interface PlanHeader {
   readonly target_before: { readonly nodes: number; readonly ports: number };
   /** The operator's word that the target holds nodes of others, and is the right one. */
   readonly beside_others?: true;
+  /** The operator's word about the conductors' ipmitool. */
+  readonly conductor_ipmitool?: ConductorIpmitool;
 }
 
 export interface PlanCounts {

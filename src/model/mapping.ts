@@ -1,6 +1,7 @@
 import type { Finding } from "./finding.ts";
 import type { FindingCode } from "./findings.ts";
 import type { Json, JsonObject } from "./json.ts";
+import type { ConductorIpmitool } from "./power.ts";
 import type { Column } from "./tables.ts";
 
 /** One rule: where a field of the record comes from. mappings/schema/rules.schema.json has the form. */
@@ -110,6 +111,8 @@ export interface TargetDoc {
   readonly capabilities: { readonly [key: string]: string };
   /** Keys of driver_info by which a conductor of this release logs in to a BMC another way. */
   readonly power_keys: readonly string[];
+  /** The ipmitool that distributions had when the release came out. @source facts/ipmi.md 5.1 */
+  readonly ipmitool: ConductorIpmitool;
   /** What take-over needs: the instance's image, `deploy-images` those too. */
   readonly takeover: "deploy-images" | "image" | "none";
   /**

@@ -37,6 +37,24 @@ export type PowerVerdict =
 
 export type PowerLevel = "ADMINISTRATOR" | "OPERATOR";
 
+/**
+ * Behaviour of the conductor's ipmitool: up to 1.8.18 it takes cipher suite 3, later ones ask the BMC
+ * for its list and take 17 where that is in it.
+ *
+ * @source facts/ipmi.md 5.1
+ */
+export type ConductorIpmitool = "1.8.18" | "1.8.19";
+
+/** What a question was made of, so that a plan can tell whether it is still the right one. */
+export interface PowerAsked {
+  /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */
+  readonly words: string;
+  /** The ipmitool whose choice of cipher suite was followed. */
+  readonly ipmitool: ConductorIpmitool;
+  /** Digest of words and sealed secrets, one for each of the reading's machines. */
+  readonly machines: readonly string[];
+}
+
 /** Something to set on the Ironic node, or only to know; the gate drops keys a release does not read. */
 export interface PowerAdvice {
   /** The key of driver_info it is about; null when it is about the BMC itself. */
@@ -51,8 +69,10 @@ export interface PowerAdvice {
 export interface PowerReading {
   /** bm_nodes.id of every machine that names this BMC with these credentials. */
   readonly bm_node_ids: readonly number[];
-  /** As bm_nodes.pm_address has it. */
+  /** As driver_info would have it; of a virtual machine its host's. */
   readonly address: string;
+  /** Absent in readings of versions that did not write it. */
+  readonly asked?: PowerAsked;
   readonly client: "native" | "ipmitool" | "virsh" | null;
   readonly power: "on" | "off" | null;
   readonly verdict: PowerVerdict;
@@ -92,6 +112,10 @@ export interface PowerQuestion {
   readonly address: string;
   /** 623 unless given; nova-baremetal knows no other. */
   readonly port?: number;
+  /** The only cipher suite to ask for, where driver_info names one. */
+  readonly suite?: number;
+  /** ADMINISTRATOR unless driver_info names a lower one. */
+  readonly level?: PowerLevel;
   readonly user: string;
   readonly password: () => string;
   /** The BMC's second key, when somebody gave one. */

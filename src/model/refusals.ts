@@ -1,6 +1,7 @@
 import { EXIT_STATUS } from "./exit.ts";
 import type { Refusal } from "./refusals/kind.ts";
 import { NOTHING } from "./refusals/nothing.ts";
+import { POWER } from "./refusals/power.ts";
 import { SERVICE } from "./refusals/service.ts";
 
 export type { Refusal } from "./refusals/kind.ts";
@@ -196,12 +197,7 @@ export const REFUSALS = {
     why: "Its uuid or bm_nodes.id does not occur in the plan.",
     fix: "List the machines with: nova2ironic show RUN/plan.jsonl",
   },
-  "N2I-E307": {
-    exit: refused.status,
-    title: "the power readings are too old, or not the plan's",
-    why: "A machine switched since then would be recorded wrongly, and the conductor acts on records.",
-    fix: "Run power again, then plan, then apply.",
-  },
+  ...POWER,
   "N2I-E308": {
     exit: refused.status,
     title: "this Ironic cannot hold a staged load",

@@ -79,7 +79,8 @@ for (const client of ["ipmitool", "both"])
       { users: user(4), silent54: true },
     ]);
     if (at === null) return;
-    const words = ["power", "--run", "run", "--deadline", "5", "--ipmi-client", client];
+    const like = ["--ipmi-client", client, "--conductor-ipmitool", "1.8.19"];
+    const words = ["power", "--run", "run", "--deadline", "5", ...like];
     const asked = await run(at.folder, words);
     if (/ipmitool cannot be run/.test(asked.err)) return t.skip("ipmitool is not installed");
     assert.equal(asked.code, 3, asked.err);

@@ -14,7 +14,7 @@ import { checkBlocked } from "../wire/nothing.ts";
 import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
 import { openProbe } from "../wire/probe.ts";
-import { checkReadings, recheckWith } from "../wire/recheck.ts";
+import { checkReadings, conductorOf, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
@@ -142,11 +142,12 @@ export const applyCommand: CommandModule<object, Args> = {
                 ? afterNova(cause, `${flavors.done} rows of flavors are changed`)
                 : cause;
             const stop = new AbortController();
-            const probe = args.recheckPower ? openProbe("native") : null;
+            const ask = args.recheckPower ? conductorOf(header, mappings) : null;
+            const probe = ask === null ? null : openProbe("native", ask.ipmitool);
             const recheck =
-              probe === null
+              ask === null || probe === null
                 ? {}
-                : { recheck: recheckWith(run, readings, probe.ask, seal, stop.signal) };
+                : { recheck: recheckWith(readings, probe.ask, seal, stop.signal, ask) };
             const applied = await inStage(
               "apply",
               footer.footer.machines,

@@ -26,6 +26,7 @@ import { POWER, readingsOf, viewOf } from "../wire/power.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import { type NovaArgs, novaAsked, novaPlanOptions } from "./nova-options.ts";
+import { ipmitoolOf, ipmitoolOption } from "./power-options.ts";
 import {
   exitWith,
   inStage,
@@ -49,6 +50,7 @@ interface Args extends Voice, TargetOptions, NovaArgs {
   readonly diff?: string;
   readonly all: boolean;
   readonly maxUnreachable: number;
+  readonly conductorIpmitool?: string;
   readonly recordPower: boolean;
   readonly detailedExitcode: boolean;
   readonly keyFile?: string;
@@ -95,6 +97,7 @@ export const planCommand: CommandModule<object, Args> = {
           requiresArg: true,
           describe: "Load machines whose BMC does not answer, if they are no more than this",
         },
+        ...ipmitoolOption,
         "record-power": {
           type: "boolean",
           default: false,
@@ -111,6 +114,7 @@ export const planCommand: CommandModule<object, Args> = {
       .example("$0 plan --run m1 --os-cloud admin --site site.yaml", "") as never,
   async handler(args) {
     const wanted = novaAsked(args);
+    const ipmitool = ipmitoolOf(args.conductorIpmitool);
     const rows = await inRun(args.run, "plan", { create: false }, async (run) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
       const seal = await sealOf(run, args.keyFile, snapshot.header.key);
@@ -130,7 +134,7 @@ export const planCommand: CommandModule<object, Args> = {
         await replaceable(run, PLAN, new Set(plansOf(entries)));
         await replaceable(run, NOVA, new Set((await readNovaJournal(run)).plans));
         const lines = createLines();
-        const asked = await readingsOf(`${run.path}/${POWER}`, snapshot.footer.sha256);
+        const asked = await readingsOf(`${run.path}/${POWER}`);
         const power = {
           view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
           made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
@@ -163,7 +167,7 @@ export const planCommand: CommandModule<object, Args> = {
               mappings,
               site,
               road.same(seal),
-              { pairing: args.allowPairing, others: args.besideOthers },
+              { pairing: args.allowPairing, others: args.besideOthers, ipmitool },
               power,
               lines.add,
               at,

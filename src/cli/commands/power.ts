@@ -1,5 +1,4 @@
 import type { CommandModule } from "yargs";
-import { NO_SITE } from "../../core/mapping/site.ts";
 import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -7,11 +6,13 @@ import type { PowerReading } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { COLUMNS, live, rowOf, SHORT_COLUMNS, shortRowOf, summary, words } from "../print/power.ts";
 import { printRows } from "../print/table.ts";
-import { loadMappings } from "../wire/documents.ts";
+import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { onInterrupt } from "../wire/interrupt.ts";
 import { askFleet } from "../wire/power.ts";
+import { type PowerFor, powerFor } from "../wire/power-for.ts";
 import { CLIENTS, type Client, openProbe } from "../wire/probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../wire/run.ts";
+import { ipmitoolOf, ipmitoolOption } from "./power-options.ts";
 import { exitWith, inStage, keyOption, runOption, say, shellWord, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -20,6 +21,8 @@ interface Args extends Voice, FormatOptions {
   readonly only?: "failed";
   readonly node?: readonly string[];
   readonly site?: string;
+  readonly ironicRelease?: string;
+  readonly conductorIpmitool?: string;
   readonly inFlight: number;
   readonly rate: number;
   readonly deadline: number;
@@ -49,8 +52,15 @@ export const powerCommand: CommandModule<object, Args> = {
         site: {
           type: "string",
           requiresArg: true,
-          describe: "Your decisions: who is left out, and power_manager",
+          describe: "Your decisions, as plan gets them; kept for the next power of this run",
         },
+        "ironic-release": {
+          type: "string",
+          requiresArg: true,
+          choices: releaseNames(),
+          describe: "Whose conductors will ask; by default the plan's, or juno",
+        },
+        ...ipmitoolOption,
         "in-flight": {
           type: "number",
           default: SCHEDULE.inFlight,
@@ -83,11 +93,15 @@ export const powerCommand: CommandModule<object, Args> = {
         "N2I-E100",
         "--in-flight is from 1 to 512, --rate and --deadline more than 0",
       );
+    const ipmitool = ipmitoolOf(args.conductorIpmitool);
     await inRun(args.run, "power", { create: false }, async (run) => {
       const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
       const seal = await sealOf(run, args.keyFile, snapshot.header.key);
-      const site = args.site === undefined ? NO_SITE : loadMappings().site(args.site).site;
-      const probe = openProbe(args.ipmiClient);
+      const { site, ironicRelease: release } = args;
+      const whom = await powerFor(run, snapshot, loadMappings(), { site, release, ipmitool });
+      const { askedFor } = whom;
+      say(args, forWords(askedFor, whom.ipmitool));
+      const probe = openProbe(args.ipmiClient, whom.ipmitool);
       const interrupt = onInterrupt();
       const verdicts = new Map<string, number>();
       try {
@@ -116,7 +130,9 @@ export const powerCommand: CommandModule<object, Args> = {
                 },
                 signal: interrupt.signal,
                 seal,
-                site,
+                ways: whom.ways,
+                for: askedFor,
+                ipmitool: whom.ipmitool,
                 each: (reading) => {
                   count(reading);
                   for (const id of reading.bm_node_ids) again.delete(id);
@@ -138,7 +154,7 @@ export const powerCommand: CommandModule<object, Args> = {
         if (done === null)
           return say(
             args,
-            `Stopped on request. Next: nova2ironic power --run ${shellWord(args.run)}`,
+            `Stopped on request. Next: nova2ironic power --run ${shellWord(args.run)}${againWords(args)}`,
           );
         const readings = [...new Set(done.readings.values())].toSorted(
           (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
@@ -168,7 +184,9 @@ export const powerCommand: CommandModule<object, Args> = {
             args,
             `Next: nova2ironic power --run ${folder} --only failed, when their cause is mended; or`,
           );
-        say(args, `Next: nova2ironic plan --run ${folder} --ironic-db DB`);
+        const more =
+          askedFor.site === null ? "" : ` --site ${shellWord(args.site ?? askedFor.site)}`;
+        say(args, `Next: nova2ironic plan --run ${folder} --ironic-db DB${more}`);
         if (Object.keys(done.counts.verdicts).some((verdict) => verdict !== "ok"))
           exitWith(EXIT_STATUS.partial.status);
       } finally {
@@ -178,3 +196,18 @@ export const powerCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/** What a stopped command was told, for the one that goes on. */
+function againWords({ site, ironicRelease, conductorIpmitool }: Args): string {
+  const words = { site, "ironic-release": ironicRelease, "conductor-ipmitool": conductorIpmitool };
+  return Object.entries(words)
+    .map(([name, value]) => (value === undefined ? "" : ` --${name} ${shellWord(value)}`))
+    .join("");
+}
+
+/** Whose questions are asked, before the first is. */
+function forWords({ release, site }: PowerFor["askedFor"], ipmitool: string): string {
+  const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
+  const decided = site === null ? "no site document" : site;
+  return `Asking as ${release}'s conductors with ipmitool ${newer} will; ${decided}.`;
+}

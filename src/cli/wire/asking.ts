@@ -1,6 +1,7 @@
+import type { Ways } from "../../core/transform/power-way.ts";
 import type { Schedule } from "../../edge/ipmi/scheduler.ts";
-import type { Site } from "../../model/mapping.ts";
-import type { PowerProbe, PowerReading } from "../../model/power.ts";
+import type { PowerHeader } from "../../model/artefact.ts";
+import type { ConductorIpmitool, PowerProbe, PowerReading } from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
 
 /** Which machines are asked: all that have no reading yet, the ones that failed, or those named. */
@@ -14,7 +15,11 @@ export interface Asking {
   readonly schedule: Partial<Schedule>;
   readonly signal: AbortSignal;
   readonly seal: Seal;
-  readonly site: Site;
+  /** How each machine is asked. */
+  readonly ways: Ways;
+  /** Whom the answers are for: it stands in the header, and later runs go on with it. */
+  readonly for: PowerHeader["asked_for"];
+  readonly ipmitool: ConductorIpmitool;
   readonly each: (reading: PowerReading) => void;
   /** A failure that will be looked at again before it counts. */
   readonly again: (reading: PowerReading) => void;

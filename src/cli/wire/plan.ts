@@ -14,6 +14,7 @@ import type { Finding } from "../../model/finding.ts";
 import type { Site } from "../../model/mapping.ts";
 import type { NovaPlanCounts } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import type { ConductorIpmitool } from "../../model/power.ts";
 import type { Release, Target } from "../../model/target.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
@@ -45,6 +46,8 @@ export interface Allowed {
   readonly pairing: boolean;
   /** The target holds nodes of others. */
   readonly others?: boolean;
+  /** What the conductors run, where it is not what their release came with. */
+  readonly ipmitool?: ConductorIpmitool | undefined;
 }
 
 /** Machines Ironic is asked about at once. */
@@ -115,6 +118,7 @@ async function planAll(
     source.columns,
     validate,
     power?.view ?? null,
+    allow.ipmitool,
   );
   const origins = transform.origins();
   const carried =
@@ -140,6 +144,7 @@ async function planAll(
     findings: [...source.findings, ...conductors.findings],
     target_before: before,
     ...(allow.others === true && { beside_others: true as const }),
+    ...(allow.ipmitool !== undefined && { conductor_ipmitool: allow.ipmitool }),
   };
   const tally = createTally(header.findings);
   const charset = inspectCharset(target.identity.charset);

@@ -1,5 +1,4 @@
 import type { PowerView } from "../../core/power/gate.ts";
-import { compileSite } from "../../core/transform/site.ts";
 import { asWritten, openArtefact } from "../../edge/disk/artefact-reader.ts";
 import { createArtefact } from "../../edge/disk/artefact-writer.ts";
 import { openPartial } from "../../edge/disk/partial.ts";
@@ -9,12 +8,12 @@ import { unasked } from "../../edge/ipmi/reading.ts";
 import { askAll } from "../../edge/ipmi/scheduler.ts";
 import type { PowerCounts, PowerHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { Site } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
 import type { Asking, Selection } from "./asking.ts";
 import { askGuests } from "./guests.ts";
-import { type Aside, isAsked, questionsOf } from "./questions.ts";
+import { complete, newAside, questionsOf } from "./questions.ts";
 import type { openSnapshot } from "./run.ts";
+import { asked, stillTrue, survey } from "./survey.ts";
 import { VERSION } from "./version.ts";
 
 export const POWER = "power.jsonl";
@@ -29,12 +28,13 @@ export function openPower(path: string) {
 
 export type Readings = Map<number, PowerReading>;
 
-/** Every reading of a run by machine, when they were made from this snapshot. */
-export async function readingsOf(
-  path: string,
-  snapshot: string,
-): Promise<{
+/**
+ * Every reading of a run by machine; null when there are none. They may have been made from an
+ * earlier snapshot: each says what was asked, and counts where that is what would be asked now.
+ */
+export async function readingsOf(path: string): Promise<{
   readonly readings: Readings;
+  readonly askedFor: PowerHeader["asked_for"] | null;
   readonly sha256: string;
   readonly counts: PowerCounts;
 } | null> {
@@ -42,10 +42,12 @@ export async function readingsOf(
     if (error instanceof MigrationError && error.code === "N2I-E110") return null;
     throw error;
   });
-  if (power === null || power.header.made_from.snapshot !== snapshot) return null;
+  if (power === null) return null;
   const readings: Readings = new Map();
   for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
-  return { readings, sha256: power.footer.sha256, counts: power.footer.footer };
+  const { footer, header } = power;
+  const askedFor = header.asked_for ?? null;
+  return { readings, askedFor, sha256: footer.sha256, counts: footer.footer };
 }
 
 function put(readings: Readings, reading: PowerReading): void {
@@ -71,59 +73,44 @@ export async function askFleet(
   const { sha256 } = snapshot.footer;
   const again = selection.only !== null || selection.nodes.length > 0;
   // Who asks all anew needs no old readings, and is the way out when they were spoilt.
-  const before = again ? await readingsOf(`${run.path}/${POWER}`, sha256) : null;
+  const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
   if (selection.only !== null && before === null)
     throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
       fix: "Run power without --only; if it was stopped, it goes on where it was.",
     });
-  const readings: Readings = before?.readings ?? new Map();
+  const known = await survey(snapshot.lines(), asking.ways);
+  const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
   const named = await idsOf(snapshot, selection.nodes);
-  const failed = new Set(
-    [...readings].filter(([, { verdict }]) => verdict !== "ok").map(([id]) => id),
-  );
+  const good = new Set([...readings].flatMap(([id, { verdict }]) => (verdict === "ok" ? id : [])));
   // A selection asks other questions, and the answers of a run of all that was stopped stay.
   const name = again ? `${POWER}.again` : POWER;
   const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
   try {
-    const done = new Set<number>();
-    for (const line of partial.kept) {
-      const reading = asWritten<PowerReading>(line);
-      put(readings, reading);
-      for (const id of reading.bm_node_ids) done.add(id);
-    }
+    const kept = stillTrue(partial.kept.map(asWritten<PowerReading>), known);
+    for (const [id, reading] of kept) readings.set(id, reading);
     const wanted = (id: number): boolean =>
-      !done.has(id) &&
-      (selection.only === null || failed.has(id)) &&
+      !kept.has(id) &&
+      (selection.only === null || !good.has(id)) &&
       (named === null || named.has(id));
-    const keep = async (reading: PowerReading): Promise<void> => {
+    const aside = newAside();
+    const keep = async (answer: PowerReading): Promise<void> => {
+      const reading = complete(answer, aside, asking.ipmitool);
       put(readings, reading);
+      for (const id of reading.bm_node_ids) aside.ways.delete(id);
       asking.each(reading);
       await partial.add(reading);
     };
-    asking.expect(
-      await countOf(snapshot, asking.site, (id) => done.has(id) || wanted(id)),
-      partial.kept.map(asWritten<PowerReading>),
-    );
-    const aside: Aside = { guests: new Map(), unasked: [] };
-    const questions = questionsOf(
-      snapshot.lines(),
-      snapshot.header.hosts,
-      asking.site,
-      asking.seal,
-      wanted,
-      aside,
-    );
-    const answers = askAll(questions, asking.probe, {
-      clock: SYSTEM_CLOCK,
-      signal: asking.signal,
-      schedule: asking.schedule,
-      failed: asking.again,
-    });
-    for await (const reading of answers) await keep(reading);
-    if (!asking.signal.aborted)
-      for await (const reading of askGuests(aside.guests, asking)) await keep(reading);
+    const count = [...known.digests.keys()].filter((id) => kept.has(id) || wanted(id)).length;
+    asking.expect(count, [...new Set(kept.values())]);
+    const machines = asked(snapshot.lines(), asking.ways, wanted);
+    const questions = questionsOf(machines, known.isShared, asking.seal, aside);
+    const { schedule, signal } = asking;
+    const options = { clock: SYSTEM_CLOCK, signal, schedule, failed: asking.again };
+    for await (const reading of askAll(questions, asking.probe, options)) await keep(reading);
+    if (!signal.aborted)
+      for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
     await partial.sync();
-    if (asking.signal.aborted) return null;
+    if (signal.aborted) return null;
     for (const { id, address, verdict, detail } of aside.unasked)
       await keep(
         unasked(
@@ -132,25 +119,12 @@ export async function askFleet(
           { verdict, detail },
         ),
       );
-    const written = await writeReadings(run, sha256, readings);
+    const written = await writeReadings(run, sha256, asking.for, readings);
     await partial.remove();
     return { readings, ...written };
   } finally {
     await partial.close();
   }
-}
-
-/** Machines to ask, answered ones of a stopped run among them. */
-async function countOf(
-  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
-  site: Site,
-  wanted: (id: number) => boolean,
-): Promise<number> {
-  const decisions = compileSite(site);
-  let count = 0;
-  for await (const batch of snapshot.lines())
-    for (const line of batch) if (isAsked(line, decisions) && wanted(line.node.id)) count += 1;
-  return count;
 }
 
 /** bm_nodes.ids of machines named by uuid or id; null when none is named. */
@@ -179,12 +153,14 @@ async function idsOf(
 async function writeReadings(
   run: RunFolder,
   snapshot: string,
+  askedFor: PowerHeader["asked_for"],
   readings: Readings,
 ): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
   const header: PowerHeader = {
     format: "nova2ironic/power@1",
     tool: VERSION,
     made_from: { snapshot },
+    ...(askedFor !== undefined && { asked_for: askedFor }),
   };
   const lines = [...new Set(readings.values())].toSorted(
     (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),

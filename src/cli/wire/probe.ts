@@ -2,7 +2,8 @@ import { ipmitoolProbe } from "../../edge/ipmi/ipmitool.ts";
 import { IPMITOOL_DEFAULTS } from "../../edge/ipmi/ipmitool-arguments.ts";
 import { openMux } from "../../edge/ipmi/mux.ts";
 import { nativeProbe, SYSTEM_CHANCE } from "../../edge/ipmi/native.ts";
-import type { PowerProbe, PowerReading } from "../../model/power.ts";
+import { SESSION_DEFAULTS } from "../../edge/ipmi/session.ts";
+import type { ConductorIpmitool, PowerProbe, PowerReading } from "../../model/power.ts";
 
 export const CLIENTS = ["native", "ipmitool", "both"] as const;
 export type Client = (typeof CLIENTS)[number];
@@ -23,13 +24,18 @@ function agree(own: PowerReading, theirs: PowerReading): PowerReading {
   return { ...own, power: null, verdict: cut ? "deadline" : "protocol-error", detail };
 }
 
-/** How BMCs are asked: by our own client, as the conductor asks, or both, compared. */
-export function openProbe(client: Client): Probe {
-  if (client === "ipmitool")
-    return { ask: ipmitoolProbe(IPMITOOL_DEFAULTS), close: () => Promise.resolve() };
+/**
+ * How BMCs are asked: by our own client, as the conductor asks, or both, compared.
+ *
+ * @param conductor the ipmitool whose choice of cipher suite is followed
+ */
+export function openProbe(client: Client, conductor: ConductorIpmitool): Probe {
+  // Ours may be newer than the conductor's, which takes 3 without asking.
+  const suite = conductor === "1.8.18" ? 3 : null;
+  const ipmitool = ipmitoolProbe({ ...IPMITOOL_DEFAULTS, suite });
+  if (client === "ipmitool") return { ask: ipmitool, close: () => Promise.resolve() };
   const mux = openMux(SYSTEM_CHANCE);
-  const native = nativeProbe(mux);
-  const ipmitool = ipmitoolProbe(IPMITOOL_DEFAULTS);
+  const native = nativeProbe(mux, { ...SESSION_DEFAULTS, conductor });
   return {
     ask:
       client === "native"

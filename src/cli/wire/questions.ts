@@ -1,13 +1,18 @@
-import { wayOf } from "../../core/power/questions.ts";
-import { hostOf } from "../../core/transform/driver.ts";
-import { compileSite } from "../../core/transform/site.ts";
-import { isLive } from "../../core/transform/vif.ts";
-import { normaliseMac } from "../../model/mac.ts";
-import type { HostConfig, Machine } from "../../model/machine.ts";
-import type { Site } from "../../model/mapping.ts";
-import type { PowerQuestion, PowerVerdict } from "../../model/power.ts";
-import type { Seal } from "../../model/secret.ts";
-import type { SnapshotLine } from "./run.ts";
+import { adviceOf, warningsOf } from "../../core/power/advice.ts";
+import type { HostLogin, Secret, Way } from "../../core/power/way.ts";
+import type {
+  ConductorIpmitool,
+  PowerQuestion,
+  PowerReading,
+  PowerVerdict,
+} from "../../model/power.ts";
+import { isSealed, type Seal } from "../../model/secret.ts";
+
+/** A machine to ask, and how: of what is planned to be loaded, by `power` and by a recheck alike. */
+export interface Asked {
+  readonly id: number;
+  readonly way: Way;
+}
 
 /** A machine behind a virtualisation host. */
 export interface Guest {
@@ -15,9 +20,17 @@ export interface Guest {
   readonly macs: readonly string[];
 }
 
-/** What is not asked over IPMI, gathered while the questions are given out. */
+/** Guests of one host that are asked about by one login. */
+export interface Guests {
+  readonly host: HostLogin;
+  readonly password: (() => string) | null;
+  readonly machines: Guest[];
+}
+
+/** What is not asked over IPMI, gathered while the questions are given out; and what was asked of whom. */
 export interface Aside {
-  readonly guests: Map<HostConfig, Guest[]>;
+  readonly ways: Map<number, Way>;
+  readonly guests: Map<string, Guests>;
   readonly unasked: {
     readonly id: number;
     readonly address: string;
@@ -26,68 +39,92 @@ export interface Aside {
   }[];
 }
 
+export function newAside(): Aside {
+  return { ways: new Map(), guests: new Map(), unasked: [] };
+}
+
 /**
- * The questions a snapshot asks of BMCs, one for each BMC and credential, streaming. Machines that
- * share a BMC are held back until the end and asked about once.
+ * The questions to BMCs, one for each BMC and credential, streaming. Machines that share a BMC are
+ * held back until the end and asked about once.
  *
- * @param wanted whether this machine is to be asked now
+ * @param isShared whether other machines are asked in these words, too
  */
 export async function* questionsOf(
-  lines: AsyncIterable<readonly SnapshotLine[]>,
-  hosts: readonly HostConfig[],
-  site: Site,
+  asked: AsyncIterable<Asked> | Iterable<Asked>,
+  isShared: (words: string) => boolean,
   seal: Seal,
-  wanted: (id: number) => boolean,
   aside: Aside,
 ): AsyncGenerator<PowerQuestion> {
-  const decisions = compileSite(site);
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
-  for await (const batch of lines)
-    for (const line of batch) {
-      if (!isAsked(line, decisions) || !wanted(line.node.id)) continue;
-      const decided = decisions.of(line);
-      const host = hostOf(line, hosts);
-      const named = decided.set.power_manager;
-      const way = wayOf(line, host, typeof named === "string" ? named : undefined);
-      const { id, pm_address, pm_user, pm_password } = line.node;
-      if (way.way === "none") {
-        const { verdict, detail } = way;
-        aside.unasked.push({ id, address: pm_address ?? "", verdict, detail });
-      } else if (way.way === "virtual") {
-        const guests = aside.guests.get(way.host) ?? [];
-        guests.push({ bm_node_id: id, macs: macsOf(line) });
-        aside.guests.set(way.host, guests);
-      } else {
-        const question: PowerQuestion = {
-          bm_node_ids: [id],
-          address: pm_address ?? "",
-          user: pm_user ?? "",
-          password: () => (pm_password === null ? "" : seal.open(pm_password)),
-        };
-        if (line.rivals.pm_address.length === 0) {
-          yield question;
-          continue;
-        }
-        const key = JSON.stringify([pm_address?.toLowerCase(), pm_user, question.password()]);
-        const known = shared.get(key);
-        if (known === undefined) shared.set(key, { question, ids: [id] });
-        else known.ids.push(id);
+  for await (const { id, way } of asked) {
+    aside.ways.set(id, way);
+    if (way.way === "none") aside.unasked.push({ id, ...way });
+    else if (way.way === "virtual") addGuest(aside, id, way, seal);
+    else {
+      const question = questionOf(id, way, seal);
+      if (!isShared(way.words)) {
+        yield question;
+        continue;
       }
+      const key = JSON.stringify([way.words, question.password(), opened(way.login.kg, seal)]);
+      const known = shared.get(key);
+      if (known === undefined) shared.set(key, { question, ids: [id] });
+      else known.ids.push(id);
     }
+  }
   for (const { question, ids } of shared.values()) yield { ...question, bm_node_ids: ids };
 }
 
-/** Whether a line is a machine that is there, and that the site document does not leave out. */
-export function isAsked(
-  line: SnapshotLine,
-  decisions: ReturnType<typeof compileSite>,
-): line is Exclude<SnapshotLine, { orphan: unknown }> {
-  return !("orphan" in line) && line.node.deleted !== true && decisions.of(line).skip === null;
+function questionOf(
+  id: number,
+  { login }: Way & { readonly way: "ipmi" },
+  seal: Seal,
+): PowerQuestion {
+  const { address, port, user, password, kg, suite, level } = login;
+  return {
+    ...{ bm_node_ids: [id], address, port, user, level },
+    password: () => opened(password, seal),
+    ...(suite !== null && { suite }),
+    ...(kg !== null && { kg: () => Buffer.from(opened(kg, seal), "hex") }),
+  };
 }
 
-function macsOf({ interfaces }: Machine): readonly string[] {
-  return interfaces
-    .filter(isLive)
-    .map(({ address }) => normaliseMac(address ?? ""))
-    .filter((mac): mac is string => mac !== null);
+function addGuest(
+  { guests }: Aside,
+  id: number,
+  { host, password, macs }: Way & { readonly way: "virtual" },
+  seal: Seal,
+): void {
+  const key = JSON.stringify([host, opened(password, seal)]);
+  const known = guests.get(key);
+  const guest = { bm_node_id: id, macs };
+  if (known !== undefined) known.machines.push(guest);
+  else
+    guests.set(key, {
+      host,
+      password: password === null ? null : () => opened(password, seal),
+      machines: [guest],
+    });
+}
+
+function opened(secret: Secret | null, seal: Seal): string {
+  return isSealed(secret) ? seal.open(secret) : (secret ?? "");
+}
+
+/** A reading with what was asked, and what a conductor with this ipmitool needs to get on as well. */
+export function complete(
+  reading: PowerReading,
+  { ways }: Aside,
+  ipmitool: ConductorIpmitool,
+): PowerReading {
+  const own = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);
+  const [way] = own;
+  if (way === undefined) return reading;
+  const machines = own.map(({ digest }) => digest);
+  const told = { ...reading, asked: { words: way.words, ipmitool, machines } };
+  return {
+    ...told,
+    warnings: warningsOf(told, way, ipmitool),
+    advice: adviceOf(told, way, ipmitool),
+  };
 }

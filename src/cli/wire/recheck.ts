@@ -1,15 +1,17 @@
-import { NO_SITE } from "../../core/mapping/site.ts";
+import type { Conductor } from "../../core/power/gate.ts";
+import { wayOfPlanned } from "../../core/transform/power-way.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { SYSTEM_CLOCK } from "../../edge/ipmi/native.ts";
 import { askAll } from "../../edge/ipmi/scheduler.ts";
-import type { PlanHeader, SnapshotHeader } from "../../model/artefact.ts";
+import type { PlanHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { PowerProbe, PowerReading } from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
+import type { Mappings } from "./documents.ts";
+import { askGuests } from "./guests.ts";
 import { POWER, type Readings, readingsOf } from "./power.ts";
-import { questionsOf } from "./questions.ts";
-import { openSnapshot, SNAPSHOT, type SnapshotLine } from "./run.ts";
+import { newAside, questionsOf } from "./questions.ts";
 
 /**
  * The readings a plan was made with, when they may still be relied on. A plan made without readings
@@ -24,9 +26,9 @@ export async function checkReadings(
   most: number,
   now: number,
 ): Promise<Readings> {
-  const { power, snapshot } = made_from;
+  const { power } = made_from;
   if (power === null) return new Map();
-  const found = await readingsOf(`${run.path}/${POWER}`, snapshot);
+  const found = await readingsOf(`${run.path}/${POWER}`);
   if (found?.sha256 !== power.sha256)
     throw new MigrationError(
       "N2I-E307",
@@ -45,67 +47,60 @@ export async function checkReadings(
 }
 
 /**
- * Asks the machines of a batch once more; those that answer otherwise than the plan's reading are
- * left out, with the reason. Machines the reading did not reach are not asked again.
+ * Asks the machines of a batch once more, of what is about to be loaded; those that answer otherwise
+ * than the plan's reading are left out, with the reason. Machines the reading did not reach are not
+ * asked again: each of them was accepted.
+ *
+ * @param conductor as the plan took it to be
+ * @throws MigrationError N2I-E313 when not every machine was asked whose reading the plan relies on
  */
 export function recheckWith(
-  run: RunFolder,
   readings: Readings,
   probe: PowerProbe,
   seal: Seal,
   signal: AbortSignal,
+  conductor: Conductor,
 ): (machines: readonly PlannedMachine[]) => Promise<ReadonlyMap<number, string>> {
-  let cursor: Cursor | undefined;
   return async (machines) => {
-    const wanted = new Set(
-      machines
-        .map(({ bm_node_id }) => bm_node_id)
-        .filter((id) => readings.get(id)?.verdict === "ok"),
-    );
+    const asked = machines
+      .filter(({ bm_node_id }) => readings.get(bm_node_id)?.verdict === "ok")
+      .map((machine) => ({ id: machine.bm_node_id, way: wayOfPlanned(machine, conductor.keys) }));
     const otherwise = new Map<number, string>();
-    if (wanted.size === 0) return otherwise;
-    cursor ??= await openCursor(run);
-    const lines = cursor.upTo(Math.max(...wanted));
-    const questions = questionsOf(lines, cursor.hosts, NO_SITE, seal, (id) => wanted.has(id), {
-      guests: new Map(),
-      unasked: [],
-    });
-    for await (const now of askAll(questions, probe, { clock: SYSTEM_CLOCK, signal }))
+    const answered = new Set<number>();
+    const aside = newAside();
+    const note = (now: PowerReading): void => {
       for (const id of now.bm_node_ids) {
+        answered.add(id);
         const why = differs(readings.get(id), now);
         if (why !== null) otherwise.set(id, why);
       }
+    };
+    const words = new Set(asked.map(({ way }) => way.words));
+    // Sharing is rare, and to hold a batch back until its end costs nothing.
+    const isShared = words.size < asked.length ? () => true : () => false;
+    const questions = questionsOf(asked, isShared, seal, aside);
+    for await (const now of askAll(questions, probe, { clock: SYSTEM_CLOCK, signal })) note(now);
+    for await (const now of askGuests(aside, { signal })) note(now);
+    const missed = asked.filter(({ id }) => !answered.has(id));
+    const [first] = missed;
+    if (first !== undefined && !signal.aborted)
+      throw new MigrationError(
+        "N2I-E313",
+        `${missed.length} of ${asked.length} machines were not asked again, such as bm_nodes.id=${first.id}: ${first.way.words}`,
+      );
     return otherwise;
   };
 }
 
-/** A place in the snapshot: plan and snapshot are in one order, so it only ever goes forward. */
-interface Cursor {
-  readonly hosts: SnapshotHeader["hosts"];
-  /** The machines from here to this bm_nodes.id. */
-  readonly upTo: (id: number) => AsyncIterable<readonly SnapshotLine[]>;
-}
-
-async function openCursor(run: RunFolder): Promise<Cursor> {
-  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-  const batches = snapshot.lines()[Symbol.asyncIterator]();
-  let held: readonly SnapshotLine[] = [];
+/** The conductors a plan was made for. */
+export function conductorOf(
+  { target, conductor_ipmitool }: PlanHeader,
+  { releases }: Pick<Mappings, "releases">,
+): Conductor {
+  const doc = releases.find((release) => release.doc.release === target.release)?.doc;
   return {
-    hosts: snapshot.header.hosts,
-    async *upTo(id) {
-      for (;;) {
-        const behind = held.findIndex((line) => !("orphan" in line) && line.node.id > id);
-        if (behind >= 0) {
-          yield held.slice(0, behind);
-          held = held.slice(behind);
-          return;
-        }
-        yield held;
-        const next = await batches.next();
-        held = next.done === true ? [] : next.value;
-        if (next.done === true) return;
-      }
-    },
+    keys: doc?.power_keys ?? [],
+    ipmitool: conductor_ipmitool ?? doc?.ipmitool ?? "1.8.19",
   };
 }
 

@@ -1,9 +1,15 @@
 import type { Finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { isObject, type Json } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { PowerAdvice, PowerReading, PowerVerdict } from "../../model/power.ts";
+import type {
+  ConductorIpmitool,
+  PowerAdvice,
+  PowerReading,
+  PowerVerdict,
+} from "../../model/power.ts";
+import { adviceOf, suiteUntried, warningsOf } from "./advice.ts";
+import type { Way } from "./way.ts";
 
 /** The readings a plan takes into account, and what the operator said of them. */
 export interface PowerView {
@@ -67,17 +73,11 @@ function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
   return [differs, will].filter((text) => text !== null).join("; ") || null;
 }
 
-/** Advice the operator has to follow for a conductor to get the same answer. */
-function needed(
-  advice: readonly PowerAdvice[],
-  keys: readonly string[],
-  set: { readonly [key: string]: unknown },
-): readonly PowerAdvice[] {
-  return advice.filter(({ key, value }) => {
-    if (key === null) return false;
-    // A release that does not read the key cannot be helped by it: the machine needs another way.
-    return !keys.includes(key) || value === null || String(set[key]) !== value;
-  });
+/** What a conductor of the target reads of driver_info, and how its ipmitool behaves. */
+export interface Conductor {
+  /** Keys of driver_info it reads, of those that not every release does. */
+  readonly keys: readonly string[];
+  readonly ipmitool: ConductorIpmitool;
 }
 
 /** For a release that does not read the key: saying to set it would be no help. */
@@ -89,34 +89,60 @@ function unread(words: string): string {
  * What a machine's reading says against loading it: nothing only for a BMC that answered the
  * conductor's own question as nova knows the machine.
  *
- * @param keys driver_info keys the target release reads
- * @param set driver_info as it would be loaded
+ * @param way how a conductor would ask, by what would be loaded; null when nothing would be
  * @source facts/ipmi.md 4.4, 5.1, 5.5; facts/ironic.md 0.1
  */
 export function gate(
   machine: Machine,
   reading: PowerReading | undefined,
-  keys: readonly string[],
-  set: Json | undefined,
+  way: Way | null,
+  conductor: Conductor,
   { unreachable }: PowerView,
 ): readonly Finding[] {
   if (machine.node.deleted === true) return [];
   const where = `bm_nodes.id=${machine.node.id} pm_address`;
   if (reading === undefined) return [finding("N2I-D604", where, "no reading of it in power.jsonl")];
-  const { verdict, detail, power, advice, warnings, client } = reading;
-  const observed = warnings.map((code) => finding(code, where, `BMC ${reading.address}`));
+  const stale = way === null ? null : askedOtherwise(machine.node.id, reading, way);
+  if (stale !== null) return [finding("N2I-D612", where, stale)];
+  const { verdict, detail, power, client } = reading;
+  const observed = warningsOf(reading, way, conductor.ipmitool).map((code) =>
+    finding(code, where, `BMC ${reading.address}`),
+  );
   const code = (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? MEANS[verdict];
   if (code !== null) {
     const told = finding(code, where, `${verdict}: ${detail}`);
     const allowed = verdict === "unreachable" && unreachable !== null;
     return [allowed ? { ...told, accepted: unreachable } : told, ...observed];
   }
-  const other = needed(advice, keys, isObject(set) ? set : {}).map(({ key, words }) =>
-    finding("N2I-D602", where, keys.includes(String(key)) ? words : unread(words)),
-  );
+  const untried = suiteUntried(reading, way, conductor.ipmitool);
+  const other = [
+    ...(untried === null ? [] : [finding("N2I-D612", where, untried)]),
+    ...adviceOf(reading, way, conductor.ipmitool).map(({ key, words }) =>
+      finding("N2I-D602", where, isRead(key, conductor) ? words : unread(words)),
+    ),
+  ];
   const recorded = power === null ? null : contradiction(machine, power);
   const from = client === "virsh" ? reading.address : "BMC";
   const differs =
     recorded === null ? [] : [finding("N2I-D603", where, `${from} says ${power}, ${recorded}`)];
   return [...other, ...differs, ...observed];
+}
+
+function isRead(key: PowerAdvice["key"], { keys }: Conductor): boolean {
+  return key === null || keys.includes(key);
+}
+
+/** Whether a reading answers the question of this way. */
+export function isAbout(reading: PowerReading | undefined, id: number, way: Way): boolean {
+  return reading?.asked?.machines[reading.bm_node_ids.indexOf(id)] === way.digest;
+}
+
+/** Why a reading says nothing of what would be loaded: somebody else was asked, or as somebody else. */
+function askedOtherwise(id: number, reading: PowerReading, way: Way): string | null {
+  const { asked } = reading;
+  if (isAbout(reading, id, way)) return null;
+  if (asked === undefined) return "the reading does not say what was asked";
+  return asked.words === way.words
+    ? "asked with another password, Kg or MAC than would be loaded"
+    : `asked ${asked.words}; loaded would be ${way.words}`;
 }

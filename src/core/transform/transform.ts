@@ -6,16 +6,17 @@ import { accept, blocks, finding } from "../../model/judge.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
+import type { ConductorIpmitool } from "../../model/power.ts";
 import { portUuid } from "../../model/uuid.ts";
-import { gate, type PowerView } from "../power/gate.ts";
+import { gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
-import { driverOf, hostOf, inspectLogin, inspectPower } from "./driver.ts";
-import { compileProgram, type Program } from "./program.ts";
+import { inspectLogin, inspectPower } from "./driver.ts";
+import { createNodes } from "./node.ts";
+import { inspectAddress, wayOfMachine } from "./power-way.ts";
+import type { Program } from "./program.ts";
 import { makeRecord } from "./record.ts";
-import { compileSite } from "./site.ts";
-import { nodeSources } from "./sources.ts";
-import { decide, factsOf, stateFindings } from "./state.ts";
+import { stateFindings } from "./state.ts";
 import { inspectTenant } from "./tenant.ts";
 import { portsOf } from "./vif.ts";
 
@@ -42,20 +43,13 @@ export interface Transform {
   readonly origins: () => readonly (readonly [string, string])[];
 }
 
-/** driver_info.key and properties.key as fields of their own, since rules read flat places. */
-function flat(set: JsonObject): JsonObject {
-  const nested = ["driver_info", "properties"].flatMap((column) =>
-    Object.entries(set[column] ?? {}).map(([key, value]) => [`${column}.${key}`, value]),
-  );
-  return { ...set, ...Object.fromEntries(nested) };
-}
-
 /**
  * What Ironic should hold, given what nova_bm held. Pure: the same snapshot and mapping give the
  * same records, byte for byte, so a plan can be reviewed today and applied tomorrow.
  *
  * @param columns what the snapshot found, by table
  * @param power what the BMCs said; null when nobody wants to know
+ * @param ipmitool of the conductors, where it is not what the release came with
  */
 export function createTransform(
   mapping: Mapping,
@@ -63,22 +57,17 @@ export function createTransform(
   columns: { readonly [table: string]: readonly string[] },
   validate: Validate,
   power: PowerView | null,
+  ipmitool: ConductorIpmitool = mapping.target.ipmitool,
 ): Transform {
   const origins = createOrigins();
-  const programs = new Map<string, Program>(
-    mapping.drivers.drivers.map((row) => [
-      row.name,
-      compileProgram(mapping, row, columns, origins),
-    ]),
-  );
-  const site = compileSite(mapping.site);
+  const nodes = createNodes(mapping, hosts, columns, origins);
+  const conductor = { keys: mapping.target.power_keys, ipmitool };
 
   function machine(source: Machine): Transformed {
     const { node } = source;
-    const decided = site.of(source);
+    const chosen = nodes.choose(source);
+    const { decided, decision, driver, facts, set, conf } = chosen;
     const where = `bm_nodes.id=${node.id}`;
-    const facts = factsOf(source);
-    const decision = decide(facts, mapping.states, decided.accept);
     const { row, outcome } = decision;
     const state = { row: node.deleted === true ? "deleted" : row.id, outcome };
     const give = (
@@ -100,26 +89,26 @@ export function createTransform(
     };
     if (node.deleted === true) return give(source.findings, []);
 
-    const set = flat(decided.set);
-    const conf = hostOf(source, hosts);
-    const driver = driverOf(source, conf, set, mapping);
     const found = [
       ...source.findings,
-      ...driver.findings,
+      ...chosen.findings,
       ...stateFindings(decision, facts, where),
     ];
-    const program = driver.row === null ? undefined : programs.get(driver.row.name);
-    if (driver.row === null || program === undefined || outcome === "block") return give(found, []);
+    if (driver === null || outcome === "block") return give(found, []);
+    const { program } = driver;
 
-    const keeps = mapping.states.outcomes[outcome].instance;
     const reading = power?.readings.get(node.id);
-    const sources = {
-      ...nodeSources(source, conf, driver.row, outcome, set, mapping),
-      power: power?.record === true && reading?.power ? { state: `power ${reading.power}` } : null,
-    };
+    const ports = portsOf(source);
+    const plain = nodes.make(source, { ...chosen, driver });
+    const way = wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
+    // What another BMC said would be enforced on this machine.
+    const recorded = power?.record === true && isAbout(reading, node.id, way);
+    const { sources, keeps, ...own } = recorded
+      ? nodes.make(source, { ...chosen, driver }, reading)
+      : plain;
     const made = [
-      makeRecord("node", program.node, sources, keeps, where),
-      ...portsOf(source).map((port) =>
+      own,
+      ...ports.map((port) =>
         makeRecord(
           "port",
           program.port,
@@ -141,19 +130,21 @@ export function createTransform(
     const faults = desired.flatMap(({ id, resource, row: values }) =>
       validate(resource, values).map((fault) => finding("N2I-D401", `${where} ${id}`, fault)),
     );
+    const unusable = inspectAddress(plain.record.row, where);
     return give(
       [
         ...found,
         ...inspectPower(source, driver.row),
+        ...unusable,
         ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
         ...unread(source, program),
         ...placeless(decided.set, program, where),
         ...inspectTenant(source, outcome, mapping, bootsAsRamdisk(set, mapping.target)),
         ...(keeps ? inspectRoots(source, set, where) : []),
         ...made.flatMap(({ findings }) => findings),
-        ...(power === null
+        ...(power === null || unusable.length > 0
           ? []
-          : gate(source, reading, mapping.target.power_keys, desired[0]?.row.driver_info, power)),
+          : gate(source, reading, way, conductor, power)),
         // A record without a uuid has a finding of its own that says why.
         ...(node.uuid === null ? [] : faults),
       ],
@@ -161,7 +152,7 @@ export function createTransform(
       keeps ? bootPlan(source, conf, set, mapping.target) : undefined,
     );
   }
-  return { machine, unmatched: site.unmatched, origins: origins.table };
+  return { machine, unmatched: nodes.unmatched, origins: origins.table };
 }
 
 /** What the operator set and nothing writes, in one finding. */

@@ -26,8 +26,10 @@ const ENDING = 2000;
 const MOST = 8192;
 
 /** Asks BMCs as the conductor does, by ipmitool: a second opinion. */
-export function ipmitoolProbe(options: IpmitoolOptions = IPMITOOL_DEFAULTS): PowerProbe {
+export function ipmitoolProbe(given: IpmitoolOptions = IPMITOOL_DEFAULTS): PowerProbe {
   return async (question, { deadline, signal }) => {
+    const { suite = given.suite, level = given.level } = question;
+    const options = { ...given, suite, level };
     const begun = { date: SYSTEM_CLOCK.date(), client: "ipmitool" as const };
     const cannot = unusable(question, options);
     if (cannot !== null) {

@@ -57,7 +57,11 @@ export function nativeProbe(mux: Mux, options: SessionOptions = SESSION_DEFAULTS
         const environment = { clock: SYSTEM_CLOCK, chance: SYSTEM_CHANCE };
         const left = deadline - (SYSTEM_CLOCK.now() - start);
         const limits = { deadline: left, signal };
-        const answer = await askPower(line, known, environment, limits, options);
+        const answer = await askPower(line, known, environment, limits, {
+          ...options,
+          ...(question.suite !== undefined && { suites: [question.suite] }),
+          ...(question.level !== undefined && { level: question.level }),
+        });
         return { bm_node_ids: question.bm_node_ids, address, client: "native", pass: 1, ...answer };
       } finally {
         line.close();

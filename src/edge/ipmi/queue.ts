@@ -29,7 +29,7 @@ export function createQueue(
   let ended = false;
 
   const add = (question: PowerQuestion): void => {
-    const key = `${bmcOf(question)}|${question.user}`;
+    const key = loginOf(question);
     const at = places.get(key);
     const same = at === undefined ? undefined : waiting[at];
     if (at !== undefined && same !== undefined && same.password() === question.password()) {
@@ -47,10 +47,10 @@ export function createQueue(
     if (last === undefined) return undefined;
     const drawn = at === waiting.length ? last : waiting[at];
     if (drawn === undefined) return undefined;
-    places.delete(`${bmcOf(drawn)}|${drawn.user}`);
+    places.delete(loginOf(drawn));
     if (drawn !== last) {
       waiting[at] = last;
-      places.set(`${bmcOf(last)}|${last.user}`, at);
+      places.set(loginOf(last), at);
     }
     return drawn;
   };
@@ -77,6 +77,13 @@ export function createQueue(
     isDrawn: () => ended && waiting.length === 0,
     isEmpty: () => ended && waiting.length === 0 && held.length === 0,
   };
+}
+
+/** All of a question but its secrets: machines that differ in it are asked apart. */
+function loginOf(question: PowerQuestion): string {
+  const { user, suite = "", level = "", kg } = question;
+  const second = kg === undefined ? "" : Buffer.from(kg()).toString("hex");
+  return `${bmcOf(question)}|${suite}|${level}|${second}|${user}`;
 }
 
 /** What must not be asked twice at a time. */

@@ -16,6 +16,8 @@ export interface SessionOptions {
   readonly conductor: Conductor;
   /** Suites to ask for, in this order, instead of those the conductor would come to. */
   readonly suites: readonly number[] | null;
+  /** The level to log in at first; ADMINISTRATOR unless given. */
+  readonly level?: PowerLevel;
   /** Log in even where the BMC says that it does not speak 2.0. Quirk Q19. */
   readonly force: boolean;
 }
@@ -126,7 +128,8 @@ async function ask(
   const wanted = (options.suites ?? preferred(options.conductor, suites)).flatMap(
     (id) => suiteOf(id) ?? [],
   );
-  return { ...(await logins(talk, credentials, wanted, patience)), suites, capabilities };
+  const { level = "ADMINISTRATOR" } = options;
+  return { ...(await logins(talk, credentials, wanted, level, patience)), suites, capabilities };
 }
 
 /** Logins to a BMC that was silent to every message of 2.0, and may know 1.5 alone. */
@@ -145,12 +148,13 @@ async function logins(
   talk: Talk,
   credentials: Credentials,
   suites: readonly Suite[],
+  level: PowerLevel,
   patience: number,
 ): Promise<Pick<End, "verdict" | "attempts" | "opened">> {
   const [first] = suites;
   if (first === undefined) throw new RangeError("no cipher suite that this client speaks");
   const firstTag = talk.chance.bytes(1).readUInt8();
-  let attempt: Attempt = { suite: first, level: "ADMINISTRATOR", namesLevel: false };
+  let attempt: Attempt = { suite: first, level, namesLevel: false };
   let history = NOTHING_YET;
   let last: Failure | null = null;
   for (let attempts = 1; ; attempts++) {

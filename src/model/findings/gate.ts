@@ -12,7 +12,8 @@ export const GATE = {
   "N2I-D601": {
     severity: "blocks",
     title: "BMC refuses the credentials",
-    advice: "The conductor would be refused too. Correct pm_user and pm_password, or accept it.",
+    advice:
+      "The conductor would be refused too. Correct pm_user and pm_password in nova_bm, run extract again, then power --only failed: other readings are kept. Or accept it.",
     acceptable: true,
   },
   "N2I-D602": {
@@ -81,6 +82,19 @@ export const GATE = {
     title: "UDP port of the BMC is closed",
     advice:
       "The host is there, but nothing listens on the IPMI port, or a firewall rejects it. Check pm_address, turn on IPMI over LAN in the BMC, then run power --only failed, or accept it. --max-unreachable does not cover it.",
+    acceptable: true,
+  },
+  "N2I-D611": {
+    severity: "blocks",
+    title: "address of the BMC or its host cannot be used",
+    advice:
+      "The conductor would pass it to ipmitool or ssh as it stands, and reach nobody. Set driver_info in the site document, or correct nova_bm or nova.conf and extract again.",
+  },
+  "N2I-D612": {
+    severity: "blocks",
+    title: "power was asked otherwise than the conductor will ask",
+    advice:
+      "The reading is not about what would be loaded. Run power again with the same --site, and --ironic-release or --conductor-ipmitool where they are named; --only failed asks these machines.",
     acceptable: true,
   },
 } as const satisfies Record<string, FindingKind>;

@@ -1,11 +1,13 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { adviceOf, suiteUntried, warningsOf } from "../../../src/core/power/advice.ts";
 import { gate } from "../../../src/core/power/gate.ts";
 import { FINDINGS } from "../../../src/model/findings.ts";
 import type { Machine } from "../../../src/model/machine.ts";
-import type { PowerReading, PowerVerdict } from "../../../src/model/power.ts";
+import type { ConductorIpmitool, PowerReading, PowerVerdict } from "../../../src/model/power.ts";
 
 const VIEW = { readings: new Map(), unreachable: null, record: false };
+const WITHOUT = { keys: [], ipmitool: "1.8.19" } as const;
 
 function codes(verdict: PowerVerdict, client: PowerReading["client"], allowed?: string) {
   // The gate reads no more of a machine that nova does not know, nor of a reading.
@@ -13,7 +15,7 @@ function codes(verdict: PowerVerdict, client: PowerReading["client"], allowed?: 
   const told = { verdict, client, detail: "why", power: null, advice: [], warnings: [] };
   const reading = { ...told, address: "10.0.0.1" } as unknown as PowerReading;
   const view = { ...VIEW, unreachable: allowed ?? null };
-  return gate(machine, reading, [], undefined, view);
+  return gate(machine, reading, null, WITHOUT, view);
 }
 
 for (const [verdict, bmc, host] of [
@@ -48,15 +50,59 @@ test("silence of a host is allowed by --max-unreachable as a BMC's is, and a ref
 
 test("advice to set a key is given for the releases that read the key only", () => {
   const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
-  const words = "set driver_info.ipmi_cipher_suite to 3";
-  const advice = [{ key: "ipmi_cipher_suite", value: "3", words }];
-  const told = { verdict: "ok", client: "native", detail: "", power: "on", advice, warnings: [] };
-  const reading = { ...told, address: "10.0.0.1" } as unknown as PowerReading;
+  const told = { verdict: "ok", client: "native", detail: "", power: "on", warnings: [] };
+  const own = { suite: 3, suites: [3, 17], asked: { words: "", ipmitool: "1.8.19", machines: [] } };
+  const reading = { ...told, ...own, address: "10.0.0.1" } as unknown as PowerReading;
   const detail = (keys: readonly string[]) =>
-    gate(machine, reading, keys, undefined, VIEW)[0]?.message;
-  assert.equal(detail(["ipmi_cipher_suite"]), words);
+    gate(machine, reading, null, { ...WITHOUT, keys }, VIEW)[0]?.message;
+  assert.equal(detail(["ipmi_cipher_suite"]), "set driver_info.ipmi_cipher_suite to 3");
   assert.match(String(detail([])), /^cannot set .*: this release does not read it/);
 });
+
+/** What the conductor's ipmitool takes, by what the BMC lists and which suite was tried and opened. */
+const SUITES: readonly (readonly [
+  ConductorIpmitool,
+  readonly number[] | null,
+  ConductorIpmitool,
+  number,
+  readonly string[],
+])[] = [
+  // A BMC that does not list its suites is slow to an ipmitool that asks, and nothing else.
+  ["1.8.18", null, "1.8.18", 3, []],
+  ["1.8.19", null, "1.8.19", 3, ["N2I-D628"]],
+  ["1.8.19", null, "1.8.18", 3, ["N2I-D628"]],
+  ["1.8.18", null, "1.8.18", 17, ["N2I-D602"]],
+  ["1.8.18", [3, 17], "1.8.18", 3, []],
+  ["1.8.19", [3, 17], "1.8.19", 17, []],
+  ["1.8.19", [3], "1.8.18", 3, []],
+  // It lists 17 and refuses it: quirk Q9.
+  ["1.8.19", [3, 17], "1.8.19", 3, ["N2I-D602"]],
+  ["1.8.18", [17], "1.8.18", 17, ["N2I-D602"]],
+  // Nobody tried what this conductor takes.
+  ["1.8.18", [3, 17], "1.8.19", 17, ["N2I-D612"]],
+  ["1.8.19", [3, 17], "1.8.18", 3, ["N2I-D612"]],
+];
+
+for (const [conductor, suites, ipmitool, suite, expected] of SUITES)
+  test(`suite ${suite} of ${JSON.stringify(suites)}, asked as ${ipmitool}, is ${expected.join() || "good"} for a conductor with ipmitool ${conductor}`, () => {
+    const machine = { node: { id: 1, deleted: false }, nova: null } as unknown as Machine;
+    const warnings = suites === null ? ["N2I-D628"] : [];
+    const told = { verdict: "ok", client: "native", detail: "", power: "on", warnings };
+    const asked = { words: "", ipmitool, machines: [] };
+    const reading = { ...told, suite, suites, asked } as unknown as PowerReading;
+    const of = { keys: ["ipmi_cipher_suite"], ipmitool: conductor };
+    assert.deepEqual(
+      gate(machine, reading, null, of, VIEW).map(({ code }) => code),
+      expected,
+    );
+    // What `power` shows is what `plan` holds against it.
+    const shown = [
+      ...adviceOf(reading, null, conductor).map(() => "N2I-D602"),
+      ...(suiteUntried(reading, null, conductor) === null ? [] : ["N2I-D612"]),
+      ...warningsOf(reading, null, conductor),
+    ];
+    assert.deepEqual(shown, expected);
+  });
 
 for (const [vm_state, power_state, power, told] of [
   ["active", 1, "on", undefined],
@@ -75,8 +121,8 @@ for (const [vm_state, power_state, power, told] of [
     const instance = { deleted: false, vm_state, power_state };
     // The gate reads no more of a machine and of a reading than this.
     const machine = { node: { id: 1 }, nova: { instance } } as unknown as Machine;
-    const said = { verdict: "ok", client: "native", detail: "", advice: [], warnings: [] };
+    const said = { verdict: "ok", client: "native", detail: "", suite: null, warnings: [] };
     const reading = { ...said, power, address: "10.0.0.1" } as unknown as PowerReading;
-    const [found] = gate(machine, reading, [], undefined, VIEW);
+    const [found] = gate(machine, reading, null, WITHOUT, VIEW);
     assert.equal(found?.message, told);
   });

@@ -1,0 +1,65 @@
+/**
+ * Why nothing can be asked at this address; null when it can be one machine's. A conductor passes it to
+ * ipmitool or ssh as it stands, so what is a slip of a form or a sheet ("10.0.0.9 ", "10.0.0.9:623",
+ * "10.0.0.300") reaches nobody there, and is no BMC that happens to be silent.
+ */
+export function addressFault(text: string): string | null {
+  const fault = formFault(text);
+  return fault === null ? null : `${JSON.stringify(text)} ${fault}`;
+}
+
+function formFault(text: string): string | null {
+  if (text.trim() !== text) return "has a blank at its beginning or end";
+  if (/[,;\s]/.test(text)) return "is a list, or has a blank in it";
+  if (/[^\x21-\x7e]/.test(text)) return "has a character that no address has";
+  if (text.startsWith("-")) return "begins with a dash, so a program takes it for an option";
+  if (/[[\]]/.test(text)) return "is in brackets";
+  if (text.includes("/")) return "is a URL or a network";
+  const four = ipv4(text);
+  if (four !== null) return isNobodys4(four) ? NOBODYS : null;
+  const [bare = "", zone, ...more] = text.split("%");
+  if (isIpv6(bare) && zone !== "" && more.length === 0) return isNobodys6(bare) ? NOBODYS : null;
+  if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
+  if (text.includes(":")) return "is no IPv6 address";
+  return nameFault(text);
+}
+
+const NOBODYS = "is no single machine's: unspecified, broadcast or multicast";
+
+/** Its four numbers; null for anything else. A leading zero makes some programs read it as octal. */
+function ipv4(text: string): readonly number[] | null {
+  const parts = text.split(".");
+  const fits = (part: string): boolean => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255;
+  return parts.length === 4 && parts.every(fits) ? parts.map(Number) : null;
+}
+
+function isNobodys4(four: readonly number[]): boolean {
+  const [first = 0] = four;
+  return first === 0 || (first >= 224 && first <= 239) || four.every((part) => part === 255);
+}
+
+function isIpv6(text: string): boolean {
+  const halves = text.split("::");
+  const groups = halves.map((half) => (half === "" ? [] : half.split(":")));
+  const all = groups.flat();
+  const last = all.at(-1) ?? "";
+  const mapped = last.includes(".") && text.endsWith(last);
+  const hex = mapped ? all.slice(0, -1) : all;
+  const count = hex.length + (mapped ? 2 : 0);
+  if (mapped && ipv4(last) === null) return false;
+  if (!hex.every((group) => /^[0-9a-f]{1,4}$/i.test(group))) return false;
+  return halves.length === 1 ? count === 8 : halves.length === 2 && count <= 7;
+}
+
+function isNobodys6(text: string): boolean {
+  return /^[0:]+$/.test(text) || /^ff/i.test(text);
+}
+
+/** RFC 1123, and the underscore that some sites have. @source ironic 3abaa3a2d, 2025-10 */
+function nameFault(text: string): string | null {
+  const labels = text.replace(/\.$/, "").split(".");
+  // Programs read these as addresses in octal, in hex, or with parts left out.
+  if (/^(\d+|0x[0-9a-f]*)$/i.test(labels.at(-1) ?? "")) return "is no IPv4 address";
+  const fits = (label: string): boolean => /^[a-z0-9_]([a-z0-9_-]{0,61}[a-z0-9_])?$/i.test(label);
+  return text.length <= 253 && labels.every(fits) ? null : "is no address and no host name";
+}

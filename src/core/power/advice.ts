@@ -1,0 +1,85 @@
+import type { FindingCode } from "../../model/findings.ts";
+import type { ConductorIpmitool, PowerAdvice, PowerReading } from "../../model/power.ts";
+import type { Way } from "./way.ts";
+
+/**
+ * The cipher suites to try, the one first that the conductor's ipmitool takes of its own accord.
+ *
+ * @param listed those the BMC lists; null when it does not say
+ * @source facts/ipmi.md 5.1: up to 1.8.18 it takes 3, later ones 17 where the BMC lists it
+ */
+function firstSuite(ipmitool: ConductorIpmitool, listed: readonly number[] | null): number {
+  return ipmitool === "1.8.19" && listed?.includes(17) === true ? 17 : 3;
+}
+
+/** The suite a conductor would use on this BMC; null where our own client was not the one to ask. */
+function wanted(
+  { client, verdict, suite, suites }: PowerReading,
+  way: Way | null,
+  ipmitool: ConductorIpmitool,
+): number | null {
+  // ipmitool itself chooses as the conductor's does, and does not say what.
+  if (client !== "native" || verdict !== "ok" || suite === null) return null;
+  const named = way?.way === "ipmi" ? way.login.suite : null;
+  return named ?? firstSuite(ipmitool, suites);
+}
+
+/**
+ * What to set on the Ironic node for a conductor to get on as well as the reading did. `power` and
+ * `plan` both say this, so that they cannot differ on a machine.
+ *
+ * @param way how the machine would be asked by what is to be loaded
+ */
+export function adviceOf(
+  reading: PowerReading,
+  way: Way | null,
+  ipmitool: ConductorIpmitool,
+): readonly PowerAdvice[] {
+  const { suite, privilege, verdict } = reading;
+  const first = wanted(reading, way, ipmitool);
+  const refused =
+    first !== null && suite !== first && suiteUntried(reading, way, ipmitool) === null;
+  const level = way?.way === "ipmi" ? way.login.level : "ADMINISTRATOR";
+  return [
+    ...(refused ? [setting("ipmi_cipher_suite", String(suite))] : []),
+    ...(verdict === "ok" && privilege === "OPERATOR" && level !== "OPERATOR"
+      ? [setting("ipmi_priv_level", "OPERATOR")]
+      : []),
+    ...(verdict === "wrong-kg"
+      ? [
+          {
+            ...{ key: "ipmi_hex_kg_key" as const, value: null },
+            words: "set driver_info.ipmi_hex_kg_key to the BMC's Kg, or clear the Kg in the BMC",
+          },
+        ]
+      : []),
+  ];
+}
+
+/** Why a reading leaves open whether the conductor's ipmitool gets a session; null when it does not. */
+export function suiteUntried(
+  reading: PowerReading,
+  way: Way | null,
+  ipmitool: ConductorIpmitool,
+): string | null {
+  const first = wanted(reading, way, ipmitool);
+  const { asked, suite, suites } = reading;
+  if (first === null || suite === first || asked === undefined) return null;
+  return firstSuite(asked.ipmitool, suites) === first
+    ? null
+    : `asked as ipmitool ${asked.ipmitool} does; the conductor's ${ipmitool} takes suite ${first}, which was not tried`;
+}
+
+/** What was seen besides; that a BMC does not list its suites slows only an ipmitool that asks for them. */
+export function warningsOf(
+  { warnings }: PowerReading,
+  way: Way | null,
+  ipmitool: ConductorIpmitool,
+): readonly FindingCode[] {
+  const asks = ipmitool === "1.8.19" && !(way?.way === "ipmi" && way.login.suite !== null);
+  return asks ? warnings : warnings.filter((code) => code !== "N2I-D628");
+}
+
+function setting(key: "ipmi_cipher_suite" | "ipmi_priv_level", value: string): PowerAdvice {
+  return { key, value, words: `set driver_info.${key} to ${value}` };
+}

@@ -1,0 +1,104 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { recheckWith } from "../../src/cli/wire/recheck.ts";
+import type { PlannedMachine } from "../../src/model/plan.ts";
+import type { PowerProbe, PowerReading } from "../../src/model/power.ts";
+import { after, open, seal } from "../support/planned-case.ts";
+import { deployed, readings, run, user } from "./deployed.ts";
+
+const IMAGES = { deploy_kernel: "new-kernel", deploy_ramdisk: "new-ramdisk" };
+
+function siteAt(folder: string, set: object): string {
+  const path = join(folder, "decisions.json");
+  const machines = [{ match: {}, set: { ...IMAGES, ...set } }];
+  writeFileSync(path, JSON.stringify({ format: "nova2ironic/site@1", machines }));
+  return path;
+}
+
+test("power and recheck ask the BMC that the site document names, and the plan takes no other's word", async (t) => {
+  // The first is the BMC of nova_bm, the second the one that is to be loaded.
+  const at = await deployed(
+    t,
+    [
+      { users: user(1), power: true },
+      { users: user(1), power: false },
+    ],
+    ([pm_address = ""]) => ({
+      nova_bm: { nodes: [{ id: 1, pm_address }] },
+      nova_conf: null,
+    }),
+  );
+  if (at === null) return;
+  const [, second = ""] = at.addresses;
+  const info = { ipmi_address: second };
+  const site = siteAt(at.folder, { power_manager: "ipmi", cpu_arch: "x86_64", driver_info: info });
+  const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", site, "-q"];
+  // Without the site document nobody knows how to ask, and so the plan is told nothing.
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
+  assert.match((await run(at.folder, plan)).out, /blocked +N2I-D612 asked nobody/);
+  const asked = await run(at.folder, ["power", "--run", "run", "--site", site, "--only", "failed"]);
+  assert.equal(asked.code, 0, asked.err);
+  const [reading] = readings(at.folder);
+  assert.deepEqual([reading?.address, reading?.power], [second, "off"]);
+  // It is kept: the next power needs no word of it.
+  const again = await run(at.folder, ["power", "--run", "run"]);
+  assert.equal(again.code, 0, again.err);
+  assert.equal(readings(at.folder)[0]?.address, second);
+  assert.match((await run(at.folder, plan)).out, /1 +create|create/);
+  const apply = ["apply", "--run", "run", ...at.written.ironic, "--yes", "--recheck-power"];
+  at.farm.change(second, { users: [{ name: "admin", password: "another" }] });
+  const left = await run(at.folder, apply);
+  assert.match(left.out + left.err, /Left out: .* power asked once more: wrong-password/);
+});
+
+for (const driver of ["fake", "pxe_iboot", "redfish", "pxe_ssh"])
+  test(`a recheck that cannot ask a machine of driver ${driver} refuses, whatever was read before`, async () => {
+    // No more of a planned machine and of a reading is read.
+    const records = [{ resource: "node", row: { driver, driver_info: {} } }];
+    const machine = { bm_node_id: 1, records } as unknown as PlannedMachine;
+    const before = { bm_node_ids: [1], verdict: "ok", power: "on" } as unknown as PowerReading;
+    const nobody: PowerProbe = () => Promise.reject(new Error("nobody is to be asked"));
+    const { signal } = new AbortController();
+    const conductor = { keys: [], ipmitool: "1.8.18" } as const;
+    const recheck = recheckWith(new Map([[1, before]]), nobody, seal, signal, conductor);
+    await assert.rejects(recheck([machine]), { code: "N2I-E313" });
+    // Who was accepted without a reading is not relied on.
+    const unread = recheckWith(new Map(), nobody, seal, signal, conductor);
+    assert.equal((await unread([machine])).size, 0);
+  });
+
+test("a new extract keeps the readings of machines whose BMC and password are the same", async (t) => {
+  const at = await deployed(t, [
+    { users: user(1) },
+    { users: [{ name: "admin", password: "corrected" }] },
+    { users: user(3) },
+  ]);
+  if (at === null) return;
+  const site = siteAt(at.folder, {});
+  assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 3);
+  const before = readings(at.folder);
+  assert.equal(before[1]?.verdict, "wrong-password");
+  const nova_bm = await open(after(at.written.extract, "--nova-bm-db")[0] ?? "", false);
+  await nova_bm.knex("bm_nodes").where({ id: 2 }).update({ pm_password: "corrected" });
+  await nova_bm.close();
+  const extract = await run(at.folder, ["extract", "--run", "run", ...at.written.extract]);
+  assert.equal(extract.code, 0, extract.err);
+  const plan = ["plan", "--run", "run", ...at.written.ironic, "--site", site, "-q"];
+  const first = await run(at.folder, plan);
+  assert.match(first.out, /000000000001 +create/);
+  assert.match(first.out, /000000000002 +blocked +N2I-D612 asked with another password/);
+  const { received } = at.farm.counts();
+  const again = await run(at.folder, ["power", "--run", "run", "--only", "failed"]);
+  assert.equal(again.code, 0, again.err);
+  // Ten datagrams to the one that was corrected.
+  assert.ok(at.farm.counts().received - received <= 12);
+  const now = readings(at.folder);
+  assert.deepEqual(
+    now.map(({ verdict }) => verdict),
+    ["ok", "ok", "ok"],
+  );
+  assert.equal(now[0]?.asked_at, before[0]?.asked_at);
+  assert.match((await run(at.folder, plan)).out, /000000000002 +create/);
+});

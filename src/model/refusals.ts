@@ -1,4 +1,5 @@
 import { EXIT_STATUS } from "./exit.ts";
+import { DATABASE } from "./refusals/database.ts";
 import type { Refusal } from "./refusals/kind.ts";
 import { NOTHING } from "./refusals/nothing.ts";
 import { POWER } from "./refusals/power.ts";
@@ -155,6 +156,7 @@ export const REFUSALS = {
     fix: "Look which release runs and give --ironic-release.",
   },
   ...SERVICE,
+  ...DATABASE,
   "N2I-E300": {
     exit: refused.status,
     title: "the plan is stale",

@@ -7,6 +7,7 @@ import type { Engine } from "../../src/demo/create-tables.ts";
 import { loadIronic, loadNova, loadNovaBm, novaConfs } from "../../src/demo/load-case.ts";
 import { siteOf } from "../../src/demo/write-case.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { onlyUnderLock } from "../support/under-lock.ts";
 
 /** A deployment on real databases, each with a user of its own who can do no more than needed. */
 export interface Deployment {
@@ -68,6 +69,7 @@ export async function deploy(
   await loadNova(made.db, engine, given, charsets.nova);
   const nova = await settled(made);
   await loadIronic(ironic.db, engine, given);
+  for (const written of [nova, ironic]) await onlyUnderLock(written);
   const folder = privateFolder(t);
   mkdirSync(join(folder, "runs"), { mode: 0o700 });
   const users: Record<string, string> = {};

@@ -9,8 +9,8 @@ const MAY: { readonly [name in ExitName]?: readonly string[] | "any" } = {
   refused: "any",
   denied: "any",
   usage: "any",
-  halfway: ["N2I-E301"],
-  locked: ["N2I-E302"],
+  halfway: ["N2I-E301", "N2I-E217"],
+  locked: ["N2I-E302", "N2I-E318"],
   bug: ["N2I-E900"],
 };
 

@@ -16,6 +16,7 @@ import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type Connections, connectionsOf } from "./connections.ts";
 import { type Kept, keeper } from "./kept.ts";
 import { type Line, proxyTo } from "./proxy.ts";
+import { onlyUnderLock } from "./under-lock.ts";
 
 /** A run that is planned and not applied, on one engine, and what a test can do to it. */
 export interface Scene extends Kept {
@@ -83,14 +84,11 @@ export async function scene(
   };
 }
 
-async function onServer(
-  { engine, name, db, server }: TestDatabase,
-  t: TestContext,
-  given: Case,
-  proxied: boolean,
-) {
+async function onServer(made: TestDatabase, t: TestContext, given: Case, proxied: boolean) {
+  const { engine, name, db, server } = made;
   if (server === null) throw new Error("a server's database has a server");
   await loadIronic(db, engine, given);
+  await onlyUnderLock(made);
   const beside = engine === "mysql" ? `${name}_kept` : "kept";
   if (engine === "mysql") {
     await server.newDatabase(beside);

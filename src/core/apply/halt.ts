@@ -11,6 +11,8 @@ const MAYBE_KEPT: ReadonlySet<RefusalCode> = new Set([
   "N2I-E211",
   "N2I-E212",
   "N2I-E213",
+  "N2I-E216",
+  "N2I-E217",
 ]);
 
 /** A failure that was met before anything could be kept. */

@@ -6,6 +6,7 @@ import { atExit } from "../process/at-exit.ts";
 import { translate } from "./errors.ts";
 import type { Database } from "./open.ts";
 import { integer, select } from "./rows.ts";
+import { untilEnded } from "./write.ts";
 
 const NAME = "nova2ironic";
 /** The advisory lock's number on PostgreSQL; the lock is of this database only. */
@@ -17,7 +18,8 @@ function held(shown: string): MigrationError {
 
 /**
  * One writer at a time on one database. The lock lives in a connection of its own and dies
- * with it, so a killed run leaves none behind.
+ * with it, so a killed run leaves none behind; what the server still makes of that run's last
+ * transaction is waited for (`write.ts`).
  *
  * Galera does not carry GET_LOCK from node to node: two runs through two nodes are kept apart only
  * by the comparison of every row before it is written. @source facts/ux.md 4.3
@@ -41,6 +43,12 @@ async function lockConnection(database: Database): Promise<Lock> {
   if (got !== 1) {
     await trx.rollback();
     throw held(shown);
+  }
+  try {
+    await untilEnded(database);
+  } catch (error) {
+    await trx.rollback().catch(() => null);
+    throw error;
   }
   return {
     async check() {

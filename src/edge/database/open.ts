@@ -5,6 +5,7 @@ import type { DatabaseAddress, Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
 import { isOfEncryption, translate } from "./errors.ts";
+import { select } from "./rows.ts";
 
 const require = createRequire(import.meta.url);
 
@@ -14,6 +15,10 @@ export interface Database {
   readonly shown: string;
   readonly address: DatabaseAddress;
   readonly knex: Knex;
+  /** Nothing is ever written to it. */
+  readonly readOnly: boolean;
+  /** Its own settings make sessions read-only: whoever did that wants no load. */
+  readonly frozen: boolean;
   /** @throws MigrationError in our words, whatever the driver says */
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
   readonly close: () => Promise<void>;
@@ -29,34 +34,39 @@ const MYSQL_READS =
 /** Times after which PostgreSQL ends a session that waits for us; older servers know one of them. */
 const IDLE = "'idle_in_transaction_session_timeout','idle_session_timeout','transaction_timeout'";
 
+/** Whether a session that was told nothing may write; asked after we told ours. */
+const FROZEN: { readonly [engine in Engine]: string | null } = {
+  mysql:
+    "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only') AND Value = 'ON'",
+  postgresql:
+    "SELECT 1 FROM pg_settings WHERE name = 'default_transaction_read_only' AND reset_val = 'on'",
+  sqlite: null,
+};
+
 /**
- * First statements of every connection: strict, UTC, and read-only where nothing is to be written.
+ * First statements of every connection: strict, UTC, and read-only until `writing` says otherwise.
  * What a server, a database or a user has set otherwise for its sessions would change what is read
  * (encodings, forms of dates, cut results) or written (the word NULL as text), see old rows
  * (autocommit off), or end the connection that holds the lock.
  */
-const SESSION: { readonly [engine in Engine]: (readOnly: boolean) => readonly string[] } = {
-  mysql: (readOnly) => [
+const SESSION: { readonly [engine in Engine]: readonly string[] } = {
+  mysql: [
     "SET SESSION autocommit=1",
     "SET NAMES utf8mb4",
     "SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ",
     "SET SESSION sql_mode='TRADITIONAL', time_zone='+00:00', SESSION lock_wait_timeout=60, innodb_lock_wait_timeout=60",
     "SET SESSION completion_type=0, unique_checks=1, foreign_key_checks=1, sql_safe_updates=0, sql_select_limit=18446744073709551615",
     "SET SESSION wait_timeout=28800 /*M!100300 , SESSION idle_transaction_timeout=0 */",
-    ...(readOnly ? [MYSQL_READS] : []),
+    MYSQL_READS,
   ],
-  postgresql: (readOnly) => [
+  postgresql: [
     "SET TIME ZONE 'UTC'",
     "SET lock_timeout='60s'",
     "SET client_encoding='UTF8'; SET datestyle='ISO, MDY'; SET bytea_output='hex'; SET array_nulls=on; SET standard_conforming_strings=on",
     `SELECT set_config(name, '0', false) FROM pg_settings WHERE name IN (${IDLE})`,
-    ...(readOnly ? ["SET default_transaction_read_only=on"] : []),
+    "SET default_transaction_read_only=on",
   ],
-  sqlite: (readOnly) => [
-    "PRAGMA busy_timeout=20000",
-    "PRAGMA foreign_keys=ON",
-    ...(readOnly ? ["PRAGMA query_only=ON"] : []),
-  ],
+  sqlite: ["PRAGMA busy_timeout=20000", "PRAGMA foreign_keys=ON", "PRAGMA query_only=ON"],
 };
 
 /** Runs one statement on a raw driver connection, whichever driver it is. */
@@ -136,7 +146,9 @@ export async function openDatabase(
     const database = connect(address, options, encrypted);
     try {
       await database.knex.raw("SELECT 1");
-      return database;
+      const sql = options.readOnly ? null : FROZEN[address.engine];
+      const rows = sql === null ? [] : await select(database, database.knex, sql);
+      return { ...database, frozen: rows.length > 0 };
     } catch (error) {
       await database.close();
       const next = others.shift();
@@ -149,7 +161,7 @@ export async function openDatabase(
 
 function connect(
   address: DatabaseAddress,
-  options: { readonly readOnly: boolean },
+  { readOnly }: { readonly readOnly: boolean },
   encrypted: boolean,
 ): Database {
   const { engine, shown } = address;
@@ -165,7 +177,7 @@ function connect(
       max: 3,
       afterCreate: (connection: unknown, done: (error: Error | null, made: unknown) => void) => {
         made.add(connection);
-        SESSION[engine](options.readOnly)
+        SESSION[engine]
           .reduce(
             (before, sql) => before.then(() => onConnection(engine, connection, sql)),
             Promise.resolve(),
@@ -182,6 +194,8 @@ function connect(
     shown,
     address,
     knex,
+    readOnly,
+    frozen: false,
     run: async (doing, work) => {
       try {
         return await work();

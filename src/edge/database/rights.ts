@@ -4,6 +4,7 @@ import type { Lacking, Verb, Wanted } from "../../model/rights.ts";
 import { tableNames } from "./identity.ts";
 import type { Database } from "./open.ts";
 import { boolean, select, text } from "./rows.ts";
+import { endWriting, openWriting } from "./write.ts";
 
 /** A column every table has that is asked about, in every release: test/tables.test.ts. */
 export const ASKED_BY = "created_at";
@@ -106,7 +107,7 @@ async function may(database: Database, verb: Verb, table: string): Promise<Answe
     );
     return boolean(row?.may) === true ? "yes" : "no";
   }
-  const trx = await database.run("opening a transaction", () => knex.transaction());
+  const trx = await openWriting(database);
   try {
     await database.run(`asking for ${verb}`, () => trx.raw(NOTHING[verb](table)));
     return "yes";
@@ -118,6 +119,6 @@ async function may(database: Database, verb: Verb, table: string): Promise<Answe
     if (error.code === "N2I-E207") return "yes";
     throw error;
   } finally {
-    await trx.rollback();
+    await endWriting(database, trx);
   }
 }

@@ -1,12 +1,12 @@
 import { isUtf8 } from "node:buffer";
-import type { Database } from "./open.ts";
+import type { Engine } from "../../model/database.ts";
 
 /** A row as a driver gives it. */
 export type RawRow = { readonly [column: string]: unknown };
 
 /** knex.raw's answer differs by driver; the rows are in it. */
 export async function select(
-  database: Pick<Database, "engine">,
+  database: { readonly engine: Engine },
   on: { raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown> },
   sql: string,
   bindings: readonly unknown[] = [],

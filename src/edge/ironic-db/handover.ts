@@ -5,6 +5,7 @@ import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
+import { writing } from "../database/write.ts";
 import { AGE, isAlive, readService } from "./service.ts";
 
 const COLUMNS = [
@@ -27,12 +28,14 @@ export function createHandover(database: Database, release: Release): Handover {
   const keeper = `${whole(database.engine, "conductors.hostname")} AS hostname, conductors.online, ${AGE[database.engine]} AS age`;
   const { knex, run } = database;
   const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
-    run(doing, async () => {
-      const changed: number = await maintenance(knex("nodes").where({ uuid }), from)
-        .whereNull("reservation")
-        .update({ maintenance: to !== null, maintenance_reason: to, ...more });
-      return changed === 1;
-    });
+    writing(database, (trx) =>
+      run(doing, async () => {
+        const changed: number = await maintenance(trx("nodes").where({ uuid }), from)
+          .whereNull("reservation")
+          .update({ maintenance: to !== null, maintenance_reason: to, ...more });
+        return changed === 1;
+      }),
+    );
   return {
     async observe(uuids) {
       if (uuids.length === 0) return new Map();

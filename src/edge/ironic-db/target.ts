@@ -3,11 +3,11 @@ import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Release, Target, Verifier } from "../../model/target.ts";
-import { committed } from "../database/commit.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
+import { writing } from "../database/write.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
 import { judgeRows, type Removed, removeRows } from "./remove.ts";
@@ -52,8 +52,7 @@ export function createTarget(
   };
   type Batch = (...told: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, ours, guard, met) => {
-    const trx = await run("opening a transaction", () => knex.transaction());
-    try {
+    const performed = await writing(database, async (trx) => {
       const [head] = await run("reading alembic_version", () =>
         select(
           database,
@@ -73,14 +72,10 @@ export function createTarget(
       const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
       await met?.(made);
       await failpoint("commit.before");
-      await run("committing", () => committed(trx));
-      await failpoint("commit.after");
-      return gone ?? { ...made, locked: new Set() };
-    } catch (error) {
-      // The first error is the one to tell; a cut line fails the rollback too.
-      await trx.rollback().catch(() => null);
-      throw error;
-    }
+      return gone ?? { ...made, locked: new Set<string>() };
+    });
+    await failpoint("commit.after");
+    return performed;
   };
   return {
     identity,

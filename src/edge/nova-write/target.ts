@@ -1,10 +1,10 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity, NovaTarget } from "../../model/nova-plan.ts";
-import { committed } from "../database/commit.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { integer, marks, select, text, time } from "../database/rows.ts";
 import { schemaVersion } from "../database/schema-version.ts";
+import { writing } from "../database/write.ts";
 import { meet, standingOf } from "./find.ts";
 import { performSteps } from "./perform.ts";
 import { useOf } from "./use.ts";
@@ -55,8 +55,7 @@ export function createNovaTarget(
       }));
     },
     async perform(steps, ours, guard, met) {
-      const trx = await run("opening a transaction", () => knex.transaction());
-      try {
+      const performed = await writing(database, async (trx) => {
         const { version, head } = await schemaVersion(database, repository, trx);
         const planned = identity.head ?? identity.schema_version;
         if ((head ?? version) !== planned)
@@ -68,14 +67,10 @@ export function createNovaTarget(
         const performed = await performSteps(database, trx, steps, ours);
         await met(performed);
         await failpoint("nova.commit.before");
-        await run("committing", () => committed(trx));
-        await failpoint("nova.commit.after");
         return performed;
-      } catch (error) {
-        // The first error is the one to tell; a cut line fails the rollback too.
-        await trx.rollback().catch(() => null);
-        throw error;
-      }
+      });
+      await failpoint("nova.commit.after");
+      return performed;
     },
   };
 }

@@ -2,11 +2,12 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { type TestContext, test } from "node:test";
 import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
 import { clusterOf } from "../../../src/edge/database/identity.ts";
-import { openDatabase } from "../../../src/edge/database/open.ts";
+import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
 import { readTransaction } from "../../../src/edge/database/read-transaction.ts";
+import { writing } from "../../../src/edge/database/write.ts";
 import { withDatabase } from "../../lab/index.ts";
 
 for (const engine of ["sqlite", "mysql", "postgresql"] as const)
@@ -32,6 +33,50 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     }
     assert.deepEqual(await made.db("kept").select(), []);
   });
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, nothing is written but in a transaction that holds the lock of writers`, async (t) => {
+    const made = await withDatabase(engine, t);
+    if (made === null) return;
+    await made.db.raw("CREATE TABLE kept (n INTEGER)");
+    const [one, other] = [await opened(made.url, t), await opened(made.url, t)];
+    const insert = "INSERT INTO kept VALUES (1)";
+    // Before and after: the connection goes back to the pool as it was.
+    for (let round = 0; round < 2; round++) {
+      await assert.rejects(one.knex.raw(insert), /read.?only/i);
+      const plain = await one.knex.transaction();
+      await assert.rejects(plain.raw(insert), /read.?only/i);
+      await plain.rollback();
+      await writing(one, async (trx) => {
+        await trx.raw(insert);
+        if (engine !== "sqlite" && round === 0)
+          await assert.rejects(
+            writing(other, () => Promise.resolve()),
+            { code: "N2I-E318" },
+          );
+      });
+      await assert.rejects(
+        writing(one, async (trx) => {
+          await trx.raw(insert);
+          throw new Error("no");
+        }),
+        /^Error: no$/,
+      );
+      await writing(other, () => Promise.resolve());
+    }
+    assert.equal((await made.db("kept").select()).length, 2);
+  });
+
+async function opened(url: string, t: TestContext): Promise<Database> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-session-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  writeFileSync(join(folder, "url"), url, { mode: 0o600 });
+  const role = { option: "--db", section: "database", key: "connection" };
+  const address = await readDatabaseAddress(`file:${join(folder, "url")}`, role, {});
+  const database = await openDatabase(address, { readOnly: false });
+  t.after(() => database.close());
+  return database;
+}
 
 test("a Galera cluster is one server, whichever of its nodes answers", () => {
   const uuid = "8a3114dc-e585-11f1-8072-0ee744d7db7f";

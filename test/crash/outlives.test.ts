@@ -1,0 +1,93 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { connect } from "../lab/connect.ts";
+import { needs } from "../lab/index.ts";
+import { fleet } from "../support/fleet.ts";
+import { type Scene, scene } from "../support/scene.ts";
+import { ALL, YES } from "./matrix.ts";
+import { ends, statusOf } from "./truth.ts";
+
+/** Holds every COMMIT of the scene's database, and lets them go. */
+interface Gate {
+  readonly close: () => Promise<void>;
+  readonly open: () => Promise<void>;
+  readonly end: () => Promise<void>;
+  /** How many COMMITs wait at it, and how many other sessions the tool has. */
+  readonly waits: string;
+  readonly others: string;
+}
+
+/** A standby that never comes: only this database's sessions wait for it. */
+async function absentStandby(made: Scene, t: TestContext): Promise<Gate | null> {
+  const server = await needs("postgresql", t);
+  if (server === null) return null;
+  const admin = connect({ ...server, database: "postgres" });
+  const set = async (name: string, value: string): Promise<void> => {
+    await admin.raw(`ALTER SYSTEM SET ${name} = ${value}`);
+    await admin.raw("SELECT pg_reload_conf()");
+  };
+  await set("synchronous_commit", "'local'");
+  const [{ name }] = await made.sql(async (db) => {
+    const { rows } = await db.raw("SELECT current_database() AS name");
+    return rows as [{ name: string }];
+  });
+  await admin.raw(`ALTER DATABASE ${name} SET synchronous_commit = 'on'`);
+  const open = () => set("synchronous_standby_names", "''");
+  const end = async (): Promise<void> => {
+    await open();
+    await set("synchronous_commit", "DEFAULT");
+    await admin.destroy();
+  };
+  const count = "SELECT count(*) AS n FROM pg_stat_activity WHERE usename LIKE 'tool%'";
+  const waits = `${count} AND wait_event = 'SyncRep'`;
+  const others = `${count} AND datname = current_database() AND wait_event IS DISTINCT FROM 'SyncRep'`;
+  return { open, waits, others, end, close: () => set("synchronous_standby_names", "'nobody'") };
+}
+
+async function until(made: Scene, question: string, wanted: number): Promise<void> {
+  for (let waited = 0; ; waited += 50) {
+    const answer = await made.sql(async (db) => {
+      const got = await db.raw(question);
+      return Number((Array.isArray(got) ? got[0] : got.rows)[0]?.n);
+    });
+    if (answer === wanted) return;
+    assert.ok(waited < 10_000, `${question}: ${answer}`);
+    await sleep(50);
+  }
+}
+
+const MACHINES = 6;
+
+test("on PostgreSQL, a commit that outlives its client keeps every other run out until it ends", async (t) => {
+  const made = await scene("postgresql", t, fleet(MACHINES));
+  if (made === null) return;
+  const before = await made.digest();
+  const gate = await absentStandby(made, t);
+  if (gate === null) return;
+  try {
+    const started = made.start("apply", YES, "commit.before:1:pause");
+    await started.said("failpoint commit.before");
+    await gate.close();
+    started.signal("SIGUSR2");
+    await until(made, gate.waits, 1);
+    started.signal("SIGKILL");
+    await ends(128, started);
+    // The run's own lock has died with its connection; only the COMMIT is left.
+    await until(made, gate.others, 0);
+    for (const [command, words] of [
+      ["rollback", ALL],
+      ["apply", YES],
+    ] as const) {
+      const { err } = await ends(11, made.start(command, words));
+      assert.match(err, /^ERROR N2I-E318 .*has not ended yet/m);
+    }
+    assert.match((await statusOf(made)).apply, /1 batch begun and not recorded as done/);
+  } finally {
+    await gate.end();
+  }
+  await made.connections.gone();
+  const { out } = await ends(0, made.start("rollback", ALL));
+  assert.match(out, new RegExp(`^Rollback: ${2 * MACHINES} rows removed, 0 gone already, 0 left`));
+  assert.equal(await made.digest(), before);
+});

@@ -11,6 +11,7 @@ import { createEvents } from "./print/events.ts";
 import { exitName } from "./print/explain.ts";
 import { endOnBrokenPipe, onLost } from "./print/out.ts";
 import { endOnSignal } from "./wire/interrupt.ts";
+import { setDatabaseTimeout } from "./wire/patience.ts";
 import { VERSION } from "./wire/version.ts";
 import { checkWords } from "./wire/words.ts";
 
@@ -42,11 +43,13 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
     "max-failures",
     "per-minute",
     "watch",
+    "db-timeout",
   ]) {
     const value = args[name];
     if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
       throw new MigrationError("N2I-E100", `--${name} wants a number`);
   }
+  if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
   return true;
 }
 
@@ -107,6 +110,12 @@ async function main(): Promise<void> {
         default: 30,
         global: true,
         describe: "Seconds between progress lines without a terminal",
+      },
+      "db-timeout": {
+        type: "number",
+        default: 120,
+        global: true,
+        describe: "Seconds a database may take for one statement",
       },
       debug: {
         type: "boolean",

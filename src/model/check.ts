@@ -30,6 +30,10 @@ export interface Refused {
 /** A server as it is met: by the option that names its database. */
 export interface ServerFacts {
   readonly option: string;
+  /** For people. */
+  readonly shown: string;
+  /** Spoken to without TLS, over a network. */
+  readonly clear: boolean;
   readonly identity: ServerIdentity;
   /** Milliseconds its clock is ahead of ours; null where it has none of its own. */
   readonly ahead: number | null;

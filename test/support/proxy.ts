@@ -6,6 +6,8 @@ export interface Line {
   readonly port: number;
   /** Ends every connection there is, on both sides, without a word; `forGood`: new ones too. */
   readonly cut: (how?: { readonly forGood: boolean }) => void;
+  /** From now on takes everything and answers nothing, new connections too. */
+  readonly silence: () => void;
   /** Lets new connections pass again. */
   readonly mend: () => void;
 }
@@ -14,6 +16,7 @@ export interface Line {
 export async function proxyTo(port: number, t: Pick<TestContext, "after">): Promise<Line> {
   const lines = new Set<Socket>();
   let broken = false;
+  let silent = false;
   const server = createServer((near) => {
     if (broken) {
       near.resetAndDestroy();
@@ -25,7 +28,8 @@ export async function proxyTo(port: number, t: Pick<TestContext, "after">): Prom
       [far, near],
     ] as const) {
       lines.add(one);
-      one.pipe(other);
+      one.on("data", (bytes) => silent || other.write(bytes));
+      one.on("end", () => other.end());
       // A line that breaks is what this is for; the other half ends with it.
       one.on("error", () => other.destroy());
       one.on("close", () => {
@@ -45,8 +49,11 @@ export async function proxyTo(port: number, t: Pick<TestContext, "after">): Prom
   });
   const at = server.address();
   if (at === null || typeof at === "string") throw new Error("a TCP server has a port");
-  const mend = (): void => {
-    broken = false;
+  const silence = (): void => {
+    silent = true;
   };
-  return { port: at.port, cut, mend };
+  const mend = (): void => {
+    [broken, silent] = [false, false];
+  };
+  return { port: at.port, cut, silence, mend };
 }

@@ -1,4 +1,5 @@
 import { batchOf, stretches } from "../../core/apply/apply.ts";
+import { costOfDelete } from "../../core/apply/cost.ts";
 import { ledgerOf } from "../../core/apply/ledger.ts";
 import { undoSteps } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
@@ -43,14 +44,20 @@ export async function preview(
   args: Args,
 ): Promise<void> {
   const { nova } = wanted;
+  let nodes = 0;
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     const staying = new Map(nova === null ? [] : await novaStaying(run, args, nova));
     const kept = new Map<string, string>();
-    yield* ofIronic(run, road, wanted, entries, args, staying, kept);
+    for await (const row of ofIronic(run, road, wanted, entries, args, staying, kept)) {
+      if (row[0] === "remove" && row[1] === "node") nodes += 1;
+      yield row;
+    }
     for (const [uuid, why] of kept) staying.set(uuid, why);
     if (nova !== null) yield* novaPreview(run, args, nova, staying);
   };
   await printRows(process.stdout, COLUMNS, rows(), args);
+  const cost = nodes === 0 ? null : costOfDelete(nodes, (await road?.scanned?.()) ?? []);
+  if (cost !== null) process.stderr.write(`${cost}\n`);
 }
 
 /** @param kept told of machines whose node stays, and why */

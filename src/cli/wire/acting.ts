@@ -6,6 +6,7 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { otherServer } from "../../model/same-server.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Release, Verifier } from "../../model/target.ts";
 import { withFailpoints } from "./failpoint.ts";
@@ -13,14 +14,15 @@ import { onInterrupt } from "./interrupt.ts";
 import type { Road } from "./road.ts";
 import { SNAPSHOT, whoami } from "./run.ts";
 
-/** Identity fields that must not have changed between plan and apply. */
-const SAME = ["engine", "address", "database", "server", "alembic_head", "release"] as const;
+/** Identity fields, besides the server's, that must not have changed between plan and apply. */
+const SAME = ["alembic_head", "release"] as const;
 
 /** @throws MigrationError N2I-E300 telling what changed */
 export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): void {
-  const changed = SAME.filter((field) => planned[field] !== found[field]).map(
-    (field) => `${field} was ${planned[field]}, is ${found[field]}`,
-  );
+  const changed = [
+    ...otherServer(planned, found),
+    ...SAME.filter((field) => planned[field] !== found[field]),
+  ].map((field) => `${field} was ${planned[field]}, is ${found[field]}`);
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",

@@ -1,5 +1,6 @@
 import { readDatabaseAddress } from "../../edge/config/database-address.ts";
 import { type Database, openDatabase } from "../../edge/database/open.ts";
+import { patience } from "./patience.ts";
 
 /** The databases by their option; each has a credential of its own. */
 export const ROLES = {
@@ -13,12 +14,13 @@ export const ROLES = {
 /**
  * Opens the database an option names.
  *
- * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202
+ * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
  */
 export async function openRole(
   role: keyof typeof ROLES,
   spec: string,
   options: { readonly readOnly: boolean },
 ): Promise<Database> {
-  return openDatabase(await readDatabaseAddress(spec, ROLES[role], process.env), options);
+  const address = await readDatabaseAddress(spec, ROLES[role], process.env);
+  return openDatabase(address, { ...options, patience: patience() });
 }

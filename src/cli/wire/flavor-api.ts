@@ -10,6 +10,7 @@ import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { ApiIdentity, NovaTarget } from "../../model/nova-plan.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
+import { otherServer } from "../../model/same-server.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
@@ -79,8 +80,8 @@ export async function reopenFlavorApi(
 
 function checkApi(planned: ApiIdentity, found: ApiIdentity): void {
   const [one, other] = [textsOf(planned), textsOf(found)];
-  const fields = ["kind", "engine", "address", "database", "server", "schema_version", "head"];
-  const changed = fields.filter((field) => one[field] !== other[field]);
+  const fields = ["kind", "schema_version", "head"].filter((field) => one[field] !== other[field]);
+  const changed = [...otherServer(one, other), ...fields];
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",

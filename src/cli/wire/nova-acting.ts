@@ -18,6 +18,7 @@ import type {
   NovaStep,
   NovaTarget,
 } from "../../model/nova-plan.ts";
+import { otherServer } from "../../model/same-server.ts";
 import { failpoint, withFailpoints } from "./failpoint.ts";
 import type { FlavorApi } from "./flavor-api.ts";
 import { onInterrupt } from "./interrupt.ts";
@@ -74,14 +75,15 @@ export async function readNovaJournal(run: RunFolder): Promise<{
   return { entries, plans: plansOf(entries.filter((entry) => entry.do !== "open")) };
 }
 
-/** Identity fields that must not have changed between plan and apply. */
-const SAME = ["engine", "address", "database", "server", "schema_version", "head"] as const;
+/** Identity fields, besides the server's, that must not have changed between plan and apply. */
+const SAME = ["schema_version", "head"] as const;
 
 /** @throws MigrationError N2I-E300 telling what changed */
 export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
-  const changed = SAME.filter((field) => planned[field] !== found[field]).map(
-    (field) => `${field} was ${planned[field] ?? "none"}, is ${found[field] ?? "none"}`,
-  );
+  const changed = [
+    ...otherServer(planned, found),
+    ...SAME.filter((field) => planned[field] !== found[field]),
+  ].map((field) => `${field} was ${planned[field] ?? "none"}, is ${found[field] ?? "none"}`);
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",

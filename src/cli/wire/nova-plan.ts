@@ -22,6 +22,7 @@ import type { Site } from "../../model/mapping.ts";
 import type { NovaLine, NovaPlanCounts, NovaPlanHeader, NovaStep } from "../../model/nova-plan.ts";
 import type { MachineRows } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { otherServer } from "../../model/same-server.ts";
 import { openRole } from "./databases.ts";
 import { releaseNames } from "./documents.ts";
 import { type FlavorApi, withoutThose } from "./flavor-api.ts";
@@ -215,9 +216,7 @@ function checkSource(
     throw new MigrationError("N2I-E202", "the snapshot was extracted without --nova-db", {
       fix: "Extract again with --nova-db, then plan.",
     });
-  const other = (["engine", "address", "database", "server"] as const).find(
-    (field) => nova[field] !== found[field],
-  );
+  const [other] = otherServer(nova, found);
   if (other !== undefined)
     throw new MigrationError(
       "N2I-E202",

@@ -2,6 +2,7 @@ import type { Database } from "../../edge/database/open.ts";
 import { oldestNodes } from "../../edge/ironic-db/oldest.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { expectRelease } from "../../edge/ironic-db/release.ts";
+import { scannedTables } from "../../edge/ironic-db/scanned.ts";
 import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
 import { sameOver } from "../../edge/ironic-rest/row.ts";
 import { expectSpoken, openService, type Service } from "../../edge/ironic-rest/service.ts";
@@ -56,6 +57,8 @@ export interface Road {
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
   /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
   readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
+  /** Tables that are read whole for each node that is deleted; null over REST. */
+  readonly scanned: (() => ReturnType<typeof scannedTables>) | null;
   readonly close: () => Promise<void>;
 }
 
@@ -118,6 +121,7 @@ export function databaseRoad(
     },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
     oldest: (most) => oldestNodes(database, most),
+    scanned: () => scannedTables(database),
     close: database.close,
   };
 }
@@ -155,6 +159,7 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
     },
     identify: async (said) => (await open(said)).identity,
     oldest: null,
+    scanned: null,
     close: () => {
       for (const { session } of services) session.close();
       return Promise.resolve();

@@ -1,5 +1,6 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
 import type { Lacking, SpecCall } from "../../model/rights.ts";
+import { otherServer } from "../../model/same-server.ts";
 import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
@@ -34,17 +35,26 @@ export function schemas(view: CheckView): Looked {
           details: "Nova was not read: nothing is known of instances.\nMend: give --nova-db",
         },
     others(view),
+    inClear(view),
   ]);
 }
 
-/** What tells two databases apart; apply refuses a plan by the same. */
-const SAME = ["engine", "address", "database", "server"] as const;
+/** Lines on which BMC passwords, in nova_bm's rows and Ironic's driver_info, can be read. */
+function inClear({ servers }: CheckView): Looked {
+  return told(
+    servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
+    "databases are spoken to in clear, and passwords of BMCs go over these lines",
+    "turn TLS on in the server; or run this tool on the database's host",
+    "Warning",
+  );
+}
 
 /** Databases the plan was not made for: another run's, or another address of the same. */
 function others({ servers, plan }: CheckView): Looked {
   const found = servers.flatMap(({ option, identity }) => {
     const planned = plan?.madeFor.get(option);
-    const field = SAME.find((name) => planned !== undefined && planned[name] !== identity[name]);
+    // apply refuses a plan by the same.
+    const [field] = planned === undefined ? [] : otherServer(planned, identity);
     return field === undefined
       ? []
       : [`${option}, ${field} was ${planned?.[field]}, is ${identity[field]}`];

@@ -15,7 +15,8 @@ const MYSQL_MODES = new Map([
 const POSTGRESQL_MODES = ["disable", "allow", "prefer", "require", "verify-ca", "verify-full"];
 
 /**
- * What the options of a MySQL address ask of TLS, in libpq's words; null for a plain connection.
+ * What the options of a MySQL address ask of TLS, in libpq's words; null for a plain connection, which
+ * somebody must ask for: passwords of BMCs go over it.
  * A CA is there to be checked, and the host's name with it, unless the options say otherwise.
  *
  * @throws what `fault` makes for a value that is none of the option's
@@ -34,7 +35,8 @@ export function mysqlTls(query: Query, fault: Fault): Tls {
     return { mode: names === false ? "verify-ca" : "verify-full", ...files };
   }
   const asked = verify === false || files.cert !== null || files.key !== null;
-  return asked || isTrue(query.get("ssl")) ? { mode: "require", ...files } : null;
+  if (asked || isTrue(query.get("ssl"))) return { mode: "require", ...files };
+  return truth(query, "ssl", fault) === false ? null : { mode: "prefer", ...files };
 }
 
 /**
@@ -51,7 +53,7 @@ export function postgresqlTls(query: Query, fault: Fault): Tls {
   if (files.ca !== null && (mode === undefined || mode === "require"))
     return { mode: "verify-ca", ...files };
   if (mode !== undefined) return { mode, ...files };
-  return files.cert === null && files.key === null ? null : { mode: "require", ...files };
+  return { mode: files.cert === null && files.key === null ? "prefer" : "require", ...files };
 }
 
 function paths(query: Query, ca: string, cert: string, key: string) {

@@ -21,7 +21,11 @@ function pem(path: string | null): { readonly pem: string } | null {
  *
  * @source libpq, "SSL Support", table "SSL Mode Descriptions"; mysql(1) --ssl-mode
  */
-export function encryption({ tls: wanted }: DatabaseAddress): readonly [boolean, ...boolean[]] {
+export function encryption({
+  tls: wanted,
+  socket,
+}: DatabaseAddress): readonly [boolean, ...boolean[]] {
+  if (socket !== null && wanted?.mode === "prefer") return [false]; // nothing goes over a network
   switch (wanted?.mode) {
     case undefined:
     case "disable":
@@ -56,6 +60,9 @@ function tls({ tls: wanted }: DatabaseAddress, encrypted: boolean): Tls | null {
   };
 }
 
+/** Milliseconds of silence after which the system asks whether the other end is still there. */
+const ALIVE = 30_000;
+
 /** Exact integers as strings, times as naive UTC text, four-byte characters whole. @source facts/ux.md 4.3 */
 export function mysqlConnection(
   address: DatabaseAddress,
@@ -76,6 +83,7 @@ export function mysqlConnection(
     supportBigNumbers: true,
     bigNumberStrings: true,
     connectTimeout: 15_000,
+    ...{ enableKeepAlive: true, keepAliveInitialDelay: ALIVE },
     // mysql2 takes the same object as node:tls; knex's type says string.
     ...(ssl !== null && { ssl: ssl as never }),
   };
@@ -111,6 +119,7 @@ export function postgresConnection(
     database: address.database,
     application_name: "nova2ironic",
     connectionTimeoutMillis: 15_000,
+    ...{ keepAlive: true, keepAliveInitialDelayMillis: ALIVE },
     // pg accepts node:tls options and a types object; knex's type knows neither fully.
     ...(ssl !== null && { ssl: ssl as never }),
     ...({ types } as object),

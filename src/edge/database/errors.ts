@@ -14,10 +14,11 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
     "N2I-E206",
     "does not allow this user to do it",
   ],
+  [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
   [
     /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|55P03)$/,
     "N2I-E207",
-    "has the rows in somebody else's hands; run the same command again",
+    "has the rows in other hands, Ironic's, Nova's or another run's of this tool; run the same command again",
   ],
   [
     /^(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY))$/,
@@ -52,6 +53,11 @@ export function isOfEncryption(error: unknown): boolean {
   );
 }
 
+/** Whether a server does not know the setting that a statement names. */
+export function isUnknownName(error: unknown): boolean {
+  return codeOf(error) === "ER_UNKNOWN_SYSTEM_VARIABLE";
+}
+
 /**
  * A driver's error in our words. Drivers and knex quote statements and row values in their
  * messages, secrets among them, so nothing of their text is kept: only the code.
@@ -69,6 +75,16 @@ export function translate(error: unknown, doing: string, shown: string): Migrati
   ];
   if (code === "" && isBug(error)) throw error;
   return new MigrationError(refusal, `${doing}: ${shown} ${words} (${code || "no code"})`);
+}
+
+/** As `translate`, for a login: nothing was read or written, and there was no batch. */
+export function refusedLogin(error: unknown, shown: string): MigrationError {
+  const told = translate(error, "connecting", shown);
+  if (told.code !== "N2I-E207") return told;
+  return new MigrationError(told.code, told.message.replace("the statement", "the login"), {
+    why: "The server answered the login with an error; nothing was read or written.",
+    fix: "Look the server's error up, and whether it lets this user and this host in.",
+  });
 }
 
 /** A TypeError or the like is ours and must not be blamed on the server. */

@@ -1,5 +1,6 @@
 import { statSync } from "node:fs";
 import type { ServerIdentity } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
 import { select, text } from "./rows.ts";
 
@@ -21,7 +22,8 @@ export async function identify(database: Database): Promise<ServerIdentity> {
         version: await one("SELECT VERSION() AS v"),
         server:
           clusterOf(await one("SHOW STATUS LIKE 'wsrep_cluster_state_uuid'")) ??
-          (await one("SELECT @@server_id AS i, @@hostname AS h, @@datadir AS d")),
+          (await named(one, "server_uuid", "SELECT @@server_uuid AS u")) +
+            (await one("SELECT @@server_id AS i, @@hostname AS h, @@datadir AS d")),
       };
     case "postgresql":
       return {
@@ -29,9 +31,15 @@ export async function identify(database: Database): Promise<ServerIdentity> {
         address: `${address.host ?? address.socket}:${address.port ?? 5432}`,
         database: address.database,
         version: await one("SHOW server_version"),
-        server: await one(
-          "SELECT oid::text AS o, pg_postmaster_start_time() IS NOT NULL AS up FROM pg_database WHERE datname = current_database()",
-        ),
+        server:
+          (await named(
+            one,
+            "system",
+            "SELECT system_identifier::text AS s FROM pg_control_system()",
+          )) +
+          (await one(
+            "SELECT oid::text AS o, pg_postmaster_start_time() IS NOT NULL AS up FROM pg_database WHERE datname = current_database()",
+          )),
       };
     case "sqlite": {
       const { ino, dev } = statSync(address.filename ?? "");
@@ -43,6 +51,20 @@ export async function identify(database: Database): Promise<ServerIdentity> {
         server: `${dev}:${ino}`,
       };
     }
+  }
+}
+
+/** A name of its own that a server may have: MySQL 5.6, PostgreSQL 9.6. Others refuse the question. */
+async function named(
+  one: (sql: string) => Promise<string>,
+  what: string,
+  sql: string,
+): Promise<string> {
+  try {
+    return `${what} ${await one(sql)} `;
+  } catch (error) {
+    if (error instanceof MigrationError && /^N2I-E20[67]$/.test(error.code)) return "";
+    throw error;
   }
 }
 

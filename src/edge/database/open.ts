@@ -4,7 +4,8 @@ import type { Knex, knex as knexFactory } from "knex";
 import type { DatabaseAddress, Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
-import { isOfEncryption, translate } from "./errors.ts";
+import { isOfEncryption, isUnknownName, refusedLogin, translate } from "./errors.ts";
+import { hangUp, limitedClient, PATIENCE, type Patience } from "./limit.ts";
 import { select } from "./rows.ts";
 
 const require = createRequire(import.meta.url);
@@ -15,6 +16,8 @@ export interface Database {
   readonly shown: string;
   readonly address: DatabaseAddress;
   readonly knex: Knex;
+  /** What goes over the line can be read by who taps it. */
+  readonly clear: boolean;
   /** Nothing is ever written to it. */
   readonly readOnly: boolean;
   /** Its own settings make sessions read-only: whoever did that wants no load. */
@@ -69,6 +72,16 @@ const SESSION: { readonly [engine in Engine]: readonly string[] } = {
   sqlite: ["PRAGMA busy_timeout=20000", "PRAGMA foreign_keys=ON", "PRAGMA query_only=ON"],
 };
 
+/**
+ * Statements that many servers do not know. A node of Galera answers only when it has applied what
+ * others committed before: after a failover, a row that is still on its way must not count as gone.
+ */
+const MAYBE: { readonly [engine in Engine]: readonly string[] } = {
+  mysql: ["SET SESSION wsrep_sync_wait=15"],
+  postgresql: [],
+  sqlite: [],
+};
+
 /** Runs one statement on a raw driver connection, whichever driver it is. */
 async function onConnection(engine: Engine, connection: unknown, sql: string): Promise<void> {
   // The three drivers' own types; which one it is follows from the engine.
@@ -86,6 +99,14 @@ async function onConnection(engine: Engine, connection: unknown, sql: string): P
   }
 }
 
+async function prepare(engine: Engine, connection: unknown): Promise<void> {
+  for (const sql of SESSION[engine]) await onConnection(engine, connection, sql);
+  for (const sql of MAYBE[engine])
+    await onConnection(engine, connection, sql).catch((error: unknown) => {
+      if (!isUnknownName(error)) throw error;
+    });
+}
+
 /** knex's better-sqlite3 dialect over libsql, whose binary comes inside the npm package. */
 function sqliteClient(): typeof Knex.Client {
   const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
@@ -99,25 +120,18 @@ function sqliteClient(): typeof Knex.Client {
 /** How long `close` waits for what is still going on, in milliseconds; then it cuts connections. */
 const GRACE = 1000;
 
-/** Ends a raw driver connection without another word to the server. */
-function cut(engine: Engine, connection: unknown): void {
-  // SQLite's has no socket that would keep the process alive.
-  if (engine === "mysql") (connection as { destroy: () => void }).destroy();
-  if (engine === "postgresql")
-    (connection as { connection: { stream: { destroy: () => void } } }).connection.stream.destroy();
-}
-
 /** Loaded when a database is opened: a command that opens none starts in half the time. */
 function factory(): typeof knexFactory {
   return (require("knex") as { readonly knex: typeof knexFactory }).knex;
 }
 
-function config(address: DatabaseAddress, encrypted: boolean): Knex.Config {
+function config(address: DatabaseAddress, encrypted: boolean, patience: Patience): Knex.Config {
+  const client = (): typeof Knex.Client => limitedClient(address, patience);
   switch (address.engine) {
     case "mysql":
-      return { client: "mysql2", connection: mysqlConnection(address, encrypted) };
+      return { client: client(), connection: mysqlConnection(address, encrypted) };
     case "postgresql":
-      return { client: "pg", connection: postgresConnection(address, encrypted) };
+      return { client: client(), connection: postgresConnection(address, encrypted) };
     case "sqlite": {
       if (address.filename === null || !existsSync(address.filename))
         throw new MigrationError("N2I-E200", `${address.shown}: there is no such file`);
@@ -135,12 +149,9 @@ function config(address: DatabaseAddress, encrypted: boolean): Knex.Config {
  * way is tried when the server refuses the first because of it.
  *
  * @param options.readOnly the server itself then refuses every write
- * @throws MigrationError N2I-E200, N2I-E201, N2I-E202
+ * @throws MigrationError N2I-E200, N2I-E201, N2I-E202, N2I-E216
  */
-export async function openDatabase(
-  address: DatabaseAddress,
-  options: { readonly readOnly: boolean },
-): Promise<Database> {
+export async function openDatabase(address: DatabaseAddress, options: Options): Promise<Database> {
   const [first, ...others] = encryption(address);
   for (let encrypted = first; ; ) {
     const database = connect(address, options, encrypted);
@@ -152,24 +163,33 @@ export async function openDatabase(
     } catch (error) {
       await database.close();
       const next = others.shift();
-      if (next === undefined || !isOfEncryption(error))
-        throw translate(error, "connecting", address.shown);
+      if (next === undefined || !isOfEncryption(error)) throw refusedLogin(error, address.shown);
       encrypted = next;
     }
   }
 }
 
+/** No other machine sees what goes there. */
+function isLocal({ socket, host }: DatabaseAddress): boolean {
+  return socket !== null || /^(localhost|127\.[\d.]+|::1)$/i.test(host ?? "");
+}
+
+interface Options {
+  readonly readOnly: boolean;
+  readonly patience?: Patience;
+}
+
 function connect(
   address: DatabaseAddress,
-  { readOnly }: { readonly readOnly: boolean },
+  { readOnly, patience = PATIENCE }: Options,
   encrypted: boolean,
 ): Database {
   const { engine, shown } = address;
   const quiet = (): void => {};
   const made = new Set<unknown>();
   const knex = factory()({
-    ...config(address, encrypted),
-    acquireConnectionTimeout: 30_000,
+    ...config(address, encrypted, patience),
+    acquireConnectionTimeout: Math.min(30_000, patience.limit),
     compileSqlOnError: false,
     log: { warn: quiet, error: quiet, debug: quiet, deprecate: quiet },
     pool: {
@@ -177,15 +197,10 @@ function connect(
       max: 3,
       afterCreate: (connection: unknown, done: (error: Error | null, made: unknown) => void) => {
         made.add(connection);
-        SESSION[engine]
-          .reduce(
-            (before, sql) => before.then(() => onConnection(engine, connection, sql)),
-            Promise.resolve(),
-          )
-          .then(
-            () => done(null, connection),
-            (error: Error) => done(error, connection),
-          );
+        prepare(engine, connection).then(
+          () => done(null, connection),
+          (error: Error) => done(error, connection),
+        );
       },
     },
   });
@@ -194,6 +209,7 @@ function connect(
     shown,
     address,
     knex,
+    clear: !encrypted && engine !== "sqlite" && !isLocal(address),
     readOnly,
     frozen: false,
     run: async (doing, work) => {
@@ -211,7 +227,8 @@ function connect(
       });
       await Promise.race([knex.destroy().catch(() => {}), over]);
       clearTimeout(timer);
-      for (const connection of made) cut(engine, connection);
+      // SQLite's has no socket that would keep the process alive.
+      if (engine !== "sqlite") for (const connection of made) hangUp(connection);
     },
   };
 }

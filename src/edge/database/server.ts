@@ -38,5 +38,6 @@ export async function readServer(
   // A server built with Galera and in no cluster calls itself Disconnected.
   const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
   const identity = await identify(database);
-  return { option, identity, ahead, wsrep: clustered ? wsrep : {} };
+  const { clear, shown } = database;
+  return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
 }

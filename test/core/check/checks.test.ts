@@ -67,6 +67,12 @@ const CASES: readonly CheckCase[] = [
   ["Clock skew", server(31_000), "Failure", /chronyc/],
   ["Galera state", server(0, WHOLE), "Success", /^null$/],
   [
+    "Databases and schema heads",
+    server(0, {}, true),
+    "Warning",
+    /^1 databases are spoken to in clear, .*: --nova-db mysql:\/\/nova@db1\/nova\./,
+  ],
+  [
     "Galera state",
     server(0, { ...WHOLE, wsrep_local_state_comment: "Donor/Desynced" }),
     "Failure",

@@ -72,7 +72,7 @@ export const PLAN: PlanFacts = {
 export const READY: CheckView = {
   watched: 60,
   pairing: { allowed: "rule", why: "nova 254, nova_bm 10, ironic juno", wanted: false },
-  servers: [{ option: "--nova-db", identity: HERE, ahead: 40, wsrep: {} }],
+  ...server(40),
   ...{ bm: BM, nova: NOVA, ironic: IRONIC },
   ...{
     plan: PLAN,
@@ -97,9 +97,10 @@ export const ironic = (more: Partial<IronicFacts>) => ({ ironic: { ...IRONIC, ..
 export const node = (more: Partial<BmFacts["nodes"][number]>) => ({
   bm: { ...BM, nodes: BM.nodes.map((row) => (row.id === 2 ? { ...row, ...more } : row)) },
 });
-export const server = (ahead: number, wsrep = {}) => ({
-  servers: [{ option: "--nova-db", identity: HERE, ahead, wsrep }],
-});
+export function server(ahead: number, wsrep = {}, clear = false) {
+  const who = { option: "--nova-db", shown: "mysql://nova@db1/nova", identity: HERE };
+  return { servers: [{ ...who, clear, ahead, wsrep }] };
+}
 
 export const plan = (more: Partial<PlanFacts>) => ({ plan: { ...PLAN, ...more } });
 export const line = (more: Partial<PlanFacts["machines"][number]>) =>

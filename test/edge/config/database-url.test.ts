@@ -66,16 +66,17 @@ test("a SQLite path is absolute, or of this folder, and not decoded", () => {
 });
 
 const tls: readonly (readonly [string, string | null])[] = [
-  ["mysql://h/db", null],
   ["mysql://h/db?ssl_ca=/ca", "verify-full"],
   ["mysql://h/db?ssl_ca=/ca&ssl_check_hostname=false", "verify-ca"],
   ["mysql://h/db?ssl_ca=/ca&ssl_verify_cert=false", "require"],
   ["mysql://h/db?ssl_verify_cert=true", "verify-full"],
   ["mysql://h/db?ssl_cert=/c&ssl_key=/k", "require"],
   ["mysql://h/db?ssl=1", "require"],
+  ["mysql://h/db?ssl=0", null],
+  ["mysql://h/db", "prefer"],
+  ["postgresql://h/db", "prefer"],
   ["mysql://h/db?ssl_mode=VERIFY_CA&ssl_ca=/ca", "verify-ca"],
   ["mysql://h/db?ssl_mode=DISABLED&ssl_ca=/ca", null],
-  ["postgresql://h/db", null],
   ["postgresql://h/db?sslmode=disable", null],
   ["postgresql://h/db?sslmode=allow", "allow"],
   ["postgresql://h/db?sslmode=prefer", "prefer"],

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { translate } from "../../../src/edge/database/errors.ts";
+import { refusedLogin, translate } from "../../../src/edge/database/errors.ts";
 import { portions } from "../../../src/edge/database/rows.ts";
 
 test("a list is cut into portions every server takes, in its order, with nothing lost", () => {
@@ -17,4 +17,13 @@ test("a statement PostgreSQL cannot take is not told as a server that does not a
     translate(Object.assign(new Error("x"), { code: sqlstate }), "reading", "db").code;
   assert.equal(code("08P01"), "N2I-E207");
   assert.equal(code("08006"), "N2I-E200");
+});
+
+test("a refused login speaks of no batch, and a deadlock names another run of this tool", () => {
+  const refused = (code: string) => Object.assign(new Error("x"), { code });
+  const login = refusedLogin(refused("ER_HOST_IS_BLOCKED"), "db");
+  assert.equal(login.message, "connecting: db refuses the login (ER_HOST_IS_BLOCKED)");
+  assert.doesNotMatch(`${login.why} ${login.fix}`, /batch/);
+  const deadlock = translate(refused("ER_LOCK_DEADLOCK"), "writing nodes", "db");
+  assert.match(deadlock.message, /another run's of this tool/);
 });

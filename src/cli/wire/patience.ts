@@ -1,0 +1,22 @@
+import { PATIENCE, type Patience } from "../../edge/database/limit.ts";
+import { MigrationError } from "../../model/error.ts";
+import { createEvents } from "../print/events.ts";
+
+/** Milliseconds a statement may take without an answer. */
+let { limit } = PATIENCE;
+
+/** @throws MigrationError N2I-E100 */
+export function setDatabaseTimeout(seconds: number): void {
+  if (seconds < 1) throw new MigrationError("N2I-E100", "--db-timeout is at least 1");
+  limit = seconds * 1000;
+}
+
+function tell(text: string): void {
+  if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
+  else process.stderr.write(`${text}\n`);
+}
+
+/** How long every database is waited for. */
+export function patience(): Patience {
+  return { limit, tell };
+}

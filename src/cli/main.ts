@@ -9,6 +9,7 @@ import { checkExitName } from "./print/checks.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { createEvents } from "./print/events.ts";
 import { exitName } from "./print/explain.ts";
+import { outOfFiles } from "./print/files.ts";
 import { endOnBrokenPipe, onLost } from "./print/out.ts";
 import { endOnSignal } from "./wire/interrupt.ts";
 import { setDatabaseTimeout } from "./wire/patience.ts";
@@ -144,7 +145,8 @@ try {
   const lost = onLost(process.stdout);
   await main();
   await lost();
-} catch (error) {
+} catch (caught) {
+  const error = outOfFiles(caught);
   const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
   // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
   process.exitCode =

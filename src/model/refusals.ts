@@ -225,6 +225,12 @@ export const REFUSALS = {
     fix: "Look whose they are. If it is the right Ironic, run plan again with --beside-others, then apply.",
   },
   ...NOTHING,
+  "N2I-E221": {
+    exit: failed.status,
+    title: "this process may open no more files",
+    why: "Sockets count as files, and the system gives a process or a host only so many.",
+    fix: "Raise the limit (ulimit -n 4096), or ask for less at once (--in-flight), then run the same command again.",
+  },
   "N2I-E400": {
     exit: failed.status,
     title: "this host cannot ask for power states",

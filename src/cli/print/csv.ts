@@ -1,10 +1,11 @@
 import type { Json } from "../../model/json.ts";
 import { cellText } from "./cell.ts";
 import type { Quote } from "./options.ts";
+import { visibleLines } from "./visible.ts";
 
 /**
  * Rows as Python's csv.writer writes them for cliff: a quote is doubled, a backslash is escaped
- * with another, None is empty. Characters are not made visible: this form is for programs.
+ * with another, None is empty. Characters stay as they are, but on a terminal, which they could repaint.
  *
  * @source openstack/cliff, cliff/formatters/commaseparated.py; CPython 3.11, Modules/_csv.c
  */
@@ -12,9 +13,12 @@ export async function* asCsv(
   columns: readonly string[],
   rows: AsyncIterable<readonly Json[]>,
   quote: Quote,
+  terminal = false,
 ): AsyncIterable<string> {
-  yield csvLine(columns, quote);
-  for await (const row of rows) yield csvLine(row, quote);
+  const shown = (line: string): string =>
+    terminal ? `${visibleLines(line.slice(0, -1)).join("\n")}\n` : line;
+  yield shown(csvLine(columns, quote));
+  for await (const row of rows) yield shown(csvLine(row, quote));
 }
 
 export function csvLine(row: readonly Json[], quote: Quote): string {

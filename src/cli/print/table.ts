@@ -26,7 +26,7 @@ export async function printRows(
   const chosen = select(columns, each(rows), options);
   await writeAll(
     out,
-    rendered(chosen.columns, chosen.rows, options, tableLimit(options, out, env)),
+    rendered(chosen.columns, chosen.rows, options, tableLimit(options, out, env), out.isTTY),
   );
 }
 
@@ -46,7 +46,8 @@ export async function printObject(
   const chosen =
     wanted.length === 0 ? names : positions(names, wanted).map((at) => names[at] ?? "");
   const values = chosen.map((name) => object[name] ?? null);
-  await writeAll(out, renderedObject(chosen, values, options, tableLimit(options, out, env)));
+  const limit = tableLimit(options, out, env);
+  await writeAll(out, renderedObject(chosen, values, options, limit, out.isTTY));
 }
 
 function rendered(
@@ -54,6 +55,7 @@ function rendered(
   rows: AsyncIterable<readonly Json[]>,
   options: FormatOptions,
   limit: number | undefined,
+  terminal: boolean | undefined,
 ): AsyncIterable<string> {
   switch (options.format) {
     case "table":
@@ -68,7 +70,7 @@ function rendered(
     case "yaml":
       return asYaml(columns, rows);
     case "csv":
-      return asCsv(columns, rows, options.quote ?? "nonnumeric");
+      return asCsv(columns, rows, options.quote ?? "nonnumeric", terminal);
     case "value":
       return asValues(rows);
   }
@@ -79,6 +81,7 @@ function renderedObject(
   values: readonly Json[],
   options: FormatOptions,
   limit: number | undefined,
+  terminal: boolean | undefined,
 ): AsyncIterable<string> | Iterable<string> {
   const pairs = each(names.map((name, at) => [name, values[at] ?? null]));
   switch (options.format) {
@@ -94,7 +97,7 @@ function renderedObject(
     case "yaml":
       return [yamlText(objectOf(names, values))];
     case "csv":
-      return asCsv(["Field", "Value"], pairs, options.quote ?? "nonnumeric");
+      return asCsv(["Field", "Value"], pairs, options.quote ?? "nonnumeric", terminal);
     case "value":
       return asValues(each(values.map((value) => [value])));
   }

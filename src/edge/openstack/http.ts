@@ -33,12 +33,15 @@ export interface Http {
   readonly close: () => void;
 }
 
+/** Bytes of one answer: a page of a thousand nodes in every detail has a sixth of it. */
+const MOST = 64 * 1024 * 1024;
+
 /**
  * HTTP/1.1 with kept connections. Node's fetch cannot be told a certificate authority without a
  * package of its own; its http and https can.
  *
  * @param limit milliseconds from a request to the last byte of its answer
- * @throws MigrationError N2I-E106 when a certificate file cannot be read, or holds none
+ * @throws MigrationError N2I-E220, from a request, when its answer is too long; N2I-E106 when a certificate file cannot be read, or holds none
  */
 export function openHttp(settings: Tls, limit: number): Http {
   const agents = {
@@ -107,6 +110,11 @@ function send(
       () => give({ status: 0, why: `no answer in ${limit / 1000} s` }),
       limit,
     );
+    const refuse = (fault: MigrationError): void => {
+      clearTimeout(timer);
+      request.destroy();
+      reject(fault);
+    };
     const give = (outcome: Answered | Unanswered): void => {
       clearTimeout(timer);
       resolve(outcome);
@@ -116,12 +124,16 @@ function send(
     request.on("error", (error) => {
       const fault = at.protocol === "https:" ? certificateFault(error, at.origin) : null;
       if (fault === null) return give({ status: 0, why: codeOf(error) });
-      clearTimeout(timer);
-      reject(fault);
+      refuse(fault);
     });
     request.on("response", (response) => {
       const chunks: Buffer[] = [];
-      response.on("data", (chunk: Buffer) => chunks.push(chunk));
+      let size = 0;
+      response.on("data", (chunk: Buffer) => {
+        size += chunk.length;
+        if (size > MOST) return refuse(tooLong(at));
+        chunks.push(chunk);
+      });
       response.on("error", (error) => give({ status: 0, why: codeOf(error) }));
       response.on("aborted", () => give({ status: 0, why: "the answer was cut off" }));
       response.on("end", () =>
@@ -138,4 +150,9 @@ function send(
 
 function codeOf(error: Error): string {
   return "code" in error && typeof error.code === "string" ? error.code : "the connection broke";
+}
+
+function tooLong({ origin, pathname }: URL): MigrationError {
+  const most = `${MOST / 1024 / 1024} MiB`;
+  return new MigrationError("N2I-E220", `${origin}${pathname} answered with more than ${most}`);
 }

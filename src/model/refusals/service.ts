@@ -3,7 +3,7 @@ import type { Refusal } from "./kind.ts";
 
 const { failed, refused, denied } = EXIT_STATUS;
 
-/** N2I-E209 to E215: a service that is spoken to over HTTP. */
+/** N2I-E209 to E215, E220: a service that is spoken to over HTTP. */
 export const SERVICE = {
   "N2I-E209": {
     exit: refused.status,
@@ -46,5 +46,11 @@ export const SERVICE = {
     title: "an image is not what is asked for",
     why: "Flavors would name an image that no deployment can boot, or one of several by chance.",
     fix: "Compare openstack image list --name NAME and openstack image show ID; give the image you mean.",
+  },
+  "N2I-E220": {
+    exit: failed.status,
+    title: "an answer of a service does not end",
+    why: "No service this tool asks says so much at once; to keep it would take all memory.",
+    fix: "Look at what answers at that address, a proxy in between too, then run the same command again.",
   },
 } as const satisfies Record<string, Refusal>;

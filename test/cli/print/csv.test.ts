@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { Quote } from "../../../src/cli/print/options.ts";
-import { printed } from "./collect.ts";
+import { printRows } from "../../../src/cli/print/table.ts";
+import { collector, printed } from "./collect.ts";
 
 const ROWS = [['say "hi"', 1, null, "a,b", "back\\slash", true]];
 const COLUMNS = ["A", "B", "C", "D", "E", "F"];
@@ -52,3 +53,14 @@ function read(text: string): string[][] {
   }
   return rows;
 }
+
+test("a terminal is not repainted by csv, and a file holds what was there", async () => {
+  const rows = [["\u001b[2J\u0007", "two\nlines"]];
+  const { out, text } = collector(80);
+  await printRows(out, ["A", "B"], rows, { format: "csv", quote: "all" }, {});
+  assert.equal(text(), '"A","B"\n"\\x1b[2J\\x07","two\nlines"\n');
+  assert.equal(
+    await printed("csv", ["A", "B"], rows, { quote: "all" }),
+    '"A","B"\n"\u001b[2J\u0007","two\nlines"\n',
+  );
+});

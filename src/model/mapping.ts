@@ -1,5 +1,6 @@
 import type { Finding } from "./finding.ts";
 import type { FindingCode } from "./findings.ts";
+import type { ReleaseHardware } from "./hardware.ts";
 import type { Json, JsonObject } from "./json.ts";
 import type { ConductorIpmitool } from "./power.ts";
 import type { Column } from "./tables.ts";
@@ -189,6 +190,7 @@ export interface Mapping {
   readonly rules: Rules;
   readonly drivers: Drivers;
   readonly states: States;
+  readonly hardware: ReleaseHardware;
   readonly target: TargetDoc;
   readonly columns: { readonly node: readonly Column[]; readonly port: readonly Column[] };
   readonly site: Site;

@@ -32,7 +32,16 @@ export interface Mappings extends KnownReleases {
   ) => { readonly mapping: Mapping; readonly validate: Validate };
 }
 
-const SCHEMAS = ["rules", "drivers", "states", "heads", "rest", "target", "site"] as const;
+const SCHEMAS = [
+  "rules",
+  "drivers",
+  "states",
+  "heads",
+  "hardware",
+  "rest",
+  "target",
+  "site",
+] as const;
 
 /** Releases that can be targets, oldest first; without reading what they are like. */
 export function releaseNames(): readonly string[] {
@@ -58,6 +67,7 @@ export function loadMappings(): Mappings {
     drivers: read("drivers.json"),
     states: read("states.json"),
     heads: read("heads.json"),
+    hardware: read("hardware.json"),
     rest: read("rest.json"),
     targets: readdirSync(join(folder, "targets"))
       .filter((name) => name.endsWith(".json"))

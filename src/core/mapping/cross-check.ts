@@ -1,4 +1,5 @@
 import { FINDINGS } from "../../model/findings.ts";
+import { type Driver, type Hardware, hardwareOf, releasesIn } from "../../model/hardware.ts";
 import {
   besideColumns,
   type Drivers,
@@ -74,6 +75,40 @@ export function headFaults({ older, steps, newer }: Heads, targets: readonly Tar
       .filter(({ alembic_head }) => !ends.has(alembic_head))
       .map(({ release, alembic_head }) => `/steps none ends with ${release}'s ${alembic_head}`),
   ];
+}
+
+/** Every release it names must be there, and have each driver that is planned, with its interfaces. */
+export function hardwareFaults(hardware: Hardware, targets: readonly TargetDoc[]): Faults {
+  const releases = targets.map(({ release }) => release);
+  const named = [...Object.values(hardware.classic).map(({ needs }) => needs)];
+  return [
+    ...releasesIn(hardware)
+      .filter((release) => !releases.includes(release))
+      .map((release) => `/ ${release} is no release of mappings/targets`),
+    ...named
+      .filter((needs) => needs !== undefined && hardware.needs[needs] === undefined)
+      .map((needs) => `/needs ${needs} is missing`),
+    ...targets.flatMap(({ release, drivers }) => {
+      const has = hardwareOf(hardware, release, releases).drivers;
+      return Object.values(drivers).flatMap((planned) =>
+        planned === null ? [] : unfit(release, planned, has.get(planned.driver ?? "")),
+      );
+    }),
+  ];
+}
+
+function unfit(
+  release: string,
+  planned: { readonly [field: string]: string },
+  driver: Driver | undefined,
+): Faults {
+  if (driver === undefined) return [`/ ${release} has no ${planned.driver}, which is planned`];
+  return Object.entries(planned)
+    .filter(([field, value]) => {
+      const kind = /^(.+)_interface$/.exec(field)?.[1];
+      return kind !== undefined && driver.interfaces?.get(kind)?.includes(value) !== true;
+    })
+    .map(([field, value]) => `/ ${release} ${planned.driver} has no ${field} ${value}`);
 }
 
 function column({ to }: Rule, { keys }: TargetDoc): string {

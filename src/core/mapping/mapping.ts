@@ -1,4 +1,5 @@
 import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
+import { type Hardware, hardwareOf } from "../../model/hardware.ts";
 import type { JsonObject } from "../../model/json.ts";
 import type {
   Drivers,
@@ -14,6 +15,7 @@ import {
   columnFaults,
   driverFaults,
   findingFaults,
+  hardwareFaults,
   headFaults,
   neededFaults,
   stateFaults,
@@ -26,6 +28,7 @@ const RULES = "mappings/rules.json";
 const DRIVERS = "mappings/drivers.json";
 const STATES = "mappings/states.json";
 const HEADS = "mappings/heads.json";
+const HARDWARE = "mappings/hardware.json";
 const REST = "mappings/rest.json";
 
 /** Documents and schemas as read from disk, unchecked. */
@@ -34,6 +37,7 @@ export interface Documents {
   readonly drivers: unknown;
   readonly states: unknown;
   readonly heads: unknown;
+  readonly hardware: unknown;
   readonly rest: unknown;
   readonly targets: readonly Named[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
@@ -45,6 +49,7 @@ export interface Checked {
   readonly drivers: Drivers;
   readonly states: States;
   readonly heads: Heads;
+  readonly hardware: Hardware;
   readonly rest: RestDoc;
   /** Oldest first. */
   readonly targets: readonly TargetDoc[];
@@ -63,6 +68,7 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
     told(DRIVERS, schemaFaults(validator("drivers"), documents.drivers)),
     told(STATES, schemaFaults(validator("states"), documents.states)),
     told(HEADS, schemaFaults(validator("heads"), documents.heads)),
+    told(HARDWARE, schemaFaults(validator("hardware"), documents.hardware)),
     told(REST, schemaFaults(validator("rest"), documents.rest)),
     ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
   ]);
@@ -73,15 +79,17 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
     drivers: documents.drivers as Drivers,
     states: documents.states as States,
     heads: documents.heads as Heads,
+    hardware: documents.hardware as Hardware,
     rest: documents.rest as RestDoc,
     targets: whole.map(({ document }) => document),
   };
-  const { rules, drivers, states, heads, targets } = checked;
+  const { rules, drivers, states, heads, hardware, targets } = checked;
   refuse([
     told(RULES, [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")]),
     told(DRIVERS, driverFaults(drivers)),
     told(STATES, stateFaults(states)),
     told(HEADS, headFaults(heads, targets)),
+    told(HARDWARE, hardwareFaults(hardware, targets)),
     ...whole.map(({ name, document }) => told(name, targetFaults(document, states, drivers))),
   ]);
   return checked;
@@ -113,7 +121,7 @@ function wholeTargets(
  * @throws MigrationError N2I-E103 naming document and path of every fault
  */
 export function mappingFor(
-  { rules, drivers, states }: Checked,
+  { rules, drivers, states, hardware, targets }: Checked,
   target: TargetDoc,
   columns: Mapping["columns"],
   site: Site,
@@ -140,5 +148,9 @@ export function mappingFor(
       ),
     ),
   ]);
-  return { rules, drivers, states, target, columns, site };
+  const releases = targets.map(({ release }) => release);
+  return {
+    ...{ rules, drivers, states, target, columns, site },
+    hardware: hardwareOf(hardware, target.release, releases),
+  };
 }

@@ -3,6 +3,7 @@ import { isObject } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
+import { givesNeeds } from "./hardware.ts";
 
 /** The settings of a machine's compute host: its own file, or the one for all. */
 export function hostOf(machine: Machine, hosts: readonly HostConfig[]): HostConfig | null {
@@ -24,7 +25,7 @@ export function driverOf(
   machine: Machine,
   conf: HostConfig | null,
   site: { readonly [key: string]: unknown },
-  { drivers, target }: Mapping,
+  { drivers, hardware, target }: Mapping,
 ): { readonly row: DriverRow | null; readonly findings: readonly Finding[] } {
   const place = `bm_nodes.id=${machine.node.id} service_host`;
   const own = drivers.drivers.find(({ power_manager }) => power_manager === null) ?? null;
@@ -36,7 +37,15 @@ export function driverOf(
     ({ name, power_manager }) =>
       power_manager !== null && (power_manager === named || name === named),
   );
-  if (row !== undefined && target.drivers[row.name]) return { row, findings: [] };
+  const usual = row === undefined ? null : target.drivers[row.name];
+  if (row !== undefined && usual) {
+    // Another driver with the same driver_info (agent_ipmitool, intel-ipmi), or one with its own.
+    const fits =
+      typeof site.driver !== "string" ||
+      site.driver === usual.driver ||
+      givesNeeds(row, site.driver, hardware);
+    return { row: fits ? row : own, findings: [] };
+  }
   if (site.driver !== undefined) return { row: own, findings: [] };
   if (named === undefined) {
     const host = machine.node.service_host ?? "NULL";

@@ -3,6 +3,7 @@ import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts
 import type { DriverRow, Mapping, Outcome } from "../../model/mapping.ts";
 import { bootSource } from "./boot.ts";
 import type { Sources } from "./compile.ts";
+import { fitting } from "./hardware.ts";
 
 const NO_FIELDS = {};
 
@@ -51,6 +52,7 @@ export function nodeSources(
   const { target, states } = mapping;
   const flavor = nova?.instance?.flavor ?? null;
   const keeps = states.outcomes[outcome].instance && !isReaped(machine);
+  const usual = target.drivers[driver.name];
   const fields: { readonly [field: string]: Json } = {
     capabilities: capabilities(conf, mapping),
     ephemeral_gb: ephemeralGb(machine),
@@ -72,7 +74,7 @@ export function nodeSources(
     boot: { ...bootSource(machine, site, target) },
     conf: conf === null ? null : { ...conf },
     site,
-    driver: target.drivers[driver.name] ?? null,
+    driver: usual ? fitting(usual, site.driver, mapping.hardware) : null,
     state: stateOf(target.states[outcome] ?? NO_FIELDS, site),
     target: {
       node_version: target.versions.node,

@@ -12,6 +12,7 @@ import { gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { inspectLogin, inspectPower } from "./driver.ts";
+import { inspectHardware } from "./hardware.ts";
 import { createNodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
@@ -137,6 +138,7 @@ export function createTransform(
         ...inspectPower(source, driver.row),
         ...unusable,
         ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
+        ...inspectHardware(desired[0]?.row ?? {}, mapping, driver.row, where),
         ...unread(source, program),
         ...placeless(decided.set, program, where),
         ...inspectTenant(source, outcome, mapping, bootsAsRamdisk(set, mapping.target)),

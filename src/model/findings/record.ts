@@ -60,6 +60,37 @@ export const RECORD = {
     advice:
       "Take-over fetches instance_info.kernel and ramdisk and boots them with kernel_append_params, whose root=UUID= must win over the root=/dev/ram0 before it: reboot one machine and look. A rebuild then writes no image. Adoption over REST stages nothing.",
   },
+  "N2I-D410": {
+    severity: "blocks",
+    title: "this Ironic has no such driver",
+    advice:
+      "The node would belong to no conductor. Set a driver of this release in the site document; the finding names them.",
+  },
+  "N2I-D411": {
+    severity: "warning",
+    title: "driver of which nothing is known here",
+    advice:
+      "It is in no release's own tree. A node whose interfaces do not fit ends the conductor's turn of take-overs for every machine: hold them against what its makers say, or correct the name.",
+  },
+  "N2I-D412": {
+    severity: "blocks",
+    title: "driver does not have this interface",
+    advice:
+      "One such node ends the conductor's turn of take-overs for every machine. Set one of those the finding names in the site document, or leave it out.",
+  },
+  "N2I-D413": {
+    severity: "blocks",
+    title: "driver_info lacks what the driver needs",
+    advice:
+      "Ironic can neither switch nor take over the machine. Set the address in the site document (driver_info); carry the login over by its rules: {to: driver_info.redfish_password, from: bm_nodes.pm_password}.",
+  },
+  "N2I-D414": {
+    severity: "blocks",
+    title: "driver_info has no login",
+    advice:
+      "Ironic would ask the BMC without one. Carry it over by rules of the site document: {to: driver_info.redfish_username, from: bm_nodes.pm_user} and {to: driver_info.redfish_password, from: bm_nodes.pm_password}. Accept it where the BMC asks for none.",
+    acceptable: true,
+  },
   "N2I-D420": {
     severity: "warning",
     title: "no conductor has the driver",

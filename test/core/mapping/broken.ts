@@ -23,6 +23,7 @@ export function documents(): Documents {
   return {
     ...{ rules: read("rules.json"), drivers: read("drivers.json"), states: read("states.json") },
     heads: read("heads.json"),
+    hardware: read("hardware.json"),
     rest: read("rest.json"),
     targets: RELEASES.map((name) => ({
       name: `mappings/targets/${name}.json`,

@@ -50,7 +50,8 @@ test("mapping documents that do not fit each other are told, all at once", () =>
   const given = documents();
   broken(given.rules, "/node/0/missing", "N2I-D999");
   broken(given.drivers, "/drivers/0/rules/0/missing", "N2I-D998");
-  broken(given.targets[5]?.document, "/drivers/tilera-2", { driver: "pxe_ipmitool" });
+  broken(given.targets[5]?.document, "/drivers/tilera-2", { driver: "manual-management" });
+  broken(given.hardware, "/types/redfish/releases", "icehouse");
   broken(given.states, "/rows/0/finding", "N2I-D997");
   broken(given.heads, "/steps/mitaka/2", "f6fdb920c183");
   assertFaults(
@@ -60,6 +61,7 @@ test("mapping documents that do not fit each other are told, all at once", () =>
       /^mappings\/drivers.json: \/drivers\/0\/rules\/0\/missing N2I-D998 does not exist/,
       /^mappings\/states.json: \/rows\/0\/finding N2I-D997 does not exist/,
       /^mappings\/heads.json: \/steps none ends with mitaka's f6fdb920c182/,
+      /^mappings\/hardware.json: \/ icehouse is no release of mappings\/targets/,
       ...after("ocata").map(
         (release) =>
           new RegExp(`^mappings/targets/${release}.json: /drivers tilera-2 is no row of`),

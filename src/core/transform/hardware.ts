@@ -1,0 +1,194 @@
+import type { Finding } from "../../model/finding.ts";
+import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/hardware.ts";
+import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { finding } from "../../model/judge.ts";
+import type { Row } from "../../model/machine.ts";
+import type { DriverRow, Mapping } from "../../model/mapping.ts";
+
+const INTERFACE = "_interface";
+/** What a node of a classic driver may have all the same. @source facts/ironic.md 1.2 */
+const BESIDE_CLASSIC: ReadonlySet<string> = new Set(["network", "storage"]);
+/** Kinds of interfaces that speak to a BMC; without it they take no machine over. */
+const SPEAKING = ["power", "management"] as const;
+
+/**
+ * What of a node's driver, its interfaces and its driver_info does not go together in this release.
+ * One such node ends the conductor's turn of take-overs for every other machine.
+ *
+ * @source mappings/hardware.json; facts/ironic.md 3.1, 3.2
+ */
+export function inspectHardware(
+  row: Row,
+  {
+    hardware,
+    target,
+  }: Pick<Mapping, "hardware"> & { readonly target: Pick<Mapping["target"], "release"> },
+  { rules }: DriverRow,
+  where: string,
+): readonly Finding[] {
+  const { driver: name } = row;
+  if (typeof name !== "string") return [];
+  const driver = hardware.drivers.get(name);
+  if (driver !== undefined) {
+    // Of what the driver's own rules insist on N2I-D400 tells.
+    const insisted = rules.filter(({ missing }) => missing !== undefined).map(({ to }) => to);
+    return [
+      ...strangeInterfaces(row, name, driver, target.release, where),
+      ...lacking(row, name, driver, hardware, new Set(insisted), where),
+    ];
+  }
+  const releases = hardware.elsewhere.get(name);
+  const info: JsonObject = isObject(row.driver_info) ? row.driver_info : {};
+  const able = [...hardware.drivers].filter(
+    ([other, has]) => !/^fake/.test(other) && works(has, info, hardware),
+  );
+  const have = able
+    .map(([other]) => other)
+    .toSorted()
+    .join(", ");
+  return [
+    releases === undefined
+      ? finding(
+          "N2I-D411",
+          `${where} driver`,
+          `${name} is none of Ironic's own: its interfaces and driver_info were not compared`,
+        )
+      : finding(
+          "N2I-D410",
+          `${where} driver`,
+          `${name} is a driver of ${releases.replace("..", " to ")}${releases.includes("..") ? "" : " and later"}; of ${target.release}'s ${have} would work with its driver_info`,
+        ),
+  ];
+}
+
+function strangeInterfaces(
+  row: Row,
+  name: string,
+  { interfaces }: Driver,
+  release: string,
+  where: string,
+): readonly Finding[] {
+  return Object.entries(row).flatMap(([column, value]) => {
+    if (!column.endsWith(INTERFACE) || typeof value !== "string") return [];
+    const kind = column.slice(0, -INTERFACE.length);
+    const tell = (why: string) => [finding("N2I-D412", `${where} ${column}`, why)];
+    if (interfaces === null)
+      return BESIDE_CLASSIC.has(kind)
+        ? []
+        : tell(`${value} is set; ${name} is a classic driver and has its own`);
+    const have = interfaces.get(kind) ?? [];
+    return have.includes(value)
+      ? []
+      : tell(`${name} of ${release} has no ${value}; it has ${have.join(", ") || "none"}`);
+  });
+}
+
+function lacking(
+  row: Row,
+  name: string,
+  driver: Driver,
+  hardware: ReleaseHardware,
+  insisted: ReadonlySet<string>,
+  where: string,
+): readonly Finding[] {
+  const told = (key: string): boolean => insisted.has(`driver_info.${key}`);
+  const info: JsonObject = isObject(row.driver_info) ? row.driver_info : {};
+  const asked = SPEAKING.map((kind) => {
+    const chosen = row[`${kind}${INTERFACE}`];
+    const named = driver.interfaces !== null && typeof chosen === "string";
+    return named
+      ? { by: `${kind} interface ${chosen}`, choices: [hardware.needs.get(chosen) ?? NOTHING] }
+      : // Without a name it will be the first that is enabled: any that has what it needs will do.
+        { by: name, choices: choicesOf(driver, kind, hardware) };
+  });
+  const found = new Map<string, Finding>();
+  for (const { by, choices } of asked) {
+    const left = choices.map(({ required, login }) => ({
+      required: required.filter((key) => !told(key)),
+      login,
+    }));
+    const fault = lacks(info, left, by, where);
+    if (fault !== null) found.set(fault.code + fault.message.replace(by, ""), fault);
+  }
+  return [...found.values()];
+}
+
+/** Whether driver_info has what a driver needs. */
+function works(driver: Driver, info: JsonObject, hardware: ReleaseHardware): boolean {
+  return choicesOf(driver, "power", hardware).some(({ required }) =>
+    required.every((key) => !isEmpty(info[key])),
+  );
+}
+
+/** What driver_info lacks of everything it could have. */
+function lacks(
+  info: JsonObject,
+  choices: readonly ReleaseNeeds[],
+  by: string,
+  where: string,
+): Finding | null {
+  const missing = choices.map(({ required, login }) => ({
+    required: required.filter((key) => isEmpty(info[key])),
+    login: login.filter((key) => isEmpty(info[key])),
+  }));
+  const [first] = missing;
+  const isWhole = missing.some(({ required, login }) => required.length + login.length === 0);
+  if (first === undefined || isWhole) return null;
+  const able = missing.find(({ required }) => required.length === 0);
+  const place = `${where} driver_info`;
+  const none = "and nothing gives it";
+  if (able !== undefined)
+    return finding("N2I-D414", place, `${by} logs in with ${able.login.join(", ")}, ${none}`);
+  const login = first.login.length > 0 ? `, nor ${first.login.join(", ")} to log in` : "";
+  return finding("N2I-D413", place, `${by} needs ${first.required.join(", ")}, ${none}${login}`);
+}
+
+function isEmpty(value: Json | undefined): boolean {
+  return value === undefined || value === null || value === "";
+}
+
+/** Whether a driver the site document names works with what the rules of a power manager's row give. */
+export function givesNeeds(
+  { rules }: DriverRow,
+  named: string,
+  hardware: ReleaseHardware,
+): boolean {
+  const driver = hardware.drivers.get(named);
+  // Of one that is not here, or not known, it is told elsewhere.
+  if (driver === undefined) return true;
+  const given = new Set(rules.map(({ to }) => to));
+  return choicesOf(driver, "power", hardware).some(({ required }) =>
+    required.every((key) => given.has(`driver_info.${key}`)),
+  );
+}
+
+const NOTHING: ReleaseNeeds = { required: [], login: [] };
+
+/** What each interface of a kind needs that a driver could have. */
+function choicesOf(
+  { interfaces, needs }: Driver,
+  kind: (typeof SPEAKING)[number],
+  hardware: ReleaseHardware,
+): readonly ReleaseNeeds[] {
+  return interfaces === null
+    ? [needs ?? NOTHING]
+    : (interfaces.get(kind) ?? []).map((name) => hardware.needs.get(name) ?? NOTHING);
+}
+
+/** The release's interfaces for a machine, without those that the driver named instead does not have. */
+export function fitting(
+  defaults: { readonly [field: string]: string },
+  named: Json | undefined,
+  { drivers }: ReleaseHardware,
+): { readonly [field: string]: string } {
+  const driver = typeof named === "string" ? drivers.get(named) : undefined;
+  if (driver === undefined || named === defaults.driver) return defaults;
+  return Object.fromEntries(
+    Object.entries(defaults).filter(([field, value]) => {
+      if (!field.endsWith(INTERFACE)) return true;
+      const kind = field.slice(0, -INTERFACE.length);
+      if (driver.interfaces === null) return BESIDE_CLASSIC.has(kind);
+      return driver.interfaces.get(kind)?.includes(value) === true;
+    }),
+  );
+}

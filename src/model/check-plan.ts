@@ -17,6 +17,8 @@ export interface PlanFacts {
     /** Findings by their code, with whether the operator accepted them. */
     readonly findings: ReadonlyMap<string, boolean>;
   }[];
+  /** What stands in the way of loading it. */
+  readonly applies: PlanApplies;
   /** Whether another pairing than the rule's was wanted of it. */
   readonly paired: boolean;
   /** Databases it and its snapshot were made of, by the options that name them. */
@@ -60,4 +62,18 @@ export interface PlanFacts {
     /** Calls on extra specs over Nova's API that it and its rollback make. */
     readonly calls: ReadonlySet<SpecCall>;
   } | null;
+}
+
+/** What apply looks at before it writes. */
+export interface PlanApplies {
+  /** Machines it wants in Ironic, and how many of them are there. */
+  readonly loads: number;
+  readonly there: number;
+  /** Machines that are blocked, and that are in conflict, each with why. */
+  readonly blocked: readonly string[];
+  readonly conflicts: readonly string[];
+  /** Whether the run's snapshot is the one it was made from. */
+  readonly fresh: boolean;
+  /** Power readings it was made with: whether they are still the run's, and the oldest in minutes. */
+  readonly readings: { readonly same: boolean; readonly minutes: number } | null;
 }

@@ -132,3 +132,6 @@ export type PowerProbe = (
   question: PowerQuestion,
   options: { readonly deadline: number; readonly signal: AbortSignal },
 ) => Promise<PowerReading>;
+
+/** Minutes a plan's oldest reading may have, unless `apply --power-max-age` says otherwise. */
+export const POWER_MAX_AGE = 15;

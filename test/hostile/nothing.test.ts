@@ -33,7 +33,12 @@ test("no command ends well on a plan that loads no machine without saying that t
     demo: [{ only: "has machines of its own" }],
     completion: [{ only: "shows" }],
     power: [{ only: "asks every machine of the snapshot: it knows no plan" }],
-    check: [{ only: "has rows of its own" }],
+    check: [
+      {
+        ...{ status: 2, says: /The plan loads no machine/ },
+        words: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"],
+      },
+    ],
     apply: [
       { refuses: "N2I-E325", words: ["apply", ...at, ...writer, ...novaWriter, "--yes"] },
       {

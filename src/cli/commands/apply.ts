@@ -7,6 +7,7 @@ import { novaWords } from "../../core/apply/nova-words.ts";
 import { renderCounts } from "../../core/render/summary.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { POWER_MAX_AGE } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
@@ -87,7 +88,7 @@ export const applyCommand: CommandModule<object, Args> = {
         },
         "power-max-age": {
           type: "number",
-          default: 15,
+          default: POWER_MAX_AGE,
           requiresArg: true,
           describe: "Minutes since the oldest power reading of the plan",
         },

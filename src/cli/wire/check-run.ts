@@ -18,6 +18,7 @@ import type { HostConfig, Row } from "../../model/machine.ts";
 import { invertNova, type NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { SpecCall, Verb } from "../../model/rights.ts";
+import { appliesOf } from "./check-applies.ts";
 import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
 import { NOVA } from "./nova-plan.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
@@ -79,7 +80,8 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   const { release } = plan.header.target;
   const paired = plan.header.pairing.allowed === "override";
   const madeFor = await madeOf(run, plan.header, nova);
-  const said = { besideOthers, paired, release, traits, madeFor };
+  const applies = await appliesOf(run, plan);
+  const said = { besideOthers, paired, release, traits, madeFor, applies };
   return { machines, skipped, ...said, images, made, nova: changes };
 }
 

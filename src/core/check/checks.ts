@@ -1,5 +1,6 @@
 import { CHECK_STATUS, type CheckView, type Looked } from "../../model/check.ts";
 import { aggregates } from "./aggregates.ts";
+import { applies } from "./applies.ts";
 import { charsets } from "./charsets.ts";
 import { flavors, helpers, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
@@ -29,6 +30,7 @@ export interface CheckRow extends Looked {
 export const CHECKS: readonly Check[] = [
   { title: "Databases and schema heads", look: schemas },
   { title: "Pairing of releases", look: pairing },
+  { title: "Plan can be applied", look: applies, planned: true },
   { title: "Privileges", look: privileges, planned: true },
   { title: "Clock skew", look: clocks },
   { title: "Galera state", look: galera },

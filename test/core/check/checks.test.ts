@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CHECKS, checkAll, statusOfChecks } from "../../../src/core/check/checks.ts";
+import { CASES_APPLIES } from "./applies.ts";
 import { CASES_CHARSETS } from "./charsets.ts";
 import { CASES_RIGHTS } from "./flavor-rights.ts";
 import { LATER_CASES } from "./later.ts";
@@ -32,6 +33,7 @@ const WHOLE = {
 
 const CASES: readonly CheckCase[] = [
   ...CASES_MORE,
+  ...CASES_APPLIES,
   ...CASES_RIGHTS,
   ...CASES_CHARSETS,
   ...CASES_PLACES,

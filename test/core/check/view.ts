@@ -59,6 +59,10 @@ export const HERE: ServerIdentity = {
   ...{ version: "10.11", server: "1" },
 };
 export const PLAN: PlanFacts = {
+  applies: {
+    ...{ loads: 2, there: 0, blocked: [], conflicts: [], fresh: true },
+    readings: { same: true, minutes: 3 },
+  },
   madeFor: new Map([["--nova-db", HERE]]),
   machines: [LINE, { ...LINE, id: 2, uuid: "a-2", instance_uuid: null }],
   ...{

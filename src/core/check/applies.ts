@@ -1,0 +1,50 @@
+import type { CheckView, Looked } from "../../model/check.ts";
+import { POWER_MAX_AGE } from "../../model/power.ts";
+import { FINE, fine, joined, told } from "./look.ts";
+
+/** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
+export function applies({ plan, run }: CheckView): Looked {
+  if (plan === null) return FINE;
+  const { loads, there, blocked, conflicts, fresh, readings } = plan.applies;
+  const show = `nova2ironic show ${run.path}/plan.jsonl`;
+  const failure = (details: string, mend: string): Looked => ({
+    ...{ result: "Failure", details: `${details}.\nMend: ${mend}` },
+  });
+  return joined([
+    fresh ? FINE : failure("The plan was made from another snapshot", "nova2ironic plan"),
+    loads > 0
+      ? FINE
+      : failure("The plan loads no machine, and apply refuses it", `${show} says why; then plan`),
+    told(
+      blocked,
+      "machines are blocked",
+      `${show}; fix the data or accept the finding in the site document, then plan; or leave them out with apply --skip-blocked`,
+    ),
+    told(
+      conflicts,
+      "machines are in conflict with what Ironic holds",
+      `${show}; remove what is there, then plan; or leave them out with apply --skip-blocked`,
+    ),
+    readings === null ? FINE : aged(readings),
+    fine(`${loads} machines load, ${there} of them are in Ironic already.`),
+  ]);
+}
+
+/** Readings of days before are as they should be, until the window. */
+function aged({
+  same,
+  minutes,
+}: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): Looked {
+  if (!same)
+    return {
+      result: "Failure",
+      details:
+        "The power readings are not those the plan was made with.\nMend: nova2ironic plan, after the last power",
+    };
+  if (minutes <= POWER_MAX_AGE)
+    return fine(`The oldest power reading is ${minutes.toFixed(0)} minutes old.`);
+  return {
+    result: "Warning",
+    details: `The oldest power reading is ${minutes.toFixed(0)} minutes old, and apply takes none older than ${POWER_MAX_AGE}.\nMend: nova2ironic power, then plan, right before apply; or apply --power-max-age MINUTES`,
+  };
+}

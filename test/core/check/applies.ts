@@ -1,0 +1,28 @@
+import type { PlanApplies } from "../../../src/model/check-plan.ts";
+import { type CheckCase, PLAN, plan } from "./view.ts";
+
+const TITLE = "Plan can be applied";
+const applies = (more: Partial<PlanApplies>) => plan({ applies: { ...PLAN.applies, ...more } });
+
+/** What apply would refuse, or leave out, before anybody waits for it in the window. */
+export const CASES_APPLIES: readonly CheckCase[] = [
+  [TITLE, {}, "Success", /3 minutes old.*2 machines load, 0 of them/s],
+  [
+    TITLE,
+    applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1 }),
+    "Failure",
+    /^1 machines are blocked: bm_nodes\.id=1 \(N2I-D600\)\.\nMend: .*--skip-blocked/,
+  ],
+  [TITLE, applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), "Failure", /^1 .*in conflict/],
+  [TITLE, applies({ loads: 0 }), "Failure", /^The plan loads no machine, and apply refuses it/],
+  [TITLE, applies({ fresh: false }), "Failure", /^The plan was made from another snapshot/],
+  [
+    TITLE,
+    applies({ readings: { same: true, minutes: 40 } }),
+    "Warning",
+    /40 minutes old, and apply takes none older than 15\..*power, then plan/s,
+  ],
+  [TITLE, applies({ readings: { same: false, minutes: 1 } }), "Failure", /not those the plan/],
+  [TITLE, applies({ readings: null }), "Success", /^2 machines load/],
+  [TITLE, { plan: null }, "Warning", /Not held against a plan/],
+];

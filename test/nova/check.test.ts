@@ -28,7 +28,7 @@ const MIGRATION = {
 const HELPER = ["--helper-host", "127.0.0.1:1"];
 /** Rows that are not all without a plan. */
 const NO_PLAN = [
-  ...["Privileges", "Instances planned and loaded", "Hosts of instances"],
+  ...["Plan can be applied", "Privileges", "Instances planned and loaded", "Hosts of instances"],
   ...["Flavors", "Images", "Aggregates"],
 ];
 
@@ -148,6 +148,7 @@ for (const engine of ENGINES) {
     });
     const { status, bad, of } = await rowsOf(at.words);
     assert.deepEqual(bad, [
+      "Plan can be applied",
       ...["Privileges", "nova-compute stopped", "Deployments in flight", "Duplicate instances"],
       ...["Unmatched instances", "Instances planned and loaded", "Deleted instances"],
       ...["Hosts of instances", "Evacuation records", "Attached volumes"],

@@ -31,9 +31,9 @@ export async function appliesOf(run: RunFolder, plan: Plan): Promise<PlanApplies
 }
 
 async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
-  const { power, snapshot } = header.made_from;
+  const { power } = header.made_from;
   if (power === null) return null;
-  const found = await orNothing(() => readingsOf(`${run.path}/${POWER}`, snapshot));
+  const found = await orNothing(() => readingsOf(`${run.path}/${POWER}`));
   const { oldest } = power;
   return {
     same: found?.sha256 === power.sha256,

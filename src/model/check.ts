@@ -57,12 +57,12 @@ export interface BmFacts {
   }[];
 }
 
-/** What a service wrote of itself; a heartbeat changes one or both of the last. */
+/** What a service wrote of itself, as `HostBeat` has it. */
 export interface Beat {
   readonly id: number;
   readonly host: string;
   readonly report_count: number | null;
-  readonly updated_at: string | null;
+  readonly last_seen_up: string | null;
 }
 
 /** A live extra spec of a live flavor that names a deploy image. */

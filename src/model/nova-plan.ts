@@ -121,13 +121,23 @@ export interface Standing {
   readonly why: string;
 }
 
-/** What a nova-compute service wrote of itself; a heartbeat changes one or both of the middle two. */
+/**
+ * What a nova-compute service wrote of itself. `updated_at` is renewed by any change of the row, so
+ * that a dead host which somebody disabled looks alive: a heartbeat changes the count, and since
+ * Liberty `last_seen_up`.
+ *
+ * @source nova db/sqlalchemy/api.py service_update; facts/systems-measured.md A1+
+ */
 export interface HostBeat {
   readonly id: number;
   readonly host: string;
   readonly report_count: number | null;
-  readonly updated_at: string | null;
-  /** Seconds since `updated_at`, by the database's clock; null before the first report. */
+  /** Naive UTC; null before Liberty, and before the first report since. */
+  readonly last_seen_up: string | null;
+  /**
+   * Seconds since `last_seen_up`, by the database's clock; since `updated_at` where that is null.
+   * Null before the first report.
+   */
   readonly age: number | null;
 }
 

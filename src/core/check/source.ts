@@ -1,4 +1,5 @@
 import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
+import { hasReported } from "../hosts/running.ts";
 import {
   FINE,
   fine,
@@ -36,8 +37,9 @@ export function computes(view: CheckView): Looked {
       .filter(({ host }) => watched.has(host))
       .flatMap((now) => {
         const was = before.get(now.id);
-        if (was?.report_count === now.report_count && was?.updated_at === now.updated_at) return [];
-        return [`${now.host} (report_count ${now.report_count}, at ${now.updated_at} UTC)`];
+        if (!hasReported(was, now)) return [];
+        const at = now.last_seen_up === null ? "" : `, at ${now.last_seen_up} UTC`;
+        return [`${now.host} (report_count ${now.report_count}${at})`];
       });
     const found = told(
       running,

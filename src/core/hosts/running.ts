@@ -16,14 +16,18 @@ export function runningComputes(
   return now.flatMap((beat) => {
     const { id, host, age, report_count } = beat;
     if (age !== null && Math.abs(age) < HEARTBEAT) return [`${host} ${age} s ago`];
-    return moved(earlier.get(id), beat)
+    return hasReported(earlier.get(id), beat)
       ? [`${host} while it was watched (report_count is ${report_count} by now)`]
       : [];
   });
 }
 
-function moved(was: HostBeat | undefined, now: HostBeat): boolean {
-  return was?.report_count !== now.report_count || was.updated_at !== now.updated_at;
+/** Whether a service reported between two looks, or came. Other changes of its row are somebody else's. */
+export function hasReported(
+  was: Pick<HostBeat, "report_count" | "last_seen_up"> | undefined,
+  now: Pick<HostBeat, "report_count" | "last_seen_up">,
+): boolean {
+  return was?.report_count !== now.report_count || was.last_seen_up !== now.last_seen_up;
 }
 
 /**

@@ -111,18 +111,19 @@ export async function checkNova(
 
 /** What nova-compute services say of themselves now. */
 export async function readBeats(database: Database): Promise<readonly Beat[]> {
+  const seen = (await columnNames(database, "services")).includes("last_seen_up");
   const rows = await database.run("reading services", () =>
     select(
       database,
       database.knex,
-      `SELECT id, ${whole(database.engine, "host")} AS host, report_count, updated_at FROM services WHERE deleted = 0 AND ${database.knex.ref("binary")} = 'nova-compute' ORDER BY id`,
+      `SELECT id, ${whole(database.engine, "host")} AS host, report_count${seen ? ", last_seen_up" : ""} FROM services WHERE deleted = 0 AND ${database.knex.ref("binary")} = 'nova-compute' ORDER BY id`,
     ),
   );
   return rows.map((row) => ({
     id: integer(row.id) ?? 0,
     host: text(row.host) ?? "",
     report_count: integer(row.report_count),
-    updated_at: time(row.updated_at),
+    last_seen_up: time(row.last_seen_up),
   }));
 }
 

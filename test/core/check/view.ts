@@ -27,7 +27,7 @@ export const BM: BmFacts = {
     { id: 2, uuid: "a-2", service_host: "c-1", instance_uuid: null, task_state: null },
   ],
 };
-export const BEAT = { id: 1, host: "c-1", report_count: 10, updated_at: "2014-06-01 12:00:00" };
+export const BEAT = { id: 1, host: "c-1", report_count: 10, last_seen_up: null };
 export const TENANT = {
   uuid: INSTANCE,
   host: "c-1",

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { runningComputes } from "../../../src/core/hosts/running.ts";
 
-const BEAT = { id: 1, host: "c-1", report_count: 10, updated_at: "2014-12-01 00:00:00", age: 900 };
+const BEAT = { id: 1, host: "c-1", report_count: 10, last_seen_up: null, age: 900 };
 
 test("an age under a minute is enough, on either side of the server's clock", () => {
   for (const age of [0, 59, -59]) {
@@ -20,6 +20,7 @@ test("a row that moved or came is a nova-compute that runs, one that went is non
   const told = ["c-1 while it was watched (report_count is 11 by now)"];
   assert.deepEqual(runningComputes([BEAT], [{ ...BEAT, report_count: 11 }]), told);
   assert.deepEqual(runningComputes([], [{ ...BEAT, report_count: 11 }]), told);
-  assert.equal(runningComputes([BEAT], [{ ...BEAT, updated_at: "2014-12-01 00:00:10" }]).length, 1);
+  const seen = { ...BEAT, last_seen_up: "2014-12-01 00:00:10" };
+  assert.equal(runningComputes([BEAT], [seen]).length, 1);
   assert.deepEqual(runningComputes([BEAT], []), []);
 });

@@ -10,6 +10,11 @@ import {
   type TenantsNow,
 } from "./placed.ts";
 
+/** A deployment in flight is one Nova is working on: one word stands for both. */
+function isBusyAccepted(line: PlannedMachine): boolean {
+  return accepted(line, "N2I-D206") || accepted(line, "N2I-D100");
+}
+
 /**
  * What Nova says by now of machines that are still to be loaded, and did not say when they were
  * planned. Rows that the plan changes are compared as such; these are the others: a machine that got
@@ -35,7 +40,7 @@ export async function* changedTenants(
       const where = `bm_nodes.id=${line.bm_node_id}`;
       const row = rows.get(planned?.toLowerCase() ?? "");
       const kept = choice.of({ ...line, node: nodeOf(line.records) ?? {} }) === null;
-      const busy = accepted(line, "N2I-D206") ? null : (row?.task_state ?? null);
+      const busy = isBusyAccepted(line) ? null : (row?.task_state ?? null);
       const faults = [
         ...(planned === null ? [] : lifeFaults(line, row)),
         ...(kept ? placeFaults(line, row, choice, nova) : []),

@@ -43,7 +43,7 @@ export const NOVA = {
     severity: "blocks",
     title: "Nova is working on the instance",
     advice:
-      "instances.task_state is set. Wait until it ends; accept it when nova-compute is long dead.",
+      "instances.task_state is set. Wait until it ends; accept it when nova-compute is long dead. While a deployment is in flight accept N2I-D100, which stands for both.",
     acceptable: true,
   },
   "N2I-D207": {

@@ -1,0 +1,37 @@
+import { choiceOf } from "../../src/core/hosts/choice.ts";
+import { changedTenants } from "../../src/core/hosts/since.ts";
+import { openInstances, openOnNodes } from "../../src/edge/nova-write/instances.ts";
+import { after, open, planOf, type Workplace } from "./planned-case.ts";
+
+/**
+ * What apply would hold against machines of a plan although nothing changed since: the plan let these
+ * facts pass, or the operator accepted them, and nobody can mend by planning again.
+ */
+export async function heldByApply(at: Workplace): Promise<readonly string[]> {
+  const [spec] = after(at.written.extract, "--nova-db");
+  if (spec === undefined) return [];
+  const nova = await open(spec, true);
+  try {
+    const now = { instancesOf: openInstances(nova), onNodes: await openOnNodes(nova), nova };
+    const { lines } = await planOf(at);
+    const choice = choiceOf(after(at.written.plan, "--compute-host"));
+    const held: string[] = [];
+    for await (const fault of changedTenants(lines(), () => true, now, choice)) held.push(fault);
+    return held;
+  } finally {
+    await nova.close();
+  }
+}
+
+/** The case with every finding of the codes accepted for every machine. */
+export function accepting<Given extends { readonly site?: unknown }>(
+  given: Given,
+  codes: readonly string[],
+): Given {
+  const site = Object(given.site ?? { format: "nova2ironic/site@1" });
+  const accept = codes.map((finding) => ({ finding, reason: "looked at it" }));
+  return {
+    ...given,
+    site: { ...site, machines: [...(site.machines ?? []), { match: {}, accept }] },
+  };
+}

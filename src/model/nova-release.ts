@@ -30,6 +30,16 @@ export const NOVA_HEADS: readonly string[] = [
   ...["1acf2c98e646", "13863f4e1612", "d60bddf7a903", "2903cd72dc14", "ab450ba04102"],
 ];
 
+/**
+ * Whether a nova-compute that has no row in services refuses to start once its driver lists
+ * instances: 29.0.0 (2024.1) does, and brought the head 13863f4e1612, which 28 has not.
+ *
+ * @source nova 29.0.0 compute/manager.py _sanity_check_new_host
+ */
+export function refusesNewHosts(head: string | undefined): boolean {
+  return head !== undefined && NOVA_HEADS.indexOf(head) >= NOVA_HEADS.indexOf("13863f4e1612");
+}
+
 /** How a version is named for people. */
 export function versionNamed(version: number): string {
   return version === ALEMBIC || version === ALEMBIC_API ? "of Xena or later" : String(version);

@@ -55,9 +55,12 @@ export function trainCloud(): Case {
 /** The same cloud on a Nova whose migrations are alembic's. */
 export function alembicCloud(): Case {
   const train = trainCloud();
+  const services = train.nova?.services ?? [];
+  // Such a Nova starts no new nova-compute beside instances: this one ran before there were any.
+  const started = { ...services[0], id: 90, host: "ironic-compute" };
   return {
     ...train,
-    nova: { ...train.nova, version: "ab450ba04102" },
+    nova: { ...train.nova, version: "ab450ba04102", services: [...services, started] },
     nova_api: { ...NOVA_API, version: "cdeec0c85668" },
   };
 }

@@ -21,6 +21,7 @@ export const REPEATED: { readonly [code in FindingCode]?: string } = {
   "N2I-D240": "Flavors",
   "N2I-D241": "Aggregates",
   "N2I-D242": "Hosts of instances",
+  "N2I-D244": "Hosts of instances",
 };
 
 /** What the plan found for a row, a part a code; what blocks a machine and is not accepted fails. */

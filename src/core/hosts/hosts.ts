@@ -4,6 +4,7 @@ import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Acceptance } from "../../model/mapping.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
+import { refusesNewHosts } from "../../model/nova-release.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
@@ -94,6 +95,7 @@ export function createHosts(
           ...changesIn(machine, rows, to),
           ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
           ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),
+          ...(to === null || services.has(to) ? [] : unstartable(machine, node, to, world)),
         ],
         accepted,
       );
@@ -139,7 +141,7 @@ export function createHosts(
       }
       for (const to of [...reached].toSorted()) {
         steps.push(...joining(memberships.missing(to), to, at));
-        if (!services.has(to))
+        if (!services.has(to) && !refusesNewHosts(world.identity.head))
           findings.push(
             finding(
               "N2I-D224",
@@ -170,6 +172,19 @@ function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): reado
   return types.length === 0
     ? []
     : [finding("N2I-D242", `bm_nodes.id=${node.id}`, `${show(to)} has compute nodes of ${of}`)];
+}
+
+/** Nova would not start the nova-compute that is to take a tenant over. */
+function unstartable(
+  { node: { id } }: Machine,
+  { instance_uuid }: Row,
+  to: string,
+  { identity }: NovaWorld,
+): readonly Finding[] {
+  if (typeof instance_uuid !== "string" || !refusesNewHosts(identity.head)) return [];
+  return [
+    finding("N2I-D244", `bm_nodes.id=${id}`, `no nova-compute service is called ${show(to)}`),
+  ];
 }
 
 /**

@@ -143,4 +143,11 @@ export const UPGRADE = {
     advice:
       "A nova-compute runs one driver: that of a new host knows nothing of machines, that of a host that is kept for them would know nothing of its guests any more. Give --compute-host the host of a nova-compute for Ironic, or move the guests away; if a new host was that hypervisor's once, delete those compute nodes first.",
   },
+  "N2I-D244": {
+    severity: "blocks",
+    title: "this Nova refuses a new nova-compute that finds instances",
+    advice:
+      "Since 2024.1 a nova-compute without a service stops at its start when its driver lists instances. Start the one of the new host once while Ironic is still empty, stop it, then plan again; accept it when its conductor group or shard has no instance.",
+    acceptable: true,
+  },
 } as const satisfies Record<string, FindingKind>;

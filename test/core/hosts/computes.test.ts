@@ -96,7 +96,7 @@ test("a machine that Nova offers has a resource provider of its compute node's u
 
 test("a nova-compute ran since the load when it reports now, or its last report is younger", () => {
   const beat = (host: string, age: number | null) => ({
-    ...{ id: 1, host, report_count: 1, updated_at: null },
+    ...{ id: 1, host, report_count: 1, last_seen_up: null },
     age,
   });
   const beats = [beat("now", 5), beat("ahead", -20), beat("since", 300), beat("before", 700)];

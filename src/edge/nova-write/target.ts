@@ -23,7 +23,7 @@ export function createNovaTarget(
   failpoint: Failpoint = () => Promise.resolve(),
   repository: "nova" | "nova_api" = "nova",
 ): NovaTarget {
-  const { knex, run } = database;
+  const { knex } = database;
   return {
     identity,
     lock: () => lockTarget(database),

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { writeCase } from "../../src/demo/write-case.ts";
@@ -61,4 +61,45 @@ test("each finding about a virtual machine's host blocks its machine, and is acc
       assert.match(out, new RegExp(`00000000000${n + 1} +${verdict} .*${code}`), out);
     }
   }
+});
+
+test("machines behind one ssh host are asked in one session, and the hosts beside each other", async (t) => {
+  const folder = privateFolder(t);
+  const bin = join(folder, "bin");
+  const log = join(folder, "log");
+  mkdirSync(bin);
+  // Each session waits until three have begun; alone, it says so.
+  const ssh = `#!/bin/bash
+echo begun >> ${log}
+for n in $(seq 60); do
+  [ "$(grep -c begun ${log})" -ge 3 ] && break
+  sleep 0.1
+done
+[ "$(grep -c begun ${log})" -ge 3 ] || echo alone >> ${log}
+echo "Connection refused" >&2
+exit 255
+`;
+  writeFileSync(join(bin, "ssh"), ssh, { mode: 0o755 });
+  const env = { PATH: `${bin}:${process.env.PATH ?? ""}` };
+  // The first two nova-computes have their machines on one host.
+  const places = ["10.1.0.1", "10.1.0.1", "10.1.0.2", "10.1.0.3"];
+  const conf = (virtual_power_ssh_host: string) => ({
+    power_manager: "nova.virt.baremetal.virtual_power_driver.VirtualPowerManager",
+    ...{ virtual_power_ssh_host, virtual_power_host_user: "stack" },
+    virtual_power_host_pass: "virt-secret",
+  });
+  const written = await writeCase(
+    {
+      ...{ shows: "virtual machines on three hosts of four nova-computes", power: true },
+      nova_bm: { nodes: places.map((_, at) => ({ id: at + 1, service_host: `vm-${at}` })) },
+      nova_conf: Object.fromEntries(places.map((host, at) => [`vm-${at}`, conf(host)])),
+    },
+    folder,
+  );
+  const at = ["--run", join(folder, "run")];
+  await runs(0, ["extract", ...at, ...written.extract, "-q"]);
+  const asked = await run(["power", ...at, "-f", "csv", "-q"], { env });
+  assert.equal(asked.status, 3, asked.err);
+  assert.equal(readFileSync(log, "utf8"), "begun\n".repeat(3));
+  assert.equal(asked.out.match(/unreachable/g)?.length, 4, asked.out);
 });

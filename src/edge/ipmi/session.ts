@@ -154,7 +154,9 @@ async function logins(
   const [first] = suites;
   if (first === undefined) throw new RangeError("no cipher suite that this client speaks");
   const firstTag = talk.chance.bytes(1).readUInt8();
-  let attempt: Attempt = { suite: first, level, namesLevel: false };
+  // As the conductor's ipmitool, which names every level but the highest.
+  const namesLevel = level !== "ADMINISTRATOR";
+  let attempt: Attempt = { suite: first, level, namesLevel };
   let history = NOTHING_YET;
   let last: Failure | null = null;
   for (let attempts = 1; ; attempts++) {

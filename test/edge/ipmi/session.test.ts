@@ -130,6 +130,13 @@ test("a BMC whose keys follow Open Session is read as the conductor has to be to
   assert.ok(answer.warnings.includes("N2I-D629"));
 });
 
+test("asked as OPERATOR from the start, such a BMC has nothing to advise", async () => {
+  const { answer, bmc } = await ask({ openLevel: true }, { options: { level: "OPERATOR" } });
+  assert.deepEqual([answer.verdict, answer.power, answer.attempts], ["ok", "on", 1]);
+  assert.deepEqual(bmc.logins.roles(), [0x13]);
+  assert.ok(!answer.warnings.includes("N2I-D629"));
+});
+
 test("a BMC that hears one login from each port is logged in to from another", async () => {
   const busy = { code: 0xd1, times: 1 };
   const { answer } = await ask({ portOnce: true, busy });

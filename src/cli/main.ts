@@ -57,7 +57,7 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
 /** Options that may be repeated. */
 const LISTS: ReadonlySet<string> = new Set([
   ...["node", "nova-conf", "tftp-root", "from", "conductor-log", "column", "sort-column"],
-  ...["compute-host", "flavor", "helper-host"],
+  ...["compute-host", "flavor", "helper-host", "only", "host"],
 ]);
 
 /** Of two values for an option that takes one, neither is the one that is meant. */

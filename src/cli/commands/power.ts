@@ -1,11 +1,9 @@
 import type { CommandModule } from "yargs";
 import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { COLUMNS, live, rowOf, SHORT_COLUMNS, shortRowOf, summary, words } from "../print/power.ts";
-import { printRows } from "../print/table.ts";
+import { FAILED, live, words } from "../print/power.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { onInterrupt } from "../wire/interrupt.ts";
 import { askFleet } from "../wire/power.ts";
@@ -13,13 +11,15 @@ import { type PowerFor, powerFor } from "../wire/power-for.ts";
 import { CLIENTS, type Client, openProbe } from "../wire/probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../wire/run.ts";
 import { ipmitoolOf, ipmitoolOption } from "./power-options.ts";
-import { exitWith, inStage, keyOption, runOption, say, shellWord, type Voice } from "./shared.ts";
+import { reportPower } from "./power-report.ts";
+import { inStage, keyOption, runOption, say, shellWord, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
   readonly run: string;
   readonly ipmiClient: Client;
-  readonly only?: "failed";
+  readonly only?: readonly string[];
   readonly node?: readonly string[];
+  readonly host?: readonly string[];
   readonly site?: string;
   readonly ironicRelease?: string;
   readonly conductorIpmitool?: string;
@@ -42,12 +42,25 @@ export const powerCommand: CommandModule<object, Args> = {
           default: "native" as Client,
           describe: "Who asks: our own client, ipmitool as the conductor runs it, or both",
         },
-        only: { choices: ["failed"] as const, describe: "Ask again only those that failed" },
+        only: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          choices: ["failed", ...FAILED],
+          defaultDescription: "all machines",
+          describe: "Ask again only those that failed, or those with this verdict",
+        },
         node: {
           type: "string",
           array: true,
           nargs: 1,
           describe: "Ask this machine again: uuid or bm_nodes.id",
+        },
+        host: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Ask only the machines of this nova-compute (service_host)",
         },
         site: {
           type: "string",
@@ -86,7 +99,8 @@ export const powerCommand: CommandModule<object, Args> = {
         ...formatOptions,
       })
       .example("$0 power --run m1", "")
-      .example("$0 power --run m1 --only failed -f csv", "") as never,
+      .example("$0 power --run m1 --only failed -f csv", "")
+      .example("$0 power --run m1 --only wrong-password --host compute-1", "") as never,
   async handler(args) {
     if (!(args.inFlight >= 1 && args.inFlight <= 512 && args.rate > 0 && args.deadline > 0))
       throw new MigrationError(
@@ -120,7 +134,7 @@ export const powerCommand: CommandModule<object, Args> = {
             return askFleet(
               run,
               snapshot,
-              { only: args.only ?? null, nodes: args.node ?? [] },
+              { only: args.only ?? null, nodes: args.node ?? [], hosts: args.host ?? [] },
               {
                 probe: probe.ask,
                 schedule: {
@@ -156,39 +170,9 @@ export const powerCommand: CommandModule<object, Args> = {
             args,
             `Stopped on request. Next: nova2ironic power --run ${shellWord(args.run)}${againWords(args)}`,
           );
-        const readings = [...new Set(done.readings.values())].toSorted(
-          (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
-        );
-        const troubled = readings.filter(
-          ({ verdict, advice, warnings }) =>
-            verdict !== "ok" || advice.length + warnings.length > 0,
-        );
-        const short = args.format === "table" && (args.column ?? []).length === 0;
-        await printRows(
-          process.stdout,
-          short ? SHORT_COLUMNS : COLUMNS,
-          (args.list ? readings : troubled).map(short ? shortRowOf : rowOf),
-          args,
-        );
-        for (const line of summary(done.counts.verdicts)) say(args, line);
-        const { machines, verdicts: told } = done.counts;
-        const folder = shellWord(args.run);
-        const want = readings
-          .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
-          .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
-        const but = want === 0 ? "" : `; ${want} of them only with a setting told above`;
-        say(args, `Power: ${told.ok ?? 0} of ${machines} machines answered as they should${but}.`);
-        say(args, `Saved ${run.path}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-        if (machines > (told.ok ?? 0))
-          say(
-            args,
-            `Next: nova2ironic power --run ${folder} --only failed, when their cause is mended; or`,
-          );
         const more =
           askedFor.site === null ? "" : ` --site ${shellWord(args.site ?? askedFor.site)}`;
-        say(args, `Next: nova2ironic plan --run ${folder} --ironic-db DB${more}`);
-        if (Object.keys(done.counts.verdicts).some((verdict) => verdict !== "ok"))
-          exitWith(EXIT_STATUS.partial.status);
+        await reportPower(args, snapshot, done, more);
       } finally {
         interrupt.end();
         await probe.close();

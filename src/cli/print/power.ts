@@ -1,13 +1,20 @@
 import { FINDINGS } from "../../model/findings.ts";
 import type { Json } from "../../model/json.ts";
 import type { PowerAdvice, PowerReading, PowerVerdict } from "../../model/power.ts";
+import type { MachineOf, MachinesOf } from "./power-groups.ts";
+import { vendorOf } from "./vendors.ts";
 
 /** What programs read of a reading; `rowOf` gives it. */
 export const COLUMNS = [
   "BM ID",
+  "UUID",
+  "Host",
+  "Instance",
   "Address",
   "Verdict",
   "Power",
+  "Vendor",
+  "Firmware",
   "Suite",
   "Privilege",
   "Attempts",
@@ -17,7 +24,7 @@ export const COLUMNS = [
 ];
 
 /** What people read of it on 80 columns; `shortRowOf` gives it. */
-export const SHORT_COLUMNS = ["BM ID", "Address", "Verdict", "Power", "What to know"];
+export const SHORT_COLUMNS = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
 
 /** Each verdict for whoever reads it at night: what it means, and what to do. At most 50 characters. */
 const MEANS: { readonly [verdict in PowerVerdict]: string } = {
@@ -51,23 +58,38 @@ const SINCE = {
   ipmi_hex_kg_key: "Stein and later",
 } as const;
 
-export function rowOf(reading: PowerReading): readonly Json[] {
+/** Every verdict but ok, for `--only`. */
+export const FAILED: readonly string[] = Object.keys(MEANS).filter((verdict) => verdict !== "ok");
+
+export function rowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
   const { bm_node_ids, address, verdict, power, suite, privilege, attempts, detail } = reading;
+  const all = (of: keyof MachineOf): string =>
+    [...new Set(bm_node_ids.flatMap((id) => machines.get(id)?.[of] ?? []))].join(" ");
   return [
-    ...[bm_node_ids.join(" "), address, verdict, power, suite, privilege, attempts, detail],
+    ...[bm_node_ids.join(" "), all("uuid"), all("host"), all("instance")],
+    ...[address, verdict, power, vendorOf(reading.manufacturer), reading.firmware],
+    ...[suite, privilege, attempts, detail],
     reading.advice.map(adviceWords).join("; "),
     reading.warnings.join(" "),
   ];
 }
 
-export function shortRowOf(reading: PowerReading): readonly Json[] {
+export function shortRowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
   const { bm_node_ids, address, verdict, power, detail, advice, warnings } = reading;
   const known = [
     ...(verdict === "ok" ? [] : [detail]),
     ...advice.map(adviceWords),
     ...warnings.map((code) => `${FINDINGS[code].title} (${code})`),
   ];
-  return [bm_node_ids.join(" "), address, verdict, power ?? "", known.join("; ")];
+  const hosts = new Set(bm_node_ids.flatMap((id) => machines.get(id)?.host ?? []));
+  return [
+    bm_node_ids.join(" "),
+    [...hosts].join(" "),
+    address,
+    verdict,
+    power ?? "",
+    known.join("; "),
+  ];
 }
 
 function adviceWords({ key, words }: PowerAdvice): string {

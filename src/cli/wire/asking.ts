@@ -6,8 +6,11 @@ import type { Seal } from "../../model/secret.ts";
 
 /** Which machines are asked: all that have no reading yet, the ones that failed, or those named. */
 export interface Selection {
-  readonly only: "failed" | null;
+  /** Verdicts of their last readings, or `failed` for all that are not ok. */
+  readonly only: readonly string[] | null;
   readonly nodes: readonly string[];
+  /** service_host of their nova-computes. */
+  readonly hosts: readonly string[];
 }
 
 export interface Asking {

@@ -13,6 +13,7 @@ import type { Asking, Selection } from "./asking.ts";
 import { askGuests } from "./guests.ts";
 import { complete, newAside, questionsOf } from "./questions.ts";
 import type { openSnapshot } from "./run.ts";
+import { idsOf, isAgain, isPart } from "./selection.ts";
 import { asked, stillTrue, survey } from "./survey.ts";
 import { VERSION } from "./version.ts";
 
@@ -71,7 +72,7 @@ export async function askFleet(
   readonly sha256: string;
 } | null> {
   const { sha256 } = snapshot.footer;
-  const again = selection.only !== null || selection.nodes.length > 0;
+  const again = isPart(selection);
   // Who asks all anew needs no old readings, and is the way out when they were spoilt.
   const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
   if (selection.only !== null && before === null)
@@ -80,8 +81,10 @@ export async function askFleet(
     });
   const known = await survey(snapshot.lines(), asking.ways);
   const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
-  const named = await idsOf(snapshot, selection.nodes);
-  const good = new Set([...readings].flatMap(([id, { verdict }]) => (verdict === "ok" ? id : [])));
+  const named = await idsOf(snapshot, selection);
+  const settled = new Set(
+    [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
+  );
   // A selection asks other questions, and the answers of a run of all that was stopped stay.
   const name = again ? `${POWER}.again` : POWER;
   const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
@@ -89,9 +92,7 @@ export async function askFleet(
     const kept = stillTrue(partial.kept.map(asWritten<PowerReading>), known);
     for (const [id, reading] of kept) readings.set(id, reading);
     const wanted = (id: number): boolean =>
-      !kept.has(id) &&
-      (selection.only === null || !good.has(id)) &&
-      (named === null || named.has(id));
+      !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
     const aside = newAside();
     const keep = async (answer: PowerReading): Promise<void> => {
       const reading = complete(answer, aside, asking.ipmitool);
@@ -125,28 +126,6 @@ export async function askFleet(
   } finally {
     await partial.close();
   }
-}
-
-/** bm_nodes.ids of machines named by uuid or id; null when none is named. */
-async function idsOf(
-  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
-  nodes: readonly string[],
-): Promise<ReadonlySet<number> | null> {
-  if (nodes.length === 0) return null;
-  const wanted = new Set(nodes.map((text) => text.toLowerCase()));
-  const found = new Set<number>();
-  for await (const batch of snapshot.lines())
-    for (const line of batch) {
-      if ("orphan" in line) continue;
-      for (const name of [String(line.node.id), line.node.uuid?.toLowerCase() ?? ""])
-        if (wanted.delete(name)) found.add(line.node.id);
-    }
-  if (wanted.size > 0)
-    throw new MigrationError(
-      "N2I-E306",
-      `${[...wanted].map((name) => JSON.stringify(name)).join(", ")} is not in the snapshot`,
-    );
-  return found;
 }
 
 /** One line a reading, in order of the first machine it is of. */

@@ -45,17 +45,40 @@ test("the summary says in words what each verdict means, on 80 columns", () => {
   ]);
 });
 
+const machines = new Map([
+  [7, { uuid: "uuid-7", host: "compute-1", instance: "instance-7" }],
+  [9, { uuid: "uuid-9", host: "compute-1", instance: null }],
+]);
+
 test("a machine's line for people names what to set, for which releases, and why", async () => {
   const { out, text } = collector();
-  await printRows(out, SHORT_COLUMNS, [shortRowOf(reading)], { format: "table", maxWidth: 80 });
+  await printRows(out, SHORT_COLUMNS, [shortRowOf(reading, machines)], {
+    format: "table",
+    maxWidth: 80,
+  });
   for (const line of text().split("\n")) assert.ok(line.length <= 80, line);
   assert.equal(
-    shortRowOf(reading).at(-1),
+    shortRowOf(reading, machines).at(-1),
     "set driver_info.ipmi_cipher_suite (Victoria and later) to 3; BMC does not tell its cipher suites (N2I-D628)",
   );
   const failed: PowerReading = { ...reading, verdict: "busy", detail: "says 0xc0", power: null };
-  assert.match(String(shortRowOf(failed).at(-1)), /^says 0xc0; /);
-  assert.equal(rowOf(reading).length, COLUMNS.length);
+  assert.match(String(shortRowOf(failed, machines).at(-1)), /^says 0xc0; /);
+  const row = rowOf({ ...reading, manufacturer: 674, firmware: "2.61" }, machines);
+  assert.deepEqual(
+    COLUMNS.slice(0, 9).map((name, at) => [name, row[at]]),
+    [
+      ["BM ID", "7 9"],
+      ["UUID", "uuid-7 uuid-9"],
+      ["Host", "compute-1"],
+      ["Instance", "instance-7"],
+      ["Address", "10.0.0.7"],
+      ["Verdict", "ok"],
+      ["Power", "on"],
+      ["Vendor", "Dell"],
+      ["Firmware", "2.61"],
+    ],
+  );
+  assert.equal(row.length, COLUMNS.length);
 });
 
 test("while it runs, failures that may yet be bettered are told apart", () => {

@@ -1,0 +1,69 @@
+import { EXIT_STATUS } from "../../model/exit.ts";
+import type { PowerReading } from "../../model/power.ts";
+import type { FormatOptions } from "../print/options.ts";
+import { COLUMNS, rowOf, SHORT_COLUMNS, shortRowOf, summary } from "../print/power.ts";
+import { groups } from "../print/power-groups.ts";
+import { printRows } from "../print/table.ts";
+import type { askFleet } from "../wire/power.ts";
+import type { openSnapshot } from "../wire/run.ts";
+import { machinesOf } from "../wire/selection.ts";
+import { exitWith, say, shellWord, type Voice } from "./shared.ts";
+
+type Done = NonNullable<Awaited<ReturnType<typeof askFleet>>>;
+
+/** Prints the machines in trouble, what they have in common, and what comes next. */
+export async function reportPower(
+  args: Voice & FormatOptions & { readonly run: string; readonly list: boolean },
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  done: Done,
+  /** For the next command: `--site site.yaml`. */
+  more: string,
+): Promise<void> {
+  const readings = [...new Set(done.readings.values())].toSorted(
+    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+  );
+  const troubled = readings.filter(
+    ({ verdict, advice, warnings }) => verdict !== "ok" || advice.length + warnings.length > 0,
+  );
+  const shown = args.list ? readings : troubled;
+  const machines = await machinesOf(snapshot, idsIn(shown));
+  const short = args.format === "table" && (args.column ?? []).length === 0;
+  await printRows(
+    process.stdout,
+    short ? SHORT_COLUMNS : COLUMNS,
+    shown.map((reading) => (short ? shortRowOf : rowOf)(reading, machines)),
+    args,
+  );
+  for (const line of summary(done.counts.verdicts)) say(args, line);
+  for (const line of groups(troubled, machines)) say(args, line);
+  sayNext(args, done, readings, more);
+}
+
+function sayNext(
+  args: Voice & { readonly run: string },
+  { counts, sha256 }: Done,
+  readings: readonly PowerReading[],
+  more: string,
+): void {
+  const { machines, verdicts } = counts;
+  const folder = shellWord(args.run);
+  const want = readings
+    .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
+    .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
+  const but = want === 0 ? "" : `; ${want} of them only with a setting told above`;
+  const good = verdicts.ok ?? 0;
+  say(args, `Power: ${good} of ${machines} machines answered as they should${but}.`);
+  say(args, `Saved ${args.run}/power.jsonl (sha256 ${sha256.slice(0, 12)}).`);
+  if (machines > good)
+    say(
+      args,
+      `Next: nova2ironic power --run ${folder} --only failed (or --only VERDICT, --host HOST), when their cause is fixed; or`,
+    );
+  say(args, `Next: nova2ironic plan --run ${folder} --ironic-db DB${more}`);
+  if (Object.keys(verdicts).some((verdict) => verdict !== "ok"))
+    exitWith(EXIT_STATUS.partial.status);
+}
+
+function idsIn(readings: readonly PowerReading[]): ReadonlySet<number> {
+  return new Set(readings.flatMap(({ bm_node_ids }) => bm_node_ids));
+}

@@ -221,7 +221,7 @@ export type JournalEntry =
     };
 
 /** What verify says of one row. */
-export type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended";
+export type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
 
 export interface RowVerdict {
   readonly resource: "node" | "port";

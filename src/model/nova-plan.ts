@@ -119,6 +119,8 @@ export interface Standing {
   readonly is: "before" | "after" | "other";
   /** In what it is as neither; empty otherwise. */
   readonly why: string;
+  /** Columns in which it is not as after the step, of a row that is there; absent where it is. */
+  readonly fields?: readonly string[];
 }
 
 /**

@@ -62,6 +62,28 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   assert.match((await runs(2, words)).out, /node .*000002 .*last_error/);
   await ironic.db("nodes").update({ last_error: null });
 
+  // A tenant deleted its server, and another one got the machine: nobody did anything wrong.
+  const [second, old] = [caseUuid("node", 2), caseUuid("instance", 2)];
+  const next = { id: 900, uuid: caseUuid("instance", 900) };
+  const [given] = await nova.db("instances").where({ uuid: old });
+  await nova.db("instances").where({ uuid: old }).update({ deleted: given.id });
+  await nova.db("instances").insert({ ...given, ...next });
+  const node = () => ironic.db("nodes").where({ uuid: second });
+  await node().update({
+    ...{ instance_uuid: next.uuid, instance_info: '{"image_source": "another"}' },
+    provision_updated_at: "2099-01-01 00:00:00",
+  });
+  const used = await runs(0, words);
+  assert.match(used.err, /0 mismatched, .* 1 changed by use since the hand-over/);
+  assert.match((await runs(0, [...words, "--all-rows"])).out, /node .*000002 .* used /);
+  await nova.db("instances").where({ id: 900 }).update({ host: "elsewhere" });
+  assert.match((await runs(2, words)).out, /instance .*000900: host is "elsewhere"/);
+  await nova.db("instances").where({ id: 900 }).update({ host: given.host });
+  // In use and nobody's is nobody's use.
+  await node().update({ instance_uuid: null });
+  assert.match((await runs(2, words)).out, /node .*000002 .*mismatched .*instance_uuid/);
+  await node().update({ instance_uuid: next.uuid });
+
   const path = join(folder, "placement.sqlite");
   const placement = connect({
     ...{ engine: "sqlite", database: path },

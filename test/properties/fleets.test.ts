@@ -43,7 +43,7 @@ test("whatever the fleet, a plan loads, verifies, is done when it is done, and c
           tally,
           {
             ...{ validated: created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
-            ...{ ironics_own: 0, staged: 0, left_out },
+            ...{ used: 0, ironics_own: 0, staged: 0, left_out },
           },
           "what is created is as planned",
         );

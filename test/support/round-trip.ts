@@ -88,7 +88,7 @@ export async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
     tally,
     {
       ...{ validated: made.created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
-      ...{ ironics_own: 0, staged: 0, left_out: left },
+      ...{ used: 0, ironics_own: 0, staged: 0, left_out: left },
     },
     what,
   );

@@ -4,6 +4,7 @@ import { auditComputes, type HypervisorTally } from "../../core/hosts/computes.t
 import { auditInstances } from "../../core/hosts/placed.ts";
 import { ranSince } from "../../core/hosts/running.ts";
 import { auditPlaces } from "../../core/hosts/strays.ts";
+import { asUsed, isStepUsed, type Used } from "../../core/verify/used.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -31,7 +32,7 @@ export interface NovaVerifier {
   readonly rows: (
     machines: () => AsyncIterable<readonly PlannedMachine[]>,
     all: boolean,
-  ) => AsyncIterable<readonly Json[]>;
+  ) => (used: Used) => AsyncIterable<readonly Json[]>;
   /** Once the rows went by: tells how many they were, and whether all is as planned. */
   readonly end: (format: Telling) => boolean;
   readonly close: () => Promise<void>;
@@ -48,6 +49,8 @@ export interface NovaLook extends FlavorApiOptions {
 interface Count extends HypervisorTally, Record<Standing["is"], number> {
   machines: number;
   instances: number;
+  /** Rows of the plan that the use of their machine explains. */
+  used: number;
 }
 
 /**
@@ -91,14 +94,14 @@ export async function openNovaVerifier(
       return look.final ? "--final says that nova-compute runs" : null;
     };
     const count: Count = {
-      ...{ after: 0, before: 0, other: 0, machines: 0, instances: 0 },
+      ...{ after: 0, before: 0, other: 0, machines: 0, instances: 0, used: 0 },
       ...{ hypervisors: 0, providers: 0, awaited: 0 },
     };
     return {
       ran: ran.size > 0,
-      rows: (machines, all) =>
+      rows: (machines, all) => (used) =>
         verifyNova(plan, machines, { database, placement, target, expects }, choiceOf(chosen), {
-          ...{ all, count },
+          ...{ all, count, used },
         }),
       end(format) {
         note(format, sentence(count, placement !== null));
@@ -113,9 +116,10 @@ export async function openNovaVerifier(
 }
 
 function sentence(count: Count, placement: boolean): string {
-  const { after, before, other, machines, instances, hypervisors, providers, awaited } = count;
+  const { after, before, other, used, machines, instances, hypervisors, providers, awaited } =
+    count;
   const compared = [
-    ...[`${after + before + other} rows of the plan`, `${machines} machines`],
+    ...[`${after + before + other + used} rows of the plan`, `${machines} machines`],
     ...[`${instances} instances`, `${hypervisors} hypervisors`],
     ...(placement ? [`${providers} resource providers`] : []),
   ];
@@ -123,7 +127,7 @@ function sentence(count: Count, placement: boolean): string {
     awaited === 0
       ? ""
       : ` ${awaited} machines have no hypervisor of Ironic yet: no nova-compute has reported since the load. Run verify again once it runs, with --final.`;
-  return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched.${later}`;
+  return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
 }
 
 /** Seconds since this plan's last batch was begun, by this machine's clock; null when none was. */
@@ -151,8 +155,9 @@ async function* verifyNova(
   machines: () => AsyncIterable<readonly PlannedMachine[]>,
   { database, placement, target, expects }: Now,
   choice: Choice,
-  { all, count }: { readonly all: boolean; readonly count: Count },
+  how: { readonly all: boolean; readonly count: Count; readonly used: Used },
 ): AsyncGenerator<readonly Json[]> {
+  const { all, count, used } = how;
   /** Machines whose rows were told of already. */
   const known = new Set<string | null>();
   /** Compute nodes the plan itself deletes. */
@@ -162,14 +167,19 @@ async function* verifyNova(
       const by = new Map(steps.map((step) => [step.id, step]));
       for (const { table, key, after } of steps)
         if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));
-      for (const { id, is, why } of await target.look(steps)) {
-        count[is] += 1;
-        const { machine = null, of = "" } = by.get(id) ?? {};
-        if (is !== "after") known.add(machine);
+      for (const standing of await target.look(steps)) {
+        const { id, is, why, fields = [] } = standing;
+        const step = by.get(id);
+        const { machine = null, of = "" } = step ?? {};
+        const since = step !== undefined && isStepUsed(step, standing, used);
+        if (since) count.used += 1;
+        else count[is] += 1;
+        const wrong = is !== "after" && !since;
+        if (wrong) known.add(machine);
+        const state = wrong ? "mismatched" : since ? "used" : "validated";
         const details = is === "before" ? "as before the change" : why;
         const said = details === "" ? of : `${of}: ${details}`;
-        if (is !== "after" || all)
-          yield [id, machine, null, is === "after" ? "validated" : "mismatched", "", said];
+        if (wrong || all) yield [id, machine, null, state, fields.join(" "), said];
       }
     }
   const tenants = {
@@ -180,7 +190,8 @@ async function* verifyNova(
     count.other += 1;
     return [resource, machine, null, "mismatched", "", fault];
   };
-  for await (const { machine, fault } of auditInstances(machines(), tenants, choice, count))
+  const lines = asUsed(machines(), used);
+  for await (const { machine, fault } of auditInstances(lines, tenants, choice, count))
     if (!known.has(machine)) yield mismatched("instances", machine, fault);
   const places = await openPlaces(database);
   for await (const { machine, fault } of auditPlaces(machines(), places, choice))

@@ -1,5 +1,6 @@
 import type { CommandModule } from "yargs";
 import { type Fingerprint, masked } from "../../core/render/value.ts";
+import type { Used } from "../../core/verify/used.ts";
 import { comparedOf, emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openRun } from "../../edge/disk/run-folder.ts";
@@ -73,12 +74,13 @@ export async function verifyPlan(
   same: SameSecret,
   format: FormatOptions & { readonly allRows?: boolean },
   voice: Voice,
-  nova: AsyncIterable<readonly Json[]> | null = null,
+  nova: ((used: Used) => AsyncIterable<readonly Json[]>) | null = null,
   settled = false,
 ): Promise<boolean> {
   const tally = emptyTally();
   const progress = progressOf("verify", plan.footer.footer.machines, voice);
-  const how = { all: format.allRows === true, settled };
+  const used: Used = new Map();
+  const how = { all: format.allRows === true, settled, used };
   const verdicts = verify(plan.lines, verifier, same, tally, how);
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for await (const { resource, uuid, bm_node_id, state, differs, reason } of verdicts)
@@ -90,7 +92,7 @@ export async function verifyPlan(
         differs.map(({ field }) => field).join(" "),
         reason ?? details(differs, () => "...."),
       ];
-    if (nova !== null) yield* nova;
+    if (nova !== null) yield* nova(used);
   };
   await printRows(process.stdout, COLUMNS, rows(), format);
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
@@ -98,7 +100,7 @@ export async function verifyPlan(
   progress.done(`${validated} rows validated`);
   note(
     voice,
-    `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended; ` +
+    `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended${tally.used > 0 ? `, ${tally.used} changed by use since the hand-over (--all-rows lists them)` : ""}; ` +
       `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}` +
       `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.`,
   );
@@ -179,7 +181,7 @@ export const verifyCommand: CommandModule<object, Args> = {
       checkEngine(plan.header.target, road);
       const { identity, target } = await road.open(plan.header.target.release, seal);
       checkIdentity(plan.header.target, identity);
-      const rows = nova?.rows(() => plan.lines(), args.allRows) ?? null;
+      const rows = nova === null ? null : nova.rows(() => plan.lines(), args.allRows);
       const settled = args.final || nova?.ran === true;
       const same = road.same(seal);
       const equal = await verifyPlan(plan, target.verifier, same, args, args, rows, settled);

@@ -8,6 +8,7 @@ import type { Verifier } from "../../model/target.ts";
 import { ahead } from "../apply/ahead.ts";
 import { regroup } from "../apply/regroup.ts";
 import { unsettled } from "./settled.ts";
+import { isPortUsed, isUsed, type Used } from "./used.ts";
 
 export interface Tally {
   validated: number;
@@ -15,6 +16,8 @@ export interface Tally {
   missing: number;
   extra: number;
   suspended: number;
+  /** Rows whose differences the use of a machine since its hand-over explains. */
+  used: number;
   /** Rows as planned but for fields a conductor changes by itself. */
   ironics_own: number;
   /** Machines in the maintenance of a staged load. */
@@ -29,6 +32,8 @@ export interface Strictness {
   readonly all: boolean;
   /** Nova has the machines, or should: what hides one from it is a difference, though Ironic wrote it. */
   readonly settled?: boolean;
+  /** Filled with the machines that were used since. */
+  readonly used?: Used;
 }
 
 /** Machines asked about at once; three such batches are in memory. */
@@ -87,7 +92,7 @@ async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Ve
   }
 }
 
-/** Counts every row of a machine, and adds the verdicts that are told. */
+/** Counts every row of a machine, its node first, and adds the verdicts that are told. */
 function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
   there: There,
@@ -100,8 +105,10 @@ function verifyMachine(
   let known = 0;
   const tell = (verdict: RowVerdict): void => {
     tally[verdict.state] += 1;
-    if (how.all || verdict.state !== "validated") verdicts.push(verdict);
+    const fine = verdict.state === "validated" || verdict.state === "used";
+    if (how.all || !fine) verdicts.push(verdict);
   };
+  let used = false;
   for (const record of records) {
     const id = String(record.row.uuid);
     const found =
@@ -114,7 +121,15 @@ function verifyMachine(
       tell(row(record.resource, id, bm_node_id, "missing", [], "no such row in Ironic"));
     else if (unreadable !== undefined)
       tell(row(record.resource, id, bm_node_id, "suspended", [], unreadable));
-    else tell(judge(record, found, bm_node_id, same, tally, how));
+    else {
+      const verdict = judge(record, found, bm_node_id, same, tally, { ...how, of: used });
+      if (record.resource === "node" && verdict.state === "used") {
+        used = true;
+        const { instance_uuid } = found;
+        how.used?.set(id.toLowerCase(), typeof instance_uuid === "string" ? instance_uuid : null);
+      }
+      tell(verdict);
+    }
   }
   if (known === ports.length) return;
   const planned = new Set(records.map(({ row: { uuid: id } }) => String(id)));
@@ -129,7 +144,7 @@ function judge(
   machine: number,
   same: SameSecret,
   tally: Tally,
-  { settled = false }: Strictness,
+  { settled = false, of }: Strictness & { readonly of: boolean },
 ): RowVerdict {
   const uuid = String(planned.uuid);
   const { differs: changed, own } = compareRow(planned, found, same);
@@ -139,9 +154,9 @@ function judge(
   const fields = new Set(changed.map(({ field }) => field));
   const open = settled && resource === "node" ? unsettled(planned, found) : [];
   const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
-  return differs.length === 0
-    ? row(resource, uuid, machine, "validated", own)
-    : row(resource, uuid, machine, "mismatched", differs);
+  if (differs.length === 0) return row(resource, uuid, machine, "validated", own);
+  const used = resource === "node" ? isUsed(planned, found, differs) : of && isPortUsed(differs);
+  return row(resource, uuid, machine, used ? "used" : "mismatched", differs);
 }
 
 /** Nodes with our mark that this plan does not want: another run's, or left from one. */
@@ -168,6 +183,7 @@ export function emptyTally(): Tally {
     missing: 0,
     extra: 0,
     suspended: 0,
+    used: 0,
     ironics_own: 0,
     staged: 0,
     left_out: 0,
@@ -180,6 +196,6 @@ export function isEqual(tally: Tally): boolean {
 
 /** Rows that were compared, whatever came of it. */
 export function comparedOf(tally: Tally): number {
-  const { validated, mismatched, missing, extra, suspended } = tally;
-  return validated + mismatched + missing + extra + suspended;
+  const { validated, mismatched, missing, extra, suspended, used } = tally;
+  return validated + mismatched + missing + extra + suspended + used;
 }

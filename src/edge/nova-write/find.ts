@@ -53,7 +53,10 @@ async function rowOf(
 /** How the row of a step stands. */
 export function standingOf({ step, row, barred }: Met): Standing {
   const { id, before, after } = step;
-  const as = (is: Standing["is"], why = ""): Standing => ({ id, is, why });
+  const as = (is: Standing["is"], why = "", fields?: readonly string[]): Standing => ({
+    ...{ id, is, why },
+    ...(fields !== undefined && { fields }),
+  });
   if (row === null) {
     if (after === null) return as("after");
     return before === null ? as("before") : as("other", "the row is gone");
@@ -61,7 +64,8 @@ export function standingOf({ step, row, barred }: Met): Standing {
   const from = before === null ? ["row"] : differing(before, row);
   const to = after === null ? ["row"] : differing(after, row);
   if (to.length === 0) return as("after");
-  if (from.length === 0) return barred === undefined ? as("before") : as("other", barred);
+  if (from.length === 0)
+    return barred === undefined ? as("before", "", to) : as("other", barred, to);
   const what = before === null ? "is there and differs in" : "was changed since in";
-  return as("other", `${what} ${(before === null ? to : from).join(", ")}`);
+  return as("other", `${what} ${(before === null ? to : from).join(", ")}`, to);
 }

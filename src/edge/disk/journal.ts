@@ -10,6 +10,7 @@ import { notRead, notWritten, systemCode } from "./failure.ts";
 import { parseEntry } from "./journal-entry.ts";
 import { journalFault } from "./journal-fault.ts";
 import type { RunFolder } from "./run-folder.ts";
+import { checkPlace } from "./run-place.ts";
 import { syncFolder } from "./temp-file.ts";
 
 type Doing = { readonly do: string };
@@ -42,7 +43,7 @@ const NONE_BEFORE = "0".repeat(16);
 /**
  * The run's journal.jsonl, made when it is missing. Only the holder of the run's lock opens it.
  *
- * @throws MigrationError N2I-E112 when its chain is broken, N2I-E113 when it is another file, N2I-E120
+ * @throws MigrationError N2I-E112 when its chain is broken, N2I-E113 when it is another file, N2I-E222 when the run is a copy, N2I-E120
  */
 export function openJournal(run: RunFolder): Promise<Journal> {
   return openEntries(run, "journal.jsonl", parseEntry);
@@ -61,6 +62,7 @@ export async function openEntries<Entry extends Doing>(
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
     const found = parseJournal(await contentOf(handle, path), path, parse);
+    await checkPlace(run, found.entries.length > 0);
     if (found.torn) {
       await handle.truncate(found.bytes);
       await handle.sync();

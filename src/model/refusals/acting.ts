@@ -71,4 +71,10 @@ export const ACTING = {
     why: "The upgrade loads into an empty Ironic; nodes of others may mean that it is the wrong one.",
     fix: "Look whose they are. If it is the right Ironic, run plan again with --beside-others, then apply.",
   },
+  "N2I-E222": {
+    exit: refused.status,
+    title: "this run folder is a copy",
+    why: "Since it was taken, rows of its journal may have become another run's, and a rollback would take them.",
+    fix: "Work in the first one; if it is lost for good, remove run.place in this one.",
+  },
 } as const satisfies Record<string, Refusal>;

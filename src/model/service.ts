@@ -21,6 +21,8 @@ export interface EnabledInterface {
   readonly driver: string;
   readonly type: string;
   readonly name: string;
+  /** What a node gets that names none; absent where an API tells of all together. */
+  readonly isDefault?: boolean;
 }
 
 /** What stands behind the tables: who would take the machines over, and with what. */

@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
 import { blocks, finding } from "../../model/judge.ts";
 import type { Row } from "../../model/machine.ts";
-import { enabledBy, isOfGroup, type Service } from "../../model/service.ts";
+import { type Conductor, enabledBy, isOfGroup, type Service } from "../../model/service.ts";
 import type { Transformed } from "../transform/transform.ts";
 
 /** Reserved nodes a finding names; the others are counted. */
@@ -80,8 +80,33 @@ function faultsOf(
       const have = [...names].toSorted().join(", ");
       return [finding("N2I-D421", `${id} ${column}`, `${value} is not enabled; ${have} is`)];
     });
-    return [...stopped, ...strange];
+    return [...stopped, ...strange, ...leftOpen(id, row, able, interfaces)];
   };
+}
+
+/**
+ * Interfaces without a name: the first save of the row makes them those of the conductor that saves
+ * it, and until then they follow its configuration. Only the road of rows leaves any.
+ */
+function leftOpen(
+  id: string,
+  row: Row,
+  able: readonly Conductor[],
+  interfaces: Service["interfaces"],
+): readonly Finding[] {
+  const hosts = new Set(able.map(({ hostname }) => hostname));
+  const become = Object.keys(row)
+    .filter((column) => column.endsWith(INTERFACE) && row[column] === null)
+    .flatMap((column) => {
+      const names = (interfaces ?? [])
+        .filter(({ hostname, driver }) => driver === row.driver && hosts.has(hostname ?? ""))
+        .filter(({ type, isDefault }) => isDefault && `${type}${INTERFACE}` === column)
+        .map(({ name }) => name);
+      return names.length === 0 ? [] : [`${column} ${[...new Set(names)].toSorted().join(" or ")}`];
+    });
+  return become.length === 0
+    ? []
+    : [finding("N2I-D415", `${id} driver`, `left empty, and becomes: ${become.join(", ")}`)];
 }
 
 /** Where a node finds its conductor. */

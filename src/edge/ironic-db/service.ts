@@ -28,7 +28,8 @@ export async function readService(database: Database, { node }: Release): Promis
   const interfaces = hasTypes
     ? await ask(
         "reading conductor_hardware_interfaces",
-        "SELECT DISTINCT conductor_id, hardware_type, interface_type, interface_name FROM conductor_hardware_interfaces",
+        // By no name: each engine quotes `default` otherwise.
+        "SELECT * FROM conductor_hardware_interfaces",
       )
     : null;
   const reserved = await ask(
@@ -49,6 +50,7 @@ export async function readService(database: Database, { node }: Release): Promis
         driver: text(row.hardware_type) ?? "",
         type: text(row.interface_type) ?? "",
         name: text(row.interface_name) ?? "",
+        isDefault: boolean(row.default) === true,
       })) ?? null,
     reserved: reserved.map(({ uuid, reservation }) => ({
       uuid: text(uuid) ?? "",

@@ -91,6 +91,12 @@ export const RECORD = {
       "Ironic would ask the BMC without one. Carry it over by rules of the site document: {to: driver_info.redfish_username, from: bm_nodes.pm_user} and {to: driver_info.redfish_password, from: bm_nodes.pm_password}. Accept it where the BMC asks for none.",
     acceptable: true,
   },
+  "N2I-D415": {
+    severity: "note",
+    title: "interfaces are left to the conductor",
+    advice:
+      "It fills in its defaults when it first saves the row; until then a change of ironic.conf's default_<type>_interface changes the machine's network, console or rescue. Set those that matter in the site document.",
+  },
   "N2I-D420": {
     severity: "warning",
     title: "no conductor has the driver",

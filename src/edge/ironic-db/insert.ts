@@ -5,6 +5,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Column } from "../../model/tables.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow, text } from "../database/rows.ts";
+import { orBehind } from "../database/sequence.ts";
 import { encode } from "./codec.ts";
 import type { Ironic } from "./current.ts";
 
@@ -45,10 +46,12 @@ async function insertChunk(
     // knex's binding type has no arrays of NULLs; pg sends them as they are.
     const arrays = columns.map((_, at) => cells.map((row) => row[at] ?? null)) as never[];
     const unnest = columns.map((column) => `?::${arrayType(column)}`).join(",");
-    const answer: unknown = await trx.raw(
-      `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${unnest}) RETURNING id, uuid`,
-      arrays,
-    );
+    const answer: unknown = await trx
+      .raw(
+        `INSERT INTO ${table} (${names}) SELECT * FROM unnest(${unnest}) RETURNING id, uuid`,
+        arrays,
+      )
+      .catch(orBehind(table));
     return (answer as { rows: RawRow[] }).rows;
   }
   if (database.engine === "mysql") {

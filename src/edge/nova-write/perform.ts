@@ -5,6 +5,7 @@ import type { Row } from "../../model/machine.ts";
 import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
 import type { Performed } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
+import { orBehind } from "../database/sequence.ts";
 import { type Met, meet, standingOf } from "./find.ts";
 
 /** Rows a message names; the others are counted. */
@@ -79,7 +80,9 @@ async function write(
 ): Promise<void> {
   await run(`writing ${table}`, async () => {
     if (from === null) {
-      await trx(table).insert(cells({ ...to }));
+      await trx(table)
+        .insert(cells({ ...to }))
+        .catch(orBehind(table));
       return;
     }
     const ids = keys.flatMap(({ id }) => (typeof id === "number" ? [id] : []));

@@ -1,16 +1,26 @@
 import { MigrationError } from "../../model/error.ts";
-import type { NovaIdentity, NovaTarget } from "../../model/nova-plan.ts";
+import type { NovaIdentity, NovaTable, NovaTarget, Standing } from "../../model/nova-plan.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { schemaVersion } from "../database/schema-version.ts";
+import { checkSequences } from "../database/sequence.ts";
 import { writing } from "../database/write.ts";
 import { beatsOf } from "./beats.ts";
-import { meet, standingOf } from "./find.ts";
+import { type Met, meet, standingOf } from "./find.ts";
 import { performSteps } from "./perform.ts";
 import { useOf } from "./use.ts";
 
 /** Called around the commit of every batch; a test kills the process there. */
 export type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
+
+/** Tables whose rows to insert get their ids from the server. */
+function numbered(met: readonly Met[], standings: readonly Standing[]): readonly NovaTable[] {
+  return met.flatMap(({ step: { table, before, after } }, at) =>
+    standings[at]?.is === "before" && before === null && after !== null && !("id" in after)
+      ? [table]
+      : [],
+  );
+}
 
 /**
  * A nova database, changed row by row in transactions of its own.
@@ -27,7 +37,12 @@ export function createNovaTarget(
   return {
     identity,
     lock: () => lockTarget(database),
-    look: async (steps) => (await meet(database, knex, steps, false)).map(standingOf),
+    async look(steps) {
+      const met = await meet(database, knex, steps, false);
+      const standings = met.map(standingOf);
+      await checkSequences(database, knex, numbered(met, standings));
+      return standings;
+    },
     use: (hosts) => useOf(database, knex, hosts),
     beats: (hosts) => beatsOf(database, hosts),
     async perform(steps, ours, guard, met) {

@@ -23,4 +23,10 @@ export const DATABASE = {
     why: "Its client is gone or does not answer, and the server still works on it: a COMMIT that waits for a standby can add rows later.",
     fix: "Bring the standby back or free the disk; or end that session on the server (pg_terminate_backend, KILL). Then run the same command again.",
   },
+  "N2I-E219": {
+    exit: refused.status,
+    title: "a sequence of PostgreSQL is behind its table",
+    why: "Rows were copied with their ids and the sequence was not, so the server would give out ids that are taken.",
+    fix: "As the owner of the table: SELECT setval(pg_get_serial_sequence('TABLE', 'id'), (SELECT max(id) FROM TABLE)); then run the same command again.",
+  },
 } as const satisfies Record<string, Refusal>;

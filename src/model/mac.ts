@@ -14,3 +14,9 @@ export function normaliseMac(text: string): string | null {
     : null;
   return hex === null ? null : (hex.match(/../g)?.join(":") ?? null);
 }
+
+/** Why no network card has this normalised MAC; null where one may. */
+export function noNic(mac: string): string | null {
+  if (mac === "00:00:00:00:00:00") return "no address";
+  return (Number.parseInt(mac.slice(0, 2), 16) & 1) === 1 ? "a multicast address" : null;
+}

@@ -160,7 +160,15 @@ export interface Machine {
   readonly rivals: Rivals;
   /** What its compute host's TFTP tree holds; absent without trees, and without an instance. */
   readonly boot?: BootFile;
+  /** Credentials as they were meant; absent where nothing speaks for another reading. */
+  readonly decoded?: Decoded;
   readonly findings: readonly Finding[];
+}
+
+/** What pm_user and pm_password are when their bytes, stored as Latin-1, are read as UTF-8. */
+export interface Decoded {
+  readonly pm_user?: string;
+  readonly pm_password?: Sealed;
 }
 
 /** The [baremetal] settings of one compute host. @source facts/nova-bm.md 3.4 */

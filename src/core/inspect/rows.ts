@@ -1,6 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
-import { normaliseMac } from "../../model/mac.ts";
+import { noNic, normaliseMac } from "../../model/mac.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
 import { show } from "../../model/show.ts";
 import { isUuid } from "../../model/uuid.ts";
@@ -25,12 +25,7 @@ export function inspectRows(machine: Machine): readonly Finding[] {
     ...(node.deleted === null
       ? [finding("N2I-D003", `${where} deleted`, "deleted is NULL, so nova never saw it")]
       : []),
-    ...(["cpus", "memory_mb", "local_gb"] as const).flatMap((column) => {
-      const value = node[column];
-      return value === null || value <= 0
-        ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)]
-        : [];
-    }),
+    ...inspectSizes(machine, where),
     ...(live.every(({ address }) => address === null) && typeof node.prov_mac_address !== "string"
       ? [
           finding(
@@ -48,6 +43,28 @@ export function inspectRows(machine: Machine): readonly Finding[] {
     ...interfaces.flatMap((row) => inspectInterface(row, machine)),
   ];
 }
+
+/** Nova makes whole numbers of them, and fails at any other text. @source facts/ironic.md 3.3 */
+function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
+  const own = ["cpus", "memory_mb", "local_gb"] as const;
+  // Nova's figures come first where it was read.
+  const deployed = node.instance_uuid && nova === null ? DEPLOYED : [];
+  const odd = [...own, ...deployed].flatMap((column) => {
+    const value = node[column] ?? null;
+    return value === null || Number.isSafeInteger(value)
+      ? []
+      : [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
+  });
+  const absent = own.flatMap((column) => {
+    const value = node[column];
+    return value === null || (typeof value === "number" && value <= 0)
+      ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)]
+      : [];
+  });
+  return [...odd, ...absent];
+}
+
+const DEPLOYED = ["root_mb", "swap_mb", "ephemeral_mb"] as const;
 
 function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
   if (uuid === null || uuid === "")
@@ -77,7 +94,7 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
           ),
         ]),
     ...spelling(row, mac, machine, where),
-    ...(row.vif_uuid !== null && !machine.node.instance_uuid
+    ...(row.vif_uuid && !machine.node.instance_uuid
       ? [finding("N2I-D110", `${where} vif_uuid`, "set, and the node has no instance")]
       : []),
     ...nulCharacters("bm_interfaces", row),
@@ -136,9 +153,11 @@ function provisioningRivals({ node, rivals }: Machine): readonly Finding[] {
 }
 
 function inspectMac(value: unknown, place: string): readonly Finding[] {
-  return typeof value === "string" && normaliseMac(value) === null
-    ? [finding("N2I-D010", place, show(value))]
-    : [];
+  if (typeof value !== "string") return [];
+  const mac = normaliseMac(value);
+  if (mac === null) return [finding("N2I-D010", place, show(value))];
+  const why = noNic(mac);
+  return why === null ? [] : [finding("N2I-D022", place, `${mac} is ${why}`)];
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {

@@ -18,6 +18,10 @@ function iboot(part: "host" | "port" | "relay"): (value: Json) => Converted {
   };
 }
 
+export function isPort(value: unknown): boolean {
+  return /^\d{1,5}$/.test(String(value)) && Number(value) > 0 && Number(value) < 65_536;
+}
+
 /** 1024 MiB are a GiB; a size between two is rounded up, since Ironic refuses a root too small. */
 function gbOfMb(value: Json): Converted {
   return typeof value === "number" && value > 0 ? { value: Math.ceil(value / 1024) } : null;
@@ -31,6 +35,8 @@ export const CONVERTERS: { readonly [name: string]: (value: Json) => Converted }
   seconds: (value) => ({ value: String(value).slice(0, 19).replace("T", " ") }),
   unless_empty: (value) =>
     value === "" || (isSealed(value) && value.length === 0) ? null : { value },
+  /** A TCP port; what is none is left out, with a finding of its own. */
+  port: (value) => (isPort(value) ? { value: Number(value) } : null),
   unless_zero: (value) => (value === 0 || value === "0" || value === "" ? null : { value }),
   gb_of_mb: gbOfMb,
   /** nova-baremetal made a swap partition of at least 1 MiB, so 1 stands for "no swap". */

@@ -3,6 +3,8 @@ import { isObject } from "../../model/json.ts";
 import { finding } from "../../model/judge.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
+import { show } from "../../model/show.ts";
+import { isPort } from "./convert.ts";
 import { givesNeeds } from "./hardware.ts";
 
 /** The settings of a machine's compute host: its own file, or the one for all. */
@@ -66,7 +68,12 @@ export function driverOf(
 export function inspectPower({ node, rivals }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
   const absent = row.credentials.filter((column) => columnsOf(node)[column] === null);
+  const reads = row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
+  const { terminal_port: port } = node;
   return [
+    ...(reads && port !== null && Number(port) !== 0 && !isPort(port)
+      ? [finding("N2I-D124", `${place} terminal_port`, `terminal_port is ${show(String(port))}`)]
+      : []),
     ...(absent.length > 0
       ? [finding("N2I-D304", `${place} ${absent.join(", ")}`, `NULL, and ${row.name} needs them`)]
       : []),

@@ -7,7 +7,7 @@ import type { Origins, Sources } from "./compile.ts";
 import { driverOf, hostOf } from "./driver.ts";
 import { compileProgram, type Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
-import { compileSite, type Decided } from "./site.ts";
+import { asRead, compileSite, type Decided } from "./site.ts";
 import { nodeSources } from "./sources.ts";
 import { type Decision, decide, type Facts, factsOf } from "./state.ts";
 
@@ -84,7 +84,7 @@ export function createNodes(
     make(machine, { set, conf, decision: { outcome }, driver }, reading) {
       const keeps = mapping.states.outcomes[outcome].instance;
       const sources = {
-        ...nodeSources(machine, conf, driver.row, outcome, set, mapping),
+        ...nodeSources(asRead(machine, set), conf, driver.row, outcome, set, mapping),
         power: reading?.power ? { state: `power ${reading.power}` } : null,
       };
       const where = `bm_nodes.id=${machine.node.id}`;

@@ -13,7 +13,7 @@ export interface Program {
 }
 
 /** Set by the site document and read by code: the driver is chosen before rules run. */
-const CHOOSES = ["driver", "power_manager", "driver_info", "properties"];
+const CHOOSES = ["driver", "power_manager", "credentials_charset", "driver_info", "properties"];
 
 function settableBy(rules: readonly CompiledRule[]): ReadonlySet<string> {
   const read = rules.flatMap(({ alternatives }) =>

@@ -81,3 +81,14 @@ export function compileSite(site: Site): Decisions {
     );
   return { of: entries.length === 0 ? () => NOTHING : of, unmatched };
 }
+
+/** The machine with its credentials in the charset the operator names, and nothing to say of them then. */
+export function asRead(machine: Machine, set: JsonObject): Machine {
+  const { decoded, node, findings } = machine;
+  if (set.credentials_charset !== "utf8" || decoded === undefined) return machine;
+  return {
+    ...machine,
+    node: { ...node, ...decoded },
+    findings: findings.filter(({ code }) => code !== "N2I-D125"),
+  };
+}

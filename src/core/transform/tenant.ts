@@ -56,7 +56,13 @@ export function inspectTenant(
       finding("N2I-D112", where, `${vifs.length} VIFs in Nova's cache, ${ports.length} interfaces`),
     );
   if (ports.length > 0 && ports.every(({ vif }) => vif === null))
-    findings.push(finding("N2I-D113", where, "no interface has the MAC of a VIF"));
+    findings.push(
+      finding(
+        "N2I-D113",
+        where,
+        vifs === null ? "no interface has a vif_uuid" : "no interface has the MAC of a VIF",
+      ),
+    );
   if (keepsUnknownSwap(machine))
     findings.push(finding("N2I-D121", where, "an ephemeral disk, and a flavor without swap"));
   if ((machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0)

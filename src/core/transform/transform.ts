@@ -17,6 +17,7 @@ import { createNodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
 import { makeRecord } from "./record.ts";
+import { asRead } from "./site.ts";
 import { stateFindings } from "./state.ts";
 import { inspectTenant } from "./tenant.ts";
 import { portsOf } from "./vif.ts";
@@ -91,7 +92,7 @@ export function createTransform(
     if (node.deleted === true) return give(source.findings, []);
 
     const found = [
-      ...source.findings,
+      ...asRead(source, set).findings,
       ...chosen.findings,
       ...stateFindings(decision, facts, where),
     ];

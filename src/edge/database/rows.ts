@@ -51,7 +51,20 @@ export function integer(value: unknown): number | null {
   const got = plain(value);
   if (typeof got === "number") return got;
   if (typeof got === "boolean") return got ? 1 : 0;
-  return got !== null && /^-?\d{1,15}$/.test(got) ? Number(got) : null;
+  if (got === null || !/^-?\d{1,16}$/.test(got)) return null;
+  const number = Number(got);
+  return Number.isSafeInteger(number) ? number : null;
+}
+
+/** An id. Beyond 2^53 it is only near the true one, which whoever reads it must look for. */
+export function near(value: unknown): number {
+  return integer(value) ?? (Number(text(value) ?? 0) || 0);
+}
+
+/** An id as a statement compares with it, every digit of it. */
+export function digits(value: unknown): string {
+  const got = text(value) ?? "";
+  return /^-?\d+$/.test(got) ? got : String(integer(value));
 }
 
 export function text(value: unknown): string | null {
@@ -71,11 +84,22 @@ export function time(value: unknown): string | null {
   const got = text(value);
   if (got === null) return null;
   // Nearly always it is so already.
-  if (/^[12]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(got)) return got;
-  const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?/.exec(got);
-  if (match === null || match[1] === "0000-00-00") return null;
+  if (/^[12]\d{3}-\d\d-\d\d \d\d:\d\d:\d\d$/.test(got)) return onCalendar(got) ? got : null;
+  const match = /^(\d{4}-\d\d-\d\d)[ T](\d\d:\d\d:\d\d)(?:\.(\d+))?(?! BC)/.exec(got);
+  if (match === null || !onCalendar(got)) return null;
   const fraction = (match[3] ?? "").replace(/0+$/, "");
   return `${match[1]} ${match[2]}${fraction === "" ? "" : `.${fraction}`}`;
+}
+
+/** Whether there is such a day and time, and every database takes it. */
+function onCalendar(text: string): boolean {
+  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split("-").map(Number);
+  const [hour = 0, minute = 0, second = 0] = text.slice(11, 19).split(":").map(Number);
+  if (year < 1000 || hour > 23 || minute > 59 || second > 59) return false;
+  // The last day of a month is the one before the next month's first.
+  return (
+    month > 0 && month < 13 && day > 0 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
+  );
 }
 
 /** Values one statement may be given: SQLite takes 32,766, PostgreSQL twice as many. */

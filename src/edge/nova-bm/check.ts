@@ -35,7 +35,7 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
       id: integer(row.id) ?? 0,
       uuid: text(row.uuid),
       service_host: text(row.service_host),
-      instance_uuid: text(row.instance_uuid),
+      instance_uuid: text(row.instance_uuid)?.trim() || null,
       task_state: text(row.task_state),
     })),
   };

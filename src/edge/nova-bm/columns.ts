@@ -1,20 +1,49 @@
-import { credentialFault } from "../../model/credential.ts";
+import { credentialFault, decodedCredential } from "../../model/credential.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import { finding } from "../../model/judge.ts";
-import type { Columns, Value } from "../../model/machine.ts";
+import type { Columns, Decoded, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
 import { show } from "../../model/show.ts";
 import { softDeleted } from "../database/deleted.ts";
-import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
+import { boolean, integer, near, plain, type RawRow, text, time } from "../database/rows.ts";
 
 /** Makes a row's raw value one of ours. */
 type Reader = (raw: unknown) => Value;
 
-/** A number where it is one; SQLite and forks may hold more than that, and it is kept as it stands. */
+/**
+ * A number where it is one, of DECIMAL columns too; SQLite and forks may hold more than that, and it
+ * is kept as it stands.
+ */
 function exact(raw: unknown): Value {
-  return integer(raw) ?? plain(raw);
+  const got = plain(raw);
+  const whole = typeof got === "string" ? got.replace(/^(-?\d{1,15})\.0+$/, "$1") : raw;
+  return integer(whole) ?? got;
 }
+
+/** Empty text stands for no value where only a uuid makes sense. */
+function named(raw: unknown): string | null {
+  const got = text(raw);
+  return got?.trim() === "" ? null : got;
+}
+
+function reference(raw: unknown): number | null {
+  return raw === null || raw === undefined ? null : near(raw);
+}
+
+/** Zero dates are what old MySQL made of no date. */
+function impossible(raw: unknown): boolean {
+  const got = text(raw);
+  return got !== null && time(raw) === null && !got.startsWith("0000-00-00");
+}
+
+type Fault = (raw: unknown) => readonly [FindingCode, string] | null;
+
+const dateFault: Fault = (raw) =>
+  impossible(raw) ? ["N2I-D019", `${show(text(raw) ?? "")} is no date`] : null;
+
+const idFault: Fault = (raw) =>
+  Number.isSafeInteger(reference(raw) ?? 0) ? null : ["N2I-D020", `it is ${text(raw)}`];
 
 /** What cannot be read counts as live; its finding keeps the machine from being loaded. */
 function liveness(raw: unknown): boolean | null {
@@ -23,16 +52,20 @@ function liveness(raw: unknown): boolean | null {
 }
 
 /** What is wrong with a value that is read as another, by column. */
-const FAULTS: {
-  readonly [column: string]: (raw: unknown) => readonly [FindingCode, string] | null;
-} = {
+const FAULTS: { readonly [column: string]: Fault } = {
+  id: idFault,
+  bm_node_id: idFault,
+  created_at: dateFault,
+  updated_at: dateFault,
   deleted: (raw) =>
-    softDeleted(raw) === "unreadable" ? ["N2I-D017", `is ${show(text(raw) ?? "")}`] : null,
+    softDeleted(raw) === "unreadable" ? ["N2I-D017", `deleted is ${show(text(raw) ?? "")}`] : null,
 };
 
 const KNOWN: { readonly [column: string]: Reader } = {
-  id: integer,
-  bm_node_id: integer,
+  id: near,
+  bm_node_id: reference,
+  instance_uuid: named,
+  vif_uuid: named,
   cpus: exact,
   memory_mb: exact,
   local_gb: exact,
@@ -107,7 +140,19 @@ export interface ReadRow {
   /** A BmNode or a BmInterface, as the table's columns make it. */
   readonly row: object;
   readonly findings: readonly Finding[];
+  /** Credentials as they were meant, where they look like UTF-8 in a Latin-1 column. */
+  readonly decoded?: Decoded;
 }
+
+const NOTHING: Decoded = {};
+const CREDENTIALS: ReadonlySet<string> = new Set(["pm_user", "pm_password"]);
+
+/** What is said of a credential's characters. */
+const ODD = {
+  nul: ["N2I-D009", "holds a NUL character"],
+  "utf8-as-latin1": ["N2I-D125", "reads like UTF-8 stored in a Latin-1 column"],
+  "not-ascii": ["N2I-D306", "is not plain ASCII"],
+} as const satisfies Record<string, readonly [FindingCode, string]>;
 
 /**
  * A reader of one table's rows. Secrets are sealed here, at the border; columns a schema version
@@ -134,6 +179,7 @@ export function rowReader(
     const row: Record<string, Value | Columns> = {};
     let extra: Record<string, Value> | null = null;
     let findings = none;
+    let decoded: Decoded = NOTHING;
     for (const column of absent) row[column] = null;
     for (const { column, secret, known, fault, read } of readers) {
       const value = read(raw[column]);
@@ -145,20 +191,22 @@ export function rowReader(
         extra ??= {};
       }
       const into: Record<string, Value | Columns> = known || extra === null ? row : extra;
-      if (!secret || value === null) {
+      if (value === null || !(secret || CREDENTIALS.has(column))) {
         into[column] = value;
         continue;
       }
       const clear = String(value);
-      into[column] = seal.seal(clear, place(raw));
+      into[column] = secret ? seal.seal(clear, place(raw)) : value;
       const odd = credentialFault(clear);
-      if (odd !== null) {
-        const code = clear.includes("\0") ? "N2I-D009" : "N2I-D306";
-        findings = [...findings, finding(code, placed(table, raw, column), odd)];
-      }
+      // Of text that is no secret `inspect` tells a NUL.
+      if (odd === null || (odd === "nul" && !secret)) continue;
+      findings = [...findings, finding(ODD[odd][0], placed(table, raw, column), ODD[odd][1])];
+      const meant = decodedCredential(clear);
+      if (meant !== null && CREDENTIALS.has(column))
+        decoded = { ...decoded, [column]: secret ? seal.seal(meant, place(raw)) : meant };
     }
     if (extra !== null) row.extra = extra;
-    return { row, findings };
+    return decoded === NOTHING ? { row, findings } : { row, findings, decoded };
   };
 }
 

@@ -5,7 +5,7 @@ import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
-import { integer, type RawRow, select, text } from "../database/rows.ts";
+import { digits, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
 import type { NovaBmSchema } from "./open.ts";
@@ -52,10 +52,10 @@ export async function* readMachines(
     const reading: Reading = { database, trx, schema };
     for await (const page of nameless(reading))
       yield { machines: [], orphans: page.map((raw) => interfaceOf(readInterface(raw))) };
-    let after: number | null = null;
+    let after: string | null = null;
     for (;;) {
       const rows: readonly RawRow[] = await nodesAfter(reading, after);
-      const last = rows.length < NODES ? null : integer(rows.at(-1)?.id);
+      const last = rows.length < NODES ? null : digits(rows.at(-1)?.id);
       const near = await interfacesBetween(reading, after, last);
       yield join(
         rows.map((raw) => readNode(raw)),
@@ -92,7 +92,7 @@ function quote({ engine }: Database, columns: readonly string[]): string {
     .join(",");
 }
 
-function nodesAfter({ database, trx, schema }: Reading, after: number | null) {
+function nodesAfter({ database, trx, schema }: Reading, after: string | null) {
   const columns = quote(database, schema.columns.bm_nodes ?? []);
   const where = after === null ? "" : `WHERE id > ${after}`;
   return database.run("reading bm_nodes", () =>
@@ -106,8 +106,8 @@ function nodesAfter({ database, trx, schema }: Reading, after: number | null) {
  */
 async function interfacesBetween(
   { database, trx, schema }: Reading,
-  after: number | null,
-  last: number | null,
+  after: string | null,
+  last: string | null,
 ): Promise<readonly RawRow[]> {
   const columns = quote(database, schema.columns.bm_interfaces ?? []);
   const upTo = last === null ? "" : `AND bm_node_id <= ${last}`;
@@ -123,7 +123,7 @@ async function interfacesBetween(
     );
     for (const row of page) found.push(row);
     if (page.length < INTERFACES) return found;
-    const [node, id] = [integer(page.at(-1)?.bm_node_id), integer(page.at(-1)?.id)];
+    const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
     from = `bm_node_id >= ${node} AND (bm_node_id > ${node} OR id > ${id})`;
   }
 }
@@ -141,7 +141,7 @@ async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<rea
     );
     if (page.length > 0) yield page;
     if (page.length < INTERFACES) return;
-    onward = `AND id > ${integer(page.at(-1)?.id)}`;
+    onward = `AND id > ${digits(page.at(-1)?.id)}`;
   }
 }
 
@@ -157,7 +157,7 @@ function join(
     if (list === undefined) byNode.set(id, [row]);
     else list.push(row);
   }
-  const machines = nodes.map(({ row, findings }) => {
+  const machines = nodes.map(({ row, findings, decoded }) => {
     // rowReader gives every column of ALWAYS with the type BmNode names.
     const node = row as BmNode;
     const rows = byNode.get(node.id) ?? [];
@@ -166,6 +166,7 @@ function join(
     return {
       ...{ node, interfaces: own, nova: null, rivals: rivalsOf(node, own, shared) },
       findings: [...findings, ...faultsOf(node, rows)],
+      ...(decoded !== undefined && { decoded }),
     };
   });
   return { machines, orphans: [...byNode.values()].flat().map(interfaceOf) };

@@ -1,6 +1,6 @@
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { integer, type RawRow, select, text } from "../database/rows.ts";
+import { near, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 
 type Runner = Parameters<typeof select>[1];
@@ -29,7 +29,7 @@ function collect(rows: readonly RawRow[]): Shared {
     if (softDeleted(deleted) === true || softDeleted(node_deleted) === true) continue;
     const key = text(v) ?? "";
     const ids = shared.get(key) ?? [];
-    const claims = integer(id) ?? 0;
+    const claims = near(id);
     if (ids.length < 5 && !ids.includes(claims)) ids.push(claims);
     shared.set(key, ids);
   }
@@ -105,7 +105,7 @@ export async function readShared(
     : [];
   const address = new Map(collect(macs));
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);
-  const uuids = instances.map(({ id, uuid }) => [integer(id) ?? 0, text(uuid) ?? ""] as const);
+  const uuids = instances.map(({ id, uuid }) => [near(id), text(uuid) ?? ""] as const);
   return {
     uuid: collect(nodes),
     instance_uuid: collect(instances),

@@ -101,4 +101,28 @@ export const ROWS = {
     advice:
       "Upgrading nova_bm to version 6 leaves a second row where the spelling differs. Both make one port, and the vif_uuid of either counts.",
   },
+  "N2I-D019": {
+    severity: "warning",
+    title: "date that does not exist",
+    advice:
+      "No server takes it, so the field is left empty. It only says when the row was made or changed; correct it, then extract again, to carry it over.",
+  },
+  "N2I-D020": {
+    severity: "blocks",
+    title: "id is too large",
+    advice:
+      "Ids up to 9007199254740991 (2^53 - 1) are told apart here; nova_bm's own are integers of 32 bits. Give the row a smaller id, and its interfaces the same bm_node_id.",
+  },
+  "N2I-D021": {
+    severity: "blocks",
+    title: "size is not a whole number",
+    advice:
+      "Nova takes only whole numbers of cores, MiB and GiB from Ironic, and fails on this one. Correct the row.",
+  },
+  "N2I-D022": {
+    severity: "blocks",
+    title: "MAC address is no network card's",
+    advice:
+      "No card has a multicast, broadcast or zero address, so Ironic would never find the machine by it. Correct bm_interfaces.address, or remove the row.",
+  },
 } as const satisfies Record<string, FindingKind>;

@@ -107,4 +107,17 @@ export const TENANT = {
     advice:
       "Nova finds such a row neither among live instances nor among deleted ones. Set instances.deleted to 0 if the tenant is there, or to the row's id, then extract again.",
   },
+  "N2I-D124": {
+    severity: "warning",
+    title: "terminal_port is not a port",
+    advice:
+      "Ironic refuses power control of a node whose console port is not between 1 and 65535, so it is left out: the machine gets no console. Set driver_info.ipmi_terminal_port in the site document to have one.",
+  },
+  "N2I-D125": {
+    severity: "blocks",
+    title: "credential is UTF-8 stored as Latin-1",
+    advice:
+      "It reads garbled over every connection, and Ironic would send the BMC these letters. Set credentials_charset: utf8 for the machine in the site document to load what was meant; accept it to load it as it reads.",
+    acceptable: true,
+  },
 } as const satisfies Record<string, FindingKind>;

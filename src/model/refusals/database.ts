@@ -1,9 +1,9 @@
 import { EXIT_STATUS } from "../exit.ts";
 import type { Refusal } from "./kind.ts";
 
-const { failed, halfway, locked } = EXIT_STATUS;
+const { failed, halfway, locked, refused } = EXIT_STATUS;
 
-/** N2I-E216, E217 and E318: a database that is silent, or was when it mattered. */
+/** N2I-E216, E217 and E318: a database that is silent, or was when it mattered; E219: one that counts wrong. */
 export const DATABASE = {
   "N2I-E216": {
     exit: failed.status,

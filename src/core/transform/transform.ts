@@ -16,6 +16,7 @@ import { inspectHardware } from "./hardware.ts";
 import { createNodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
+import { inspectRebuild } from "./rebuild.ts";
 import { makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";
 import { stateFindings } from "./state.ts";
@@ -144,6 +145,7 @@ export function createTransform(
         ...placeless(decided.set, program, where),
         ...inspectTenant(source, outcome, mapping, bootsAsRamdisk(set, mapping.target)),
         ...(keeps ? inspectRoots(source, set, where) : []),
+        ...(keeps ? inspectRebuild(source, desired[0]?.row ?? {}, where) : []),
         ...made.flatMap(({ findings }) => findings),
         ...(power === null || unusable.length > 0
           ? []

@@ -33,7 +33,7 @@ const INSTANCE =
 
 /** system_metadata keys worth keeping: admin passwords stand in others. */
 export const METADATA =
-  "('image_base_image_ref','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
+  "('image_base_image_ref','image_disk_format','image_kernel_id','image_ramdisk_id','instance_type_flavorid','instance_type_name')";
 
 /** @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index */
 export async function novaRows(database: Database, trx: Knex): Promise<NovaRows> {

@@ -120,4 +120,16 @@ export const TENANT = {
       "It reads garbled over every connection, and Ironic would send the BMC these letters. Set credentials_charset: utf8 for the machine in the site document to load what was meant; accept it to load it as it reads.",
     acceptable: true,
   },
+  "N2I-D126": {
+    severity: "warning",
+    title: "Ironic will refuse a rebuild from this image",
+    advice:
+      "The disk_format of the image is ami, ari or aki. Since the fix of CVE-2024-44082 (21.4.4, 23.0.3, 24.1.3, 26.1) Ironic compares it with what the file is and refuses the deployment. Upload the image again as raw or qcow2, and tell its tenants; the machine itself runs on.",
+  },
+  "N2I-D127": {
+    severity: "warning",
+    title: "Ironic will refuse a rebuild under the ramdisk interface",
+    advice:
+      "deploy_interface ramdisk boots kernel and ramdisk of the image, and this image names none (kernel_id, ramdisk_id). Set both properties in Glance, or another deploy_interface in the site document; the machine itself runs on.",
+  },
 } as const satisfies Record<string, FindingKind>;

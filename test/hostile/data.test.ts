@@ -85,7 +85,7 @@ const EXPECTED: readonly (readonly [number, string, RegExp])[] = [
   [6, "blocked", /N2I-D001/],
   [7, "blocked", /N2I-D002/],
   [8, "blocked", /N2I-D001/],
-  [9, "create", /^N2I-D604$/],
+  [9, "create", /^N2I-D306 N2I-D604$/],
   [10, "create", /N2I-D306/],
   [11, "create", /N2I-D006/],
   [12, "blocked", /N2I-D101/],
@@ -184,14 +184,27 @@ for (const charset of ["utf8mb3", "latin1"])
     assert.deepEqual(await digests(made), before);
   });
 
-test("nova_bm in latin1 tables that hold UTF-8 bytes is read, and the doubtful credential is told", async (t) => {
-  const given: Case = {
-    ...HOSTILE,
-    nova_bm: { nodes: [{ id: 1, pm_password: "pÃ¤ss" }, { id: 2 }] },
-  };
-  const made = await deploy("mysql", t, given, { bm: "latin1" });
-  if (made === null) return;
-  await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
-  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
-  assert.match((await lines(made)).get(1)?.Findings ?? "", /N2I-D306/);
+test("nova_bm in latin1 tables that hold UTF-8 bytes blocks, and loads what was meant at the site document's word", async (t) => {
+  const nodes = [{ id: 1, pm_user: "jÃ³zef", pm_password: "hasÅ‚o" }, { id: 2 }];
+  const charset = { match: {}, set: { credentials_charset: "utf8" } };
+  const site = { ...SITE, machines: [...SITE.machines, charset] };
+  for (const given of [
+    { ...HOSTILE, nova_bm: { nodes } },
+    { ...HOSTILE, nova_bm: { nodes }, site },
+  ] satisfies Case[]) {
+    const made = await deploy("mysql", t, given, { bm: "latin1" });
+    if (made === null) return;
+    await runs(0, ["extract", ...made.at, ...made.source, "-q"]);
+    await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "-q"]);
+    const line = (await lines(made)).get(1);
+    if (given.site !== site) {
+      assert.deepEqual([line?.Verdict, line?.Findings.includes("N2I-D125")], ["blocked", true]);
+      continue;
+    }
+    assert.equal(line?.Verdict, "create", line?.Findings);
+    await runs(0, ["apply", ...made.at, ...made.writer, "--yes", "-q"]);
+    const [row] = await made.ironic.db("nodes").where({ uuid: caseUuid("node", 1) });
+    const info = JSON.parse(row.driver_info);
+    assert.deepEqual([info.ipmi_username, info.ipmi_password], ["józef", "hasło"]);
+  }
 });

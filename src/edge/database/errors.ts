@@ -16,6 +16,12 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
   ],
   [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
   [
+    // A node of Galera that has lost its cluster; said of a COMMIT, nobody knows what became of it.
+    /^(ER_UNKNOWN_COM_ERROR|ER_ERROR_DURING_COMMIT)$/,
+    "N2I-E200",
+    "is not ready, as a Galera node is that has lost its cluster",
+  ],
+  [
     /^(ER_LOCK_DEADLOCK|ER_LOCK_WAIT_TIMEOUT|ER_CHECKREAD|40001|40P01|55P03)$/,
     "N2I-E207",
     "has the rows in other hands, Ironic's, Nova's or another run's of this tool; run the same command again",

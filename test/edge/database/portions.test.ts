@@ -17,6 +17,8 @@ test("a statement PostgreSQL cannot take is not told as a server that does not a
     translate(Object.assign(new Error("x"), { code: sqlstate }), "reading", "db").code;
   assert.equal(code("08P01"), "N2I-E207");
   assert.equal(code("08006"), "N2I-E200");
+  for (const lost of ["ER_UNKNOWN_COM_ERROR", "ER_ERROR_DURING_COMMIT"])
+    assert.equal(code(lost), "N2I-E200");
 });
 
 test("a refused login speaks of no batch, and a deadlock names another run of this tool", () => {

@@ -149,6 +149,8 @@ export type JournalEntry =
       readonly format: "nova2ironic/journal@1";
       readonly tool: string;
       readonly target: TargetIdentity;
+      /** Whether the load that opened it is staged: it may be killed before it begins. */
+      readonly staged?: true;
     }
   | {
       readonly do: "begin";

@@ -86,7 +86,7 @@ export const extractCommand: CommandModule<object, Args> = {
           );
           say(
             args,
-            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: nova2ironic plan --run ${shellWord(args.run)} --ironic-db DB`,
+            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: nova2ironic power --run ${shellWord(args.run)}, then plan --run ${shellWord(args.run)} --ironic-db DB${nova === null ? "" : " --nova-db DB"}`,
           );
         } finally {
           await nova?.close();

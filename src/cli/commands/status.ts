@@ -16,6 +16,7 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
 import { BOOT } from "../wire/boot.ts";
 import { novaPlanOf, openNovaPlan, readNovaJournal } from "../wire/nova-acting.ts";
+import { openPower, POWER } from "../wire/power.ts";
 import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
 import { novaStepsBack } from "./nova-preview.ts";
@@ -91,7 +92,14 @@ export const statusCommand: CommandModule<object, Args> = {
       const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);
       return entries.length === 0 ? null : stagedTrees(entries);
     });
+    const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
+    const site = power?.header.asked_for?.site ?? null;
     const state: RunState = statusOf({
+      said: {
+        site: site === null ? null : shellWord(site),
+        allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
+        asked: power !== null,
+      },
       ...(nova !== null && { nova }),
       ...(boot !== null && { boot }),
       snapshot:

@@ -114,6 +114,7 @@ export async function withActing<T>(
         format: "nova2ironic/journal@1",
         tool: header.tool,
         target: found.identity,
+        ...(source.staged === true && { staged: true as const }),
       });
     return await work(
       {

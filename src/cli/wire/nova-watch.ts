@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { runningComputes } from "../../core/hosts/running.ts";
+import { restOfMinute, runningComputes } from "../../core/hosts/running.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { NovaTarget } from "../../model/nova-plan.ts";
+import type { HostBeat, NovaTarget } from "../../model/nova-plan.ts";
 
 /** What the command line says of watching. */
 export interface Watching {
@@ -50,7 +50,7 @@ export async function watchComputes(
     if (!allowed) throw new MigrationError("N2I-E310", text);
     if (now === first) tell(`Warning: ${text}`);
   };
-  await check(first);
+  await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
   const look = async (): Promise<void> => check(await beats(hosts));
   return {
     look,
@@ -63,4 +63,23 @@ export async function watchComputes(
       await look();
     },
   };
+}
+
+/**
+ * Waits out the rest of a minute that is nearly over: its report may be the last one.
+ *
+ * @param tell null: nobody waits
+ */
+async function patient<T extends readonly HostBeat[]>(
+  first: T,
+  again: () => Promise<T>,
+  tell: Watching["tell"] | null,
+  stopping: () => boolean,
+): Promise<T> {
+  const rest = restOfMinute(first);
+  if (tell === null || rest === 0) return first;
+  tell(`A nova-compute reported nearly a minute ago: waiting ${rest} s for another report.`);
+  for (const end = Date.now() + rest * 1000; Date.now() < end && !stopping(); )
+    await sleep(Math.max(0, Math.min(PACE, end - Date.now())));
+  return again();
 }

@@ -24,6 +24,14 @@ export interface RunFiles {
   readonly journal: { readonly entries: readonly JournalEntry[]; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
+  /** What the run's files know of the command line of plan; absent: nothing. */
+  readonly said?: {
+    /** Path of the site document that power was given. */
+    readonly site: string | null;
+    readonly allowPairing: boolean;
+    /** Whether there are power readings. */
+    readonly asked: boolean;
+  };
   /** Machines with boot files staged, by tree; absent: nothing was staged. */
   readonly boot?: ReadonlyMap<string, number> | Missing;
 }
@@ -55,13 +63,17 @@ export interface RunState {
 
 const EXTRACT = "nova2ironic extract --run RUN --nova-bm-db DB --nova-db DB";
 const PLAN = "nova2ironic plan --run RUN --ironic-db DB --nova-db DB";
-const APPLY = "nova2ironic apply --run RUN --ironic-db DB";
+const POWER = "nova2ironic power --run RUN";
+const APPLY_RUN = "nova2ironic apply --run RUN";
+const APPLY = `${APPLY_RUN} --ironic-db DB`;
 const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
 const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
 const ROLLBACK = "nova2ironic rollback --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
-export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunFiles): RunState {
+export function statusOf(files: RunFiles): RunState {
+  const { snapshot, plan, journal, handover, nova, boot, said } = files;
+  const before = "missing" in plan && said?.asked === false ? POWER : PLAN;
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -77,6 +89,14 @@ export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunF
     entries,
     "missing" in plan ? null : { sha256: plan.sha256, rows: plan.counts.nodes + plan.counts.ports },
   );
+  const next =
+    "missing" in snapshot
+      ? EXTRACT
+      : !fresh || isCut(plan, nova)
+        ? (novaBack(nova) ?? before)
+        : "missing" in journal // what it says is in doubt; verify asks the target alone
+          ? withNova(VERIFY, nova)
+          : (novaBack(nova) ?? withNova(afterLoad(applied.next, handover), nova));
   return {
     fields: {
       extract: extracted,
@@ -86,15 +106,17 @@ export function statusOf({ snapshot, plan, journal, handover, nova, boot }: RunF
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
     },
-    next:
-      "missing" in snapshot
-        ? EXTRACT
-        : !fresh || isCut(plan, nova)
-          ? (novaBack(nova) ?? PLAN)
-          : "missing" in journal // what it says is in doubt; verify asks the target alone
-            ? withNova(VERIFY, nova)
-            : (novaBack(nova) ?? withNova(afterLoad(applied.next, handover), nova)),
+    next: next
+      .replace(PLAN, `${PLAN}${planWords(files)}`)
+      .replace(APPLY_RUN, handover === null ? APPLY_RUN : `${APPLY_RUN} --staged`),
   };
+}
+
+/** Words of plan that a plan made again wants as before. */
+function planWords({ said }: RunFiles): string {
+  if (said === undefined) return "";
+  const { site, allowPairing } = said;
+  return `${site === null ? "" : ` --site ${site}`}${allowPairing ? " --allow-pairing" : ""}`;
 }
 
 function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
@@ -111,6 +133,8 @@ function afterLoad(next: string, handover: RunFiles["handover"]): string {
 
 /** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */
 export function wasStaged(entries: readonly JournalEntry[], plan: string): boolean {
+  if (entries.every((entry) => entry.do === "open"))
+    return entries.some((entry) => entry.do === "open" && entry.staged === true);
   const back = entries.findLastIndex((entry) => entry.do === "undo" && entry.nodes === "all");
   return entries
     .slice(back + 1)

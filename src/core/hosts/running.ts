@@ -22,6 +22,21 @@ export function runningComputes(
   });
 }
 
+/** A report this close to a minute is worth the rest of it: seconds. */
+const PATIENCE = 10;
+
+/**
+ * Seconds until the last of the reports is a minute old, when all that are younger nearly are; 0 when
+ * there is nothing to wait for, or too long.
+ */
+export function restOfMinute(beats: readonly HostBeat[]): number {
+  const young = beats.flatMap(({ age }) =>
+    age !== null && Math.abs(age) < HEARTBEAT ? [age] : [],
+  );
+  if (young.length === 0 || Math.min(...young) < HEARTBEAT - PATIENCE) return 0;
+  return HEARTBEAT - Math.min(...young);
+}
+
 /** Whether a service reported between two looks, or came. Other changes of its row are somebody else's. */
 export function hasReported(
   was: Pick<HostBeat, "report_count" | "last_seen_up"> | undefined,

@@ -23,7 +23,10 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
         throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/journal@1`);
       }
       const target = parseTarget(line.target, place);
-      return { do: doing, format: line.format, tool: text("tool"), target };
+      return {
+        ...{ do: doing, format: line.format, tool: text("tool"), target },
+        ...(line.staged === true && { staged: true as const }),
+      };
     }
     case "begin":
       return {

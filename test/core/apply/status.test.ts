@@ -102,3 +102,43 @@ test("machines taken back one by one are named, and no more of them than a line 
   const many = takenBack([...LOADED, undo(...Array.from("abcdefghi"))]) ?? "all";
   assert.equal(scopeWords(many), "--node UUID");
 });
+
+test("after extract the BMCs are asked, and a plan made again has the words it had", () => {
+  const journal = { entries: [], torn: false };
+  const none = { missing: "N2I-E110 there is no plan.jsonl" };
+  const next = (plan: RunFiles["plan"], said: NonNullable<RunFiles["said"]>) =>
+    statusOf({ snapshot: SNAPSHOT, plan, journal, handover: null, said }).next;
+  const said = { site: null, allowPairing: false, asked: false };
+  assert.equal(next(none, said), "nova2ironic power --run RUN");
+  assert.match(
+    next(none, { ...said, asked: true }),
+    /^nova2ironic plan --run RUN .* --nova-db DB$/,
+  );
+  const words = { site: "site.yaml", allowPairing: true, asked: true };
+  assert.match(
+    next(PLAN, words),
+    /--nova-db DB --site site\.yaml --allow-pairing {2}\(Nova is not/,
+  );
+});
+
+test("a staged load that is killed before it begins goes on staged", () => {
+  const open = {
+    ...{ do: "open", format: "nova2ironic/journal@1", tool: "a test" },
+    target: { release: "kilo" },
+  } as unknown as JournalEntry; // of its target nothing is looked at
+  const staged = { ...open, staged: true } as JournalEntry;
+  const [begin] = LOADED;
+  assert.deepEqual(
+    [wasStaged([], SHA), wasStaged([open], SHA), wasStaged([staged], SHA)],
+    [false, false, true],
+  );
+  assert.ok(begin && !wasStaged([staged, begin], SHA), "the load that began was not");
+  const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
+  const { next } = statusOf({
+    ...{ snapshot: SNAPSHOT, plan: PLAN, nova, handover: { staged: 2, released: 0 } },
+    journal: { entries: [staged], torn: false },
+  });
+  assert.match(next, /^nova2ironic apply --run RUN --staged --ironic-db DB --nova-db DB/);
+});
+
+const NONE = { plan: SHA, hosts: 0, flavors: 0, findings: 0, stopped: [] };

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runningComputes } from "../../../src/core/hosts/running.ts";
+import { restOfMinute, runningComputes } from "../../../src/core/hosts/running.ts";
 
 const BEAT = { id: 1, host: "c-1", report_count: 10, last_seen_up: null, age: 900 };
 
@@ -23,4 +23,15 @@ test("a row that moved or came is a nova-compute that runs, one that went is non
   const seen = { ...BEAT, last_seen_up: "2014-12-01 00:00:10" };
   assert.equal(runningComputes([BEAT], [seen]).length, 1);
   assert.deepEqual(runningComputes([BEAT], []), []);
+});
+
+test("the rest of a minute that is nearly over is waited for, and a young report is not", () => {
+  const rest = (...ages: readonly (number | null)[]) =>
+    restOfMinute(ages.map((age) => ({ ...BEAT, age })));
+  assert.equal(rest(56), 4);
+  assert.equal(rest(58, 51, 900, null), 9);
+  assert.equal(rest(56, 20), 0);
+  assert.equal(rest(-56), 0);
+  assert.equal(rest(900, null), 0);
+  assert.equal(rest(), 0);
 });

@@ -50,7 +50,11 @@ test("an Ironic that keeps no reason of a maintenance is loaded at once or not a
   await refused(["release", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
   assert.equal(await at.digest(), before);
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
-  const seen = await runs(0, ["verify", "--run", at.run, ...at.ironic, "--takeover", "--all-rows"]);
+  const takeover = ["verify", "--run", at.run, ...at.ironic, "--takeover"];
+  const alone = await runs(2, takeover);
+  assert.match(alone.out, /waiting +\| there is no conductor/);
+  await conductor(at);
+  const seen = await runs(0, [...takeover, "--all-rows"]);
   assert.match(seen.err, /^Take-over: 2 handed over, 0 waiting/m);
 });
 

@@ -16,7 +16,7 @@ const GIVEN = {
   nova_bm: { nodes: [tenant(1), tenant(2), { id: 3 }] },
   ironic: {
     release: "kilo",
-    more: { conductors: [{ ...CONDUCTOR, drivers: "[]", online: true }] },
+    more: { conductors: [{ ...CONDUCTOR, drivers: '["pxe_ipmitool"]', online: true }] },
   },
   allow_pairing: true,
   site: { ...SITE, machines: [...SITE.machines, ROOT] },
@@ -60,7 +60,9 @@ for (const engine of ["mysql", "postgresql"] as const)
     const dead = "conductor cond-1, which took it over, is not alive";
     for (const change of [{ updated_at: "2014-12-01 10:00:00" }, { online: false }]) {
       await conductors().update(change);
-      assert.equal((await verify(2, ...standings)).out, waiting(dead), JSON.stringify(change));
+      const free = `${caseUuid("node", 3)} waiting no conductor is alive: cond-1\n`;
+      const all = `${waiting(dead)}${free}`;
+      assert.equal((await verify(2, ...standings)).out, all, JSON.stringify(change));
       await conductors().update({ updated_at: CONDUCTOR.updated_at, online: true });
     }
 

@@ -173,7 +173,7 @@ for (const engine of ENGINES) {
       rows.map((row) => [row.Resource, row.UUID, row.Result, row.Fields]),
       [
         ["node", NODE, "mismatched", "driver"],
-        ["instances:2", caseUuid("node", 2), "mismatched", ""],
+        ["instances:2", caseUuid("node", 2), "mismatched", "host"],
         ["compute nodes", caseUuid("node", 2), "mismatched", ""],
         ["compute nodes", caseUuid("node", 3), "mismatched", ""],
       ],

@@ -7,14 +7,12 @@ import {
   renderFinding,
   renderFindingCounts,
   renderHeader,
-  renderLine,
   renderNovaCounts,
-  SIGNS,
 } from "../../core/render/summary.ts";
 import { replaceable } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import { createLines } from "../print/plan-lines.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { type FlavorApi, openFlavorApi } from "../wire/flavor-api.ts";
 import { identified } from "../wire/images.ts";
@@ -23,6 +21,7 @@ import { habitsOf, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
 import { othersAt } from "../wire/others.ts";
 import { makePlan } from "../wire/plan.ts";
 import { POWER, readingsOf, viewOf } from "../wire/power.ts";
+import { openProposal, proposeOptions, writeProposal } from "../wire/propose.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../wire/run.ts";
 import { type NovaArgs, novaAsked, novaPlanOptions } from "./nova-options.ts";
@@ -50,14 +49,13 @@ interface Args extends Voice, TargetOptions, NovaArgs {
   readonly diff?: string;
   readonly all: boolean;
   readonly maxUnreachable: number;
+  readonly proposeSite?: string;
+  readonly placementDb?: string;
   readonly conductorIpmitool?: string;
   readonly recordPower: boolean;
   readonly detailedExitcode: boolean;
   readonly keyFile?: string;
 }
-
-/** Lines of machines a summary shows before it only counts. */
-const SHOWN = 20;
 
 export const planCommand: CommandModule<object, Args> = {
   command: "plan",
@@ -98,6 +96,7 @@ export const planCommand: CommandModule<object, Args> = {
           describe: "Load machines whose BMC does not answer, if they are no more than this",
         },
         ...ipmitoolOption,
+        ...proposeOptions,
         "record-power": {
           type: "boolean",
           default: false,
@@ -139,6 +138,7 @@ export const planCommand: CommandModule<object, Args> = {
           view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
           made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
         };
+        const proposal = await openProposal(args, release.doc, power.view.readings);
         const images = wanted === null ? null : await identified(wanted.flavors.images, args);
         api = beside === null ? null : await openFlavorApi(args, true);
         const nova =
@@ -169,7 +169,10 @@ export const planCommand: CommandModule<object, Args> = {
               road.same(seal),
               { pairing: args.allowPairing, others: args.besideOthers, ipmitool },
               power,
-              lines.add,
+              (line, machine) => {
+                lines.add(line);
+                proposal?.add(line, machine);
+              },
               at,
               nova,
             ),
@@ -192,6 +195,8 @@ export const planCommand: CommandModule<object, Args> = {
             seal.fingerprint,
             args.all,
           );
+        const proposed = proposal === null ? null : writeProposal(args, proposal.text());
+        if (proposed !== null) say(args, proposed);
         const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
         if (others !== null)
           say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
@@ -221,27 +226,3 @@ export const planCommand: CommandModule<object, Args> = {
     if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
   },
 };
-
-/** The machine lines of the summary: those that need a look first, a few of the others, the rest counted. */
-function createLines() {
-  const kept: PlannedMachine[] = [];
-  const seen: Partial<Record<Verdict, number>> = {};
-  return {
-    add(machine: PlannedMachine): void {
-      const count = (seen[machine.verdict] ?? 0) + 1;
-      seen[machine.verdict] = count;
-      if (count <= SHOWN) kept.push(machine);
-    },
-    text(): readonly string[] {
-      const verdicts = Object.keys(seen) as Verdict[];
-      const more = verdicts
-        .map((verdict) => [verdict, (seen[verdict] ?? 0) - SHOWN] as const)
-        .filter(([, count]) => count > 0)
-        .map(([verdict, count]) => `  ${SIGNS[verdict][0]} and ${count} more ${verdict}`);
-      const legend = verdicts.map(
-        (verdict) => `${SIGNS[verdict][0]} ${verdict}: ${SIGNS[verdict][1]}`,
-      );
-      return [...kept.map(renderLine), ...more, "", ...legend.map((line) => `  ${line}`), ""];
-    },
-  };
-}

@@ -11,6 +11,7 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import type { Finding } from "../../model/finding.ts";
+import type { Machine } from "../../model/machine.ts";
 import type { Site } from "../../model/mapping.ts";
 import type { NovaPlanCounts } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
@@ -71,7 +72,7 @@ export async function makePlan(
   same: SameSecret,
   allow: Allowed,
   power: PlannedPower | null,
-  each: (machine: PlannedMachine) => void,
+  each: (line: PlannedMachine, machine: Machine) => void,
   progress: (machines: number) => void,
   nova: NovaPlanner | null = null,
 ): Promise<Planned> {
@@ -169,7 +170,7 @@ async function planAll(
         if (one === undefined) continue;
         const line = planMachine(machine, one, index, same);
         tally.add(line);
-        each(line);
+        each(line, machine);
         const wait = writer.write(line);
         if (wait !== undefined) await wait;
         if (nova !== null) await nova.add(machine, line);

@@ -49,12 +49,14 @@ export function schemaFaults(validate: ValidateFunction, document: unknown): rea
   const faults = (validate.errors ?? [])
     // The branches of a failed choice say less than the choice itself.
     .filter(({ keyword }) => keyword !== "if")
-    .map(({ instancePath, message, params }) => {
+    .map(({ instancePath, keyword, message, params }) => {
       const extra = [params.additionalProperty, params.propertyName].find(
         (value) => typeof value === "string",
       );
       const told = extra === undefined || isSecretName(extra) ? "" : ` (${extra})`;
-      return `${instancePath === "" ? "/" : instancePath} ${message ?? "is wrong"}${told}`;
+      const empty = keyword === "minLength" && params.limit === 1;
+      const words = empty ? "is empty: fill it in" : (message ?? "is wrong");
+      return `${instancePath === "" ? "/" : instancePath} ${words}${told}`;
     });
   return [...new Set(faults)];
 }

@@ -115,6 +115,28 @@ export async function readPlacement(
   };
 }
 
+/** Machine, in lower case -> the custom class its provider has; one that has several is left out. */
+export async function readClasses(database: Database): Promise<ReadonlyMap<string, string>> {
+  const tables = ["inventories", "resource_providers", "resource_classes"];
+  await needing(database, "--placement-db", "Placement's database", tables);
+  const rows = await database.run("reading inventories", () =>
+    select(
+      database,
+      database.knex,
+      "SELECT p.name AS provider, c.name AS class FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id JOIN resource_classes c ON c.id = i.resource_class_id WHERE c.name LIKE 'CUSTOM%' ORDER BY p.name, c.name",
+    ),
+  );
+  const classes = new Map<string, string>();
+  const several = new Set<string>();
+  for (const row of rows) {
+    const provider = lower(row.provider);
+    if (classes.has(provider)) several.add(provider);
+    classes.set(provider, String(row.class));
+  }
+  for (const provider of several) classes.delete(provider);
+  return classes;
+}
+
 /**
  * Machine -> uuid of its live compute node; empty where Nova is older than the column (Mitaka), null
  * where its table may not be read.

@@ -46,7 +46,7 @@ export const RECORD = {
     severity: "warning",
     title: "node without a resource_class",
     advice:
-      "Nova of Stein and later refuses such a node (NoResourceClass): it reports no inventory of it and never schedules it, since flavors ask for resources:CUSTOM_<CLASS>=1. Set resource_class in the site document.",
+      "Nova of Stein and later refuses such a node (NoResourceClass): it reports no inventory of it and never schedules it, since flavors ask for resources:CUSTOM_<CLASS>=1. Set resource_class in the site document; plan --propose-site writes one with what flavors and Placement tell.",
   },
   "N2I-D408": {
     severity: "warning",

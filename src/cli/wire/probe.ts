@@ -19,8 +19,8 @@ function agree(own: PowerReading, theirs: PowerReading): PowerReading {
   // ipmitool often cannot say why; our own client's reason for the same failure is the better one.
   if (own.verdict !== "ok" && theirs.verdict !== "ok") return own;
   const detail = `native says ${own.power ?? own.verdict} (${own.detail}), ipmitool ${theirs.power ?? theirs.verdict} (${theirs.detail})`;
-  // Who was stopped by the deadline contradicts nobody.
-  const cut = own.verdict === "deadline" || theirs.verdict === "deadline";
+  // Who was stopped by the deadline, or heard nothing more, contradicts nobody.
+  const cut = [own, theirs].some(({ verdict }) => verdict === "deadline" || verdict === "silent");
   return { ...own, power: null, verdict: cut ? "deadline" : "protocol-error", detail };
 }
 

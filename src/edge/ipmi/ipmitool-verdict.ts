@@ -13,6 +13,8 @@ export interface Run {
 /** Its texts, the telling ones first. @source ipmitool 1.8.19 src/plugins/lanplus; facts/ipmi.md 5.1 */
 const TEXTS: readonly (readonly [RegExp, Verdict["verdict"]])[] = [
   [/insufficient resources for session/i, "no-slots"],
+  // Lost datagrams, or a BMC that does not answer a name it does not know.
+  [/no response from RAKP \d message/i, "silent"],
   [/no matching cipher suite|Unsupported cipher suite ID|invalid \w+ algorithm/i, "cipher-refused"],
   [/unauthorized name|invalid name length|Username is too long/i, "wrong-user"],
   [/RAKP 2 HMAC is invalid|invalid integrity check value/i, "wrong-password"],
@@ -52,5 +54,5 @@ export function readRun(run: Run): { readonly power: "on" | "off" } | Verdict {
 
 /** Failures the conductor tries again within its time, of those that may pass. */
 export function mayPass({ verdict }: Verdict): boolean {
-  return verdict === "no-slots" || verdict === "busy";
+  return verdict === "no-slots" || verdict === "busy" || verdict === "silent";
 }

@@ -10,6 +10,7 @@ import {
   type IpmitoolOptions,
   ipmitoolArguments,
 } from "../../../src/edge/ipmi/ipmitool-arguments.ts";
+import { mayPass, readRun } from "../../../src/edge/ipmi/ipmitool-verdict.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
@@ -124,6 +125,14 @@ test("it is killed at the deadline and when it is stopped, and its file is gone"
     name: "TimeoutError",
   });
   assert.ok(left() <= before);
+});
+
+test("silence in the middle of a login refuses nothing, and is asked again", () => {
+  for (const message of [1, 3]) {
+    const stderr = `> Error: no response from RAKP ${message} message\nError: Unable to establish IPMI v2 / RMCP+ session\n`;
+    const result = readRun({ status: 1, stdout: "", stderr, took: 6000 });
+    assert.ok("verdict" in result && result.verdict === "silent" && mayPass(result));
+  }
 });
 
 test("where there is no ipmitool, that is said, and no machine is blamed", async () => {

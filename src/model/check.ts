@@ -91,6 +91,8 @@ export interface NovaFacts {
     readonly image: string | null;
   }[];
   readonly flavors: readonly DeployImage[];
+  /** Requests that wait for a nova-compute, in words, of these instances. */
+  readonly queued: readonly { readonly instance: string; readonly told: string }[];
   /** Live aggregates, a line a host; null: there are no such tables, or they may not be read. */
   readonly aggregates:
     | readonly {

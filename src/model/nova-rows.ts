@@ -1,4 +1,5 @@
 import type { NovaIdentity } from "./nova-plan.ts";
+import type { OpenRequest } from "./requests.ts";
 
 /** A live nova-compute service. */
 export interface NovaService {
@@ -71,6 +72,8 @@ export interface MachineRows {
   readonly volumes: readonly string[];
   /** Live rows of the node, oldest first. */
   readonly computes: readonly ComputeRow[];
+  /** Requests that lie in the queue of its instance's host; absent where nobody looked. */
+  readonly queued?: readonly OpenRequest[];
 }
 
 /** What stays on a host when our machines are gone from it. */

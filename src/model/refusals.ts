@@ -3,6 +3,7 @@ import { ACTING } from "./refusals/acting.ts";
 import { DATABASE } from "./refusals/database.ts";
 import type { Refusal } from "./refusals/kind.ts";
 import { NOTHING } from "./refusals/nothing.ts";
+import { QUEUED } from "./refusals/nova.ts";
 import { POWER } from "./refusals/power.ts";
 import { SERVICE } from "./refusals/service.ts";
 
@@ -161,6 +162,7 @@ export const REFUSALS = {
   ...ACTING,
   ...POWER,
   ...NOTHING,
+  ...QUEUED,
   "N2I-E221": {
     exit: failed.status,
     title: "this process may open no more files",

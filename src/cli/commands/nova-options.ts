@@ -44,6 +44,11 @@ export const watchOptions = {
     default: false,
     describe: `${WANT_NOVA}: go on though a nova-compute still reports`,
   },
+  "allow-queued-requests": {
+    type: "boolean",
+    default: false,
+    describe: `${WANT_NOVA}: go on though requests wait in a nova-compute's message queue`,
+  },
 } as const satisfies Record<string, Options>;
 
 /** The operator's word that no nova-compute runs, where nobody looks. */
@@ -54,6 +59,7 @@ export function leaveNovaOption(describe: string) {
 export interface WatchArgs {
   readonly watch: number;
   readonly allowRunningCompute: boolean;
+  readonly allowQueuedRequests: boolean;
 }
 
 /** Seconds a look at heartbeats may take. */
@@ -65,11 +71,11 @@ const LONGEST = 3600;
  * @throws MigrationError N2I-E100
  */
 export function watchingOf(
-  { watch, allowRunningCompute }: WatchArgs,
+  { watch, allowRunningCompute, allowQueuedRequests: queued }: WatchArgs,
   tell: (text: string) => void,
 ): Watching {
   if (!(watch >= 0 && watch <= LONGEST)) throw usage(`--watch wants 0 to ${LONGEST} seconds`);
-  return { seconds: watch, allowed: allowRunningCompute, tell };
+  return { seconds: watch, allowed: allowRunningCompute, queued, tell };
 }
 
 /** Options of plan that say what becomes of Nova's rows. */

@@ -19,6 +19,7 @@ import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
+import { readQueued } from "./queued.ts";
 
 /** Where everything is that is looked at. */
 export interface CheckAsked {
@@ -198,5 +199,9 @@ async function watched(
     held.filter((uuid) => uuid !== null),
   );
   if (seconds > 0) await sleep(seconds * 1000);
-  return { ...facts, later: await readBeats(nova) };
+  return {
+    ...facts,
+    later: await readBeats(nova),
+    queued: await readQueued(nova, facts.instances),
+  };
 }

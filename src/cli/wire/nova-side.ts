@@ -7,7 +7,7 @@ import { confirm } from "./acting.ts";
 import { openRole } from "./databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { checkBeforeNova, type NovaFile, novaPlanOf, withNova } from "./nova-acting.ts";
-import { checkTenants, type Machines } from "./nova-tenants.ts";
+import { checkRequests, checkTenants, type Machines } from "./nova-tenants.ts";
 import type { Watching } from "./nova-watch.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
@@ -105,6 +105,7 @@ export async function besideNova<T>(
       work({
         ...{ plan: file, acting },
         async check() {
+          await checkRequests(database, lines, watching);
           await checkBeforeNova(file, acting, watch);
           await checkTenants(run, database, file.header, { ...plan, lines });
         },

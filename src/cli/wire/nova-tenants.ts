@@ -1,5 +1,6 @@
 import { ledgerOf, wasBegun } from "../../core/apply/ledger.ts";
 import { choiceOf } from "../../core/hosts/choice.ts";
+import { accepted, instanceOn } from "../../core/hosts/placed.ts";
 import { changedTenants } from "../../core/hosts/since.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -8,6 +9,8 @@ import { openInstances, openOnNodes } from "../../edge/nova-write/instances.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaPlanHeader } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import type { Watching } from "./nova-watch.ts";
+import { asked, checkQueued } from "./queued.ts";
 
 /** A plan's machines, and the digest by which the journal knows it. */
 export interface Machines {
@@ -17,6 +20,27 @@ export interface Machines {
 
 /** Machines a message names; the others are counted. */
 const NAMED = 5;
+
+/**
+ * Looks for requests to the tenants of machines that are to be loaded; what the site document accepts
+ * was emptied before the plan.
+ *
+ * @throws MigrationError N2I-E314
+ */
+export async function checkRequests(
+  database: Database,
+  lines: Machines["lines"],
+  watching: Watching,
+): Promise<void> {
+  const instancesOf = openInstances(database);
+  for await (const batch of lines()) {
+    const loading = batch.filter(
+      (line) => line.verdict === "create" && !accepted(line, "N2I-D243"),
+    );
+    const rows = await instancesOf(loading.flatMap((line) => instanceOn(line) ?? []));
+    await checkQueued(database, [...rows.values()].map(asked), watching);
+  }
+}
 
 /**
  * Looks at the tenants of machines before the first of them is loaded. Those of a batch that was begun

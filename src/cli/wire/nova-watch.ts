@@ -8,6 +8,8 @@ export interface Watching {
   readonly seconds: number;
   /** The operator's word: a nova-compute that runs stops nothing. */
   readonly allowed: boolean;
+  /** The operator's word: requests that wait in a message queue stop nothing. */
+  readonly queued?: boolean;
   /** A line for people. */
   readonly tell: (text: string) => void;
 }

@@ -2,6 +2,7 @@ import { type Going, goingOf } from "../../core/apply/going.ts";
 import type { Scope } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { openInstances } from "../../edge/nova-write/instances.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { openPlaces } from "../../edge/nova-write/places.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
@@ -12,6 +13,7 @@ import { openRole } from "./databases.ts";
 import { onInterrupt } from "./interrupt.ts";
 import { checkNova, openNovaPlan, readNovaJournal } from "./nova-acting.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
+import { asked, checkQueued } from "./queued.ts";
 import { openPlan } from "./run.ts";
 
 /** Machines that leave Ironic, and what is known of the nova that has their instances. */
@@ -90,9 +92,12 @@ export async function withStill<T>(
       checkNova(header.target, identity);
       for (const host of counts.stopped) hosts.add(host);
     }
-    const placesOf = await openPlaces(database);
+    const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
     for (let at = 0; at < machines.length; at += PORTION) {
-      const uuids = machines.slice(at, at + PORTION).map(({ uuid }) => uuid);
+      const some = machines.slice(at, at + PORTION);
+      const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
+      await checkQueued(database, [...instances.values()].map(asked), watching);
+      const uuids = some.map(({ uuid }) => uuid);
       for (const places of (await placesOf(uuids)).values())
         for (const { host } of places) if (host !== null) hosts.add(host);
     }

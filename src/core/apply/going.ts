@@ -1,6 +1,7 @@
 import type { JournalEntry, TargetIdentity } from "../../model/artefact.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { nodeOf } from "../hosts/keeps.ts";
+import { instanceOn } from "../hosts/placed.ts";
 import { batchOf, stretches } from "./apply.ts";
 import { ledgerOf } from "./ledger.ts";
 import { type Scope, undoSteps } from "./undo.ts";
@@ -10,6 +11,8 @@ export interface Going {
   readonly uuid: string;
   /** As nova_bm had it. */
   readonly host: string | null;
+  /** The instance its node names. */
+  readonly instance: string | null;
   /** Whether an instance uses it: Nova loses what it has of the node when that is gone. */
   readonly used: boolean;
 }
@@ -27,7 +30,7 @@ export async function* goingOf(
     for (const machine of machines.filter(wants)) {
       if (machine.uuid === null || undoSteps(machine, ledger, { from, to }).length === 0) continue;
       const { uuid, service_host: host } = machine;
-      yield { uuid, host, used: isUsed(machine) };
+      yield { uuid, host, instance: instanceOn(machine), used: isUsed(machine) };
     }
 }
 

@@ -7,6 +7,7 @@ import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
 import { loaded } from "./loaded.ts";
 import { joined } from "./look.ts";
+import { queued } from "./queued.ts";
 import { reaped } from "./reaped.ts";
 import { evacuations, volumes } from "./records.ts";
 import { repeated } from "./repeated.ts";
@@ -39,6 +40,7 @@ export const CHECKS: readonly Check[] = [
   { title: "nova-compute stopped", look: computes },
   { title: "Deploy helper stopped", look: helpers },
   { title: "Deployments in flight", look: deploys },
+  { title: "Queued requests", look: queued },
   { title: "Duplicate instances", look: duplicates },
   { title: "Unmatched instances", look: unmatched },
   { title: "Instances planned and loaded", look: loaded, planned: true },

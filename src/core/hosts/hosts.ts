@@ -13,6 +13,7 @@ import { aggregatesOf, joining } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held } from "./gate.ts";
 import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
+import { queuedIn } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 export interface Hosts {
@@ -92,6 +93,7 @@ export function createHosts(
       const found = accept(
         [
           ...volumesIn(machine, rows),
+          ...queuedIn(machine, rows),
           ...changesIn(machine, rows, to),
           ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
           ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),

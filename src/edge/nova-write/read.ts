@@ -8,6 +8,7 @@ import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
 import { INSTANCE, instanceOf, spellings } from "./instances.ts";
+import { waitingRequests } from "./requests.ts";
 import { computeHosts, useOf } from "./use.ts";
 
 /** Which rows belong to a machine. */
@@ -77,6 +78,11 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         placed.ids(nodes),
         "ORDER BY id",
       );
+      const queued = await waitingRequests(
+        database,
+        on,
+        [...byUuid.values()].filter(({ deleted }) => deleted === 0),
+      );
       const attached = grouped(volumes, "instance_uuid");
       const offered = grouped(computes, "hypervisor_hostname");
       return machines.map(({ uuid, instance_uuid }) => ({
@@ -84,6 +90,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         elsewhere: isElsewhere(byUuid.get(lower(instance_uuid))?.node, uuid, offered),
         volumes: (attached.get(lower(instance_uuid)) ?? []).map((row) => text(row.volume_id) ?? ""),
         computes: (offered.get(lower(uuid)) ?? []).map(computeOf),
+        queued: queued.get(lower(instance_uuid)) ?? [],
       }));
     },
     use: (hosts) => useOf(database, on, hosts),

@@ -143,6 +143,13 @@ export const UPGRADE = {
     advice:
       "A nova-compute runs one driver: that of a new host knows nothing of machines, that of a host that is kept for them would know nothing of its guests any more. Give --compute-host the host of a nova-compute for Ironic, or move the guests away; if a new host was that hypervisor's once, delete those compute nodes first.",
   },
+  "N2I-D243": {
+    severity: "blocks",
+    title: "a request waits in the message queue of a nova-compute",
+    advice:
+      "It is executed when that nova-compute starts again, on a machine that another host has by then. While it is stopped run rabbitmqctl purge_queue compute.HOST, and openstack server set --state active INSTANCE where task_state is set; then accept it.",
+    acceptable: true,
+  },
   "N2I-D244": {
     severity: "blocks",
     title: "this Nova refuses a new nova-compute that finds instances",

@@ -44,6 +44,21 @@ export const CASES_PLACES: readonly CheckCase[] = [
     "Failure",
     /b-1 on node none, its machine is a-1/,
   ],
+  [
+    "Queued requests",
+    nova({ queued: [{ instance: "b-1", told: "stop of some time waits" }] }),
+    "Failure",
+    /^1 requests wait in message queues: instance b-1 stop of some time waits/,
+  ],
+  [
+    "Queued requests",
+    {
+      ...nova({ queued: [{ instance: "b-1", told: "stop of some time waits" }] }),
+      ...line({ findings: new Map([["N2I-D243", true]]) }),
+    },
+    "Warning",
+    /as you accepted/,
+  ],
   ["Hosts of instances", nova({ beats: [] }), "Failure", /b-1 under c-1, which is no nova-compute/],
   ["Hosts of instances", { ...TWO, ...PAIR }, "Failure", /^1 .*b-2 under c-2, others under c-1/],
   ["Hosts of instances", { ...TWO, ...PAIR, ironic: LATER }, "Success", /^2 instances name/],

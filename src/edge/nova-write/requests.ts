@@ -1,0 +1,88 @@
+import type { Knex } from "knex";
+import { isWaiting, type OpenRequest } from "../../model/requests.ts";
+import { columnNames, tableNames } from "../database/identity.ts";
+import type { Database } from "../database/open.ts";
+import { integer, marks, portions, type RawRow, select, text, time } from "../database/rows.ts";
+import { spellings } from "./instances.ts";
+
+/** An instance and the host whose queue its requests go to. */
+export interface Addressed {
+  readonly uuid: string;
+  readonly host: string | null;
+}
+
+/**
+ * Requests that lie in the message queue of a nova-compute, by the instance's uuid in lower case. They
+ * are executed when it returns, on whatever machine the instance had. Nothing is known of a database
+ * without the tables.
+ */
+export async function waitingRequests(
+  database: Database,
+  on: Knex,
+  instances: readonly Addressed[],
+): Promise<ReadonlyMap<string, readonly OpenRequest[]>> {
+  const waiting = new Map<string, readonly OpenRequest[]>();
+  const tables = await tableNames(database);
+  const readable = tables.has("instance_actions") && tables.has("instance_actions_events");
+  if (!readable || instances.length === 0) return waiting;
+  const ask = async (table: string, sql: string, values: readonly string[]) => {
+    const rows: RawRow[] = [];
+    for (const some of portions(values))
+      rows.push(
+        ...(await database.run(`reading ${table}`, () =>
+          select(database, on, sql.replace("$", marks(some)), some),
+        )),
+      );
+    return rows;
+  };
+  const uuids = spellings(instances.map(({ uuid }) => uuid));
+  const open = await ask(
+    "instance_actions",
+    "SELECT a.id, a.instance_uuid, a.action, a.start_time FROM instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN ($) ORDER BY a.id",
+    uuids,
+  );
+  if (open.length === 0) return waiting;
+  const begun = new Map<string, number>();
+  for (const row of await ask(
+    "instance_actions_events",
+    "SELECT a.instance_uuid, max(a.id) AS id FROM instance_actions a JOIN instance_actions_events e ON e.action_id = a.id WHERE a.instance_uuid IN ($) GROUP BY a.instance_uuid",
+    uuids,
+  ))
+    begun.set(lower(row.instance_uuid), integer(row.id) ?? 0);
+  const seen = await lastSeen(database, ask, instances);
+  for (const { uuid, host } of instances) {
+    const own = open
+      .filter((row) => lower(row.instance_uuid) === uuid.toLowerCase())
+      .map((row) => ({
+        action: text(row.action) ?? "",
+        at: time(row.start_time),
+        overtaken: (integer(row.id) ?? 0) < (begun.get(uuid.toLowerCase()) ?? 0),
+      }))
+      .filter((request) => host !== null && isWaiting(request, seen.get(host) ?? null));
+    if (own.length > 0) waiting.set(uuid.toLowerCase(), own);
+  }
+  return waiting;
+}
+
+type Ask = (table: string, sql: string, values: readonly string[]) => Promise<readonly RawRow[]>;
+
+/** When hosts reported last; nobody knows before Liberty. */
+async function lastSeen(
+  database: Database,
+  ask: Ask,
+  instances: readonly Addressed[],
+): Promise<ReadonlyMap<string, string | null>> {
+  if (!(await columnNames(database, "services")).includes("last_seen_up")) return new Map();
+  const hosts = [...new Set(instances.flatMap(({ host }) => host ?? []))];
+  const binary = database.knex.ref("binary").toString();
+  const rows = await ask(
+    "services",
+    `SELECT host, last_seen_up FROM services WHERE deleted = 0 AND ${binary} = 'nova-compute' AND host IN ($)`,
+    hosts,
+  );
+  return new Map(rows.map((row) => [text(row.host) ?? "", time(row.last_seen_up)]));
+}
+
+function lower(value: unknown): string {
+  return (text(value) ?? "").toLowerCase();
+}

@@ -1,0 +1,114 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Knex } from "knex";
+import { caseUuid } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/demo/create-tables.ts";
+import { loadNova } from "../../src/demo/load-case.ts";
+import { waitingRequests } from "../../src/edge/nova-write/requests.ts";
+import { run } from "../hostile/cli.ts";
+import { withDatabase } from "../lab/index.ts";
+import { open } from "../support/planned-case.ts";
+import { checkRows } from "./check-output.ts";
+import { cloud } from "./cloud.ts";
+import { plannedCloud } from "./planned.ts";
+
+const UUID = caseUuid("instance", 1);
+const PURGE = /stop of 2014-12-02 00:00:00 .*rabbitmqctl purge_queue compute\.compute-1/s;
+
+/** The tables of Nova's requests, which no other test wants. */
+async function tablesIn(db: Knex): Promise<void> {
+  await db.schema.createTable("instance_actions", (table) => {
+    table.increments("id");
+    table.string("action");
+    table.string("instance_uuid", 36);
+    table.datetime("start_time", { useTz: false, precision: 0 });
+    table.datetime("finish_time", { useTz: false, precision: 0 });
+    table.integer("deleted").defaultTo(0);
+  });
+  await db.schema.createTable("instance_actions_events", (table) => {
+    table.increments("id");
+    table.integer("action_id");
+    table.integer("deleted").defaultTo(0);
+  });
+}
+
+const act = (action: string, start_time: string) => ({ action, instance_uuid: UUID, start_time });
+
+/** A nova database of a version with those tables. */
+async function novaOf(engine: Engine, t: TestContext, version: number) {
+  const made = await withDatabase(engine, t);
+  if (made === null) return null;
+  await loadNova(made.db, engine, cloud({ machines: 1, others: 1, version }));
+  await tablesIn(made.db);
+  const database = await open("env:NOVA", true, { NOVA: made.url });
+  t.after(() => database.close());
+  const waiting = async () =>
+    (
+      (await waitingRequests(database, database.knex, [{ uuid: UUID, host: "compute-1" }])).get(
+        UUID,
+      ) ?? []
+    ).map(({ action }) => action);
+  return { db: made.db, waiting };
+}
+
+for (const engine of ["sqlite", "mysql", "postgresql"] as const)
+  test(`on ${engine}, a request without an event waits when its host was not seen since`, async (t) => {
+    const made = await novaOf(engine, t, 302);
+    if (made === null) return;
+    const { db, waiting } = made;
+    await db("services").update({ last_seen_up: "2014-12-01 12:00:00" });
+    await db("instance_actions").insert([
+      act("start", "2014-12-01 11:59:00"),
+      act("lock", "2014-12-02 00:00:00"),
+      act("stop", "2014-12-02 00:00:00"),
+    ]);
+    assert.deepEqual(await waiting(), ["stop"]);
+    // What was done has an event; finish_time stays NULL all the same.
+    await db("instance_actions_events").insert({ action_id: 3 });
+    assert.deepEqual(await waiting(), []);
+    await db("instance_actions").insert(act("reboot", "2014-12-02 00:00:01"));
+    assert.deepEqual(await waiting(), ["reboot"]);
+    await db("services").update({ last_seen_up: "2014-12-02 00:00:02" });
+    assert.deepEqual(await waiting(), []);
+  });
+
+test("before Liberty a request waits until a later one was begun, whatever became of the service's row", async (t) => {
+  const made = await novaOf("sqlite", t, 254);
+  assert.ok(made);
+  const { db, waiting } = made;
+  await db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  await db("services").update({ updated_at: "2014-12-03 00:00:00", disabled: true });
+  assert.deepEqual(await waiting(), ["stop"]);
+  await db("instance_actions").insert(act("start", "2014-12-04 00:00:00"));
+  await db("instance_actions_events").insert({ action_id: 2 });
+  assert.deepEqual(await waiting(), []);
+  await db.schema.dropTable("instance_actions_events");
+  assert.deepEqual(await waiting(), []);
+});
+
+test("plan, check, apply and rollback name a request that waits, with the command that takes it away", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  assert.ok(made);
+  const { nova, at, reader, source, plan } = made;
+  await tablesIn(nova.db);
+  const open = await checkRows(made);
+  assert.match(open("Queued requests"), /^Success/);
+  await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  const row = await checkRows(made);
+  assert.match(row("Queued requests"), PURGE);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"];
+  const refused = await made.act(["apply"]);
+  assert.equal(refused.status, 4, refused.err);
+  assert.match(refused.err, /N2I-E314/);
+  assert.match(refused.err, PURGE);
+  const applied = await made.act(["apply", "--allow-queued-requests"]);
+  assert.equal(applied.status, 0, applied.err);
+  await nova.db("instance_actions").insert(act("reboot", "2014-12-02 00:00:00"));
+  const back = await made.act(["rollback", "--all"]);
+  assert.equal(back.status, 4, back.err);
+  assert.match(back.err, /N2I-E314.*reboot of .*purge_queue compute\.ironic-compute/s);
+  const told = await made.act(["rollback", "--all", "--allow-queued-requests"]);
+  assert.equal(told.status, 0, told.err);
+  const again = await run([...planning, "--compute-host", "ironic-compute"]);
+  assert.match(again.out, /N2I-D243/);
+});

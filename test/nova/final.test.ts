@@ -101,5 +101,11 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
     await placement("resource_providers").insert({
       ...{ id, uuid: caseUuid("node", id), name: caseUuid("node", id) },
     });
+  const bare = await runs(2, all);
+  assert.equal(bare.out.match(/has no allocation; .* heal_allocations/g)?.length, 4, bare.out);
+  for (const id of [1, 2, 3, 4])
+    await placement("allocations").insert({
+      ...{ consumer_id: caseUuid("instance", id), resource_provider_id: id, used: 1 },
+    });
   assert.match((await runs(0, all)).err, /4 hypervisors, 4 resource providers compared; 0/);
 });

@@ -1,4 +1,5 @@
 import { novaStretches } from "../../core/apply/nova.ts";
+import { auditAllocations } from "../../core/hosts/allocations.ts";
 import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
 import { auditComputes, type HypervisorTally } from "../../core/hosts/computes.ts";
 import { auditInstances } from "../../core/hosts/placed.ts";
@@ -21,7 +22,7 @@ import { show } from "../../model/show.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
 import { checkNova, type NovaFile, withApi } from "../wire/nova-acting.ts";
-import { openProviders } from "../wire/providers.ts";
+import { openAllocated, openProviders } from "../wire/providers.ts";
 import { note, type Telling } from "./shared.ts";
 
 /** Compares nova with a plan for it. */
@@ -209,4 +210,8 @@ async function* verifyNova(
   };
   for await (const { machine, fault } of auditComputes(machines(), now, choice, count))
     yield mismatched("compute nodes", machine, fault);
+  if (placement === null) return;
+  const placed = { instancesOf: tenants.instancesOf, allocatedOf: openAllocated(placement) };
+  for await (const { machine, fault } of auditAllocations(machines(), placed))
+    yield mismatched("allocations", machine, fault);
 }

@@ -1,6 +1,13 @@
+import type { AllocationsNow } from "../../core/hosts/allocations.ts";
 import type { MachineProvider, ProvidersOf } from "../../core/hosts/providers.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
+
+/** Reads which instances have an allocation. */
+export function openAllocated(placement: Database): AllocationsNow["allocatedOf"] {
+  return async (instances) =>
+    new Set((await readPlacement(placement, instances, [])).allocated.keys());
+}
 
 /** Reads what Placement calls as machines, beside the compute nodes that Nova has of them. */
 export function openProviders(nova: Database, placement: Database): ProvidersOf {

@@ -1,5 +1,6 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
 import type { Provider } from "../../model/placement.ts";
+import { HEAL } from "../hosts/allocations.ts";
 import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 
 /** A machine of the window with the instance it claims; uuids in lower case. */
@@ -49,9 +50,6 @@ export function mappings(view: CheckView): Looked {
     );
   });
 }
-
-const HEAL =
-  "nova-compute stopped: PUT their inventories with reserved 0, nova-manage placement heal_allocations, start it";
 
 /** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
 export function allocations(view: CheckView): Looked {

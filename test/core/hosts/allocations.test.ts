@@ -1,0 +1,47 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { auditAllocations } from "../../../src/core/hosts/allocations.ts";
+import type { InstanceRow } from "../../../src/model/nova-rows.ts";
+import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
+
+/** A machine with an instance, as far as its allocation is looked at. */
+function line(verdict: Verdict, instance_uuid: string | null): PlannedMachine {
+  const row = { instance_uuid };
+  const record = { resource: "node", id: "node:a", row, origins: [], change: "create" } as const;
+  return {
+    ...{ bm_node_id: 1, uuid: "A", service_host: "c-1", verdict, reason: null },
+    ...{ state: { row: "", outcome: "" }, records: [record], findings: [] },
+  };
+}
+
+const TABLE: readonly (readonly [PlannedMachine, allocated: boolean, deleted: 0 | 1, number])[] = [
+  [line("create", "B"), true, 0, 0],
+  [line("create", "B"), false, 0, 1],
+  [line("unchanged", "B"), false, 0, 1],
+  [line("create", "B"), false, 1, 0],
+  [line("blocked", "B"), false, 0, 0],
+  [line("create", null), false, 0, 0],
+];
+
+test("a live instance without an allocation is told with its repair, and nothing else is", async () => {
+  for (const [machine, allocated, deleted, count] of TABLE) {
+    const row: InstanceRow = {
+      ...{ id: 1, uuid: "b", host: "c-1", node: "a", task_state: null, deleted },
+    };
+    const now = {
+      instancesOf: () => Promise.resolve(new Map([["b", row]])),
+      allocatedOf: () => Promise.resolve(new Set(allocated ? ["b"] : [])),
+    };
+    const lines = async function* () {
+      yield [machine];
+    };
+    const told: string[] = [];
+    for await (const { fault } of auditAllocations(lines(), now)) told.push(fault);
+    assert.equal(told.length, count);
+    for (const fault of told)
+      assert.match(
+        fault,
+        /^instance b has no allocation; .*reserved 0.*heal_allocations, start it$/,
+      );
+  }
+});

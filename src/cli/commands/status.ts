@@ -14,15 +14,17 @@ import { MigrationError } from "../../model/error.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
+import { allocationsText, type Places } from "../wire/allocations.ts";
 import { BOOT } from "../wire/boot.ts";
 import { novaPlanOf, openNovaPlan, readNovaJournal } from "../wire/nova-acting.ts";
 import { openPower, POWER } from "../wire/power.ts";
 import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
+import { novaOption } from "./nova-options.ts";
 import { novaStepsBack } from "./nova-preview.ts";
 import { runOption, say, shellWord, type Voice } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions {
+interface Args extends Voice, FormatOptions, Places {
   readonly run: string;
 }
 
@@ -72,9 +74,21 @@ async function stillOf(
 
 export const statusCommand: CommandModule<object, Args> = {
   command: "status",
-  describe: "Say what is true of a run and which command comes next; asks no database",
+  describe:
+    "Say what is true of a run and which command comes next; asks no database that is not given",
   builder: (yargs) =>
-    yargs.options({ ...runOption, ...formatOptions }).example("$0 status --run m1", "") as never,
+    yargs
+      .options({
+        ...runOption,
+        "nova-db": { ...novaOption["nova-db"], describe: "With --placement-db: nova's database" },
+        "placement-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "With --nova-db: Placement's database; tells instances without an allocation",
+        },
+        ...formatOptions,
+      })
+      .example("$0 status --run m1", "") as never,
   async handler(args) {
     const run = await openRun(args.run, { create: false });
     const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
@@ -128,7 +142,9 @@ export const statusCommand: CommandModule<object, Args> = {
     const rest = !("missing" in plan) && plan.header.target.engine === "rest";
     // A plan for the API is gone on with over the API.
     const next = rest ? state.next.replace("--ironic-db DB", "--ironic-url URL") : state.next;
-    await printObject(process.stdout, { ...state.fields }, args);
+    const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
+    const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
+    await printObject(process.stdout, fields, args);
     say(args, `Next: ${next.replaceAll("RUN", shellWord(args.run))}`);
   },
 };

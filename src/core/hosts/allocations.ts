@@ -1,6 +1,5 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { ComputeFault } from "./computes.ts";
 import { isCarried } from "./keeps.ts";
 import { instanceOn } from "./placed.ts";
 
@@ -27,7 +26,7 @@ export interface AllocationsNow {
 export async function* auditAllocations(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   { instancesOf, allocatedOf }: AllocationsNow,
-): AsyncGenerator<ComputeFault> {
+): AsyncGenerator<{ readonly machine: string | null; readonly instance: string }> {
   for await (const batch of machines) {
     const lines = batch.filter(isCarried);
     const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
@@ -37,8 +36,7 @@ export async function* auditAllocations(
       const uuid = instanceOn(line)?.toLowerCase();
       const row = uuid === undefined ? undefined : rows.get(uuid);
       if (uuid === undefined || row === undefined || (row.deleted ?? 0) !== 0) continue;
-      if (!allocated.has(uuid))
-        yield { machine: line.uuid, fault: `instance ${uuid} has no allocation; ${HEAL}` };
+      if (!allocated.has(uuid)) yield { machine: line.uuid, instance: uuid };
     }
   }
 }

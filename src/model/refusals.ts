@@ -1,6 +1,7 @@
 import { EXIT_STATUS } from "./exit.ts";
 import { ACTING } from "./refusals/acting.ts";
 import { DATABASE } from "./refusals/database.ts";
+import { FINISH } from "./refusals/finish.ts";
 import type { Refusal } from "./refusals/kind.ts";
 import { NOTHING } from "./refusals/nothing.ts";
 import { QUEUED } from "./refusals/nova.ts";
@@ -163,6 +164,7 @@ export const REFUSALS = {
   ...POWER,
   ...NOTHING,
   ...QUEUED,
+  ...FINISH,
   "N2I-E221": {
     exit: failed.status,
     title: "this process may open no more files",

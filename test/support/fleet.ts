@@ -4,7 +4,7 @@ import { SITE, tenant } from "../hostile/fleet.ts";
 type Release = NonNullable<NonNullable<Case["ironic"]>["release"]>;
 
 /** Rows Ironic holds before anything is loaded: they must be there, unchanged, after a rollback. */
-const NATIVE = "f0000000-0000-4000-8000-000000000001";
+export const NATIVE = "f0000000-0000-4000-8000-000000000001";
 const NATIVE_PORT = "f0000000-0000-4000-8000-000000000002";
 
 /** Tenants boot from the network, which an Ironic of today does not do for them. */

@@ -11,6 +11,7 @@ import { POWER_MAX_AGE } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { checkNotFinished } from "../wire/finishing.ts";
 import { checkBlocked } from "../wire/nothing.ts";
 import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
@@ -18,6 +19,7 @@ import { openProbe } from "../wire/probe.ts";
 import { checkReadings, conductorOf, recheckWith } from "../wire/recheck.ts";
 import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
+import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
 import { goesOnStaged, sameWords } from "./going-on.ts";
 import {
@@ -44,7 +46,7 @@ import {
 } from "./shared.ts";
 import { verifyPlan } from "./verify.ts";
 
-interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
+interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
   readonly run: string;
   readonly skipBlocked: boolean;
   readonly staged: boolean;
@@ -98,6 +100,7 @@ export const applyCommand: CommandModule<object, Args> = {
           describe:
             "Ask each machine once more right before its batch; leave out those that changed",
         },
+        ...afterFinishOption,
         ...yesOption,
         ...keyOption,
         ...formatOptions,
@@ -107,6 +110,7 @@ export const applyCommand: CommandModule<object, Args> = {
   async handler(args) {
     const watching = watchingOf(args, (text) => say(args, text));
     await inRun(args.run, "apply", { create: false }, async (run) => {
+      await checkNotFinished(run, "apply would protect its machines again", args);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, args.skipBlocked);

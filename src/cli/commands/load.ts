@@ -45,6 +45,10 @@ const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
     const { releaseCommand } = await import("./release.ts");
     return (program) => program.command(releaseCommand);
   },
+  finish: async () => {
+    const { finishCommand } = await import("./finish.ts");
+    return (program) => program.command(finishCommand);
+  },
   rollback: async () => {
     const { rollbackCommand } = await import("./rollback.ts");
     return (program) => program.command(rollbackCommand);

@@ -9,10 +9,12 @@ import { printStandings } from "../print/standings.ts";
 import { confirm } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { checkNotFinished } from "../wire/finishing.ts";
 import { wantedOf } from "../wire/named.ts";
 import { loadable, nothingLoads } from "../wire/nothing.ts";
 import { withReleasing } from "../wire/releasing.ts";
 import { inRun, openPlan, PLAN } from "../wire/run.ts";
+import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import {
   exitWith,
   inStage,
@@ -26,7 +28,7 @@ import {
   yesOption,
 } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions {
+interface Args extends Voice, FormatOptions, AfterFinish {
   readonly run: string;
   readonly ironicDb: string;
   readonly node?: readonly string[];
@@ -85,6 +87,7 @@ export const releaseCommand: CommandModule<object, Args> = {
           describe: "Put machines this run released back into maintenance",
         },
         ...lockWaitOption,
+        ...afterFinishOption,
         ...yesOption,
         ...formatOptions,
       })
@@ -92,6 +95,7 @@ export const releaseCommand: CommandModule<object, Args> = {
   async handler(args) {
     const pace = paceOf(args);
     await inRun(args.run, "release", { create: false }, async (run) => {
+      if (args.undo) await checkNotFinished(run, "tenants' machines would be in maintenance", args);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { machines } = plan.footer.footer;
       if (!args.undo && loadable(plan.footer.footer) === 0) throw nothingLoads(plan.footer.footer);

@@ -12,10 +12,12 @@ import { gatherLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { checkNotFinished } from "../wire/finishing.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
 import { inRun } from "../wire/run.ts";
 import { checkStill, leavingOf, withStill } from "../wire/still.ts";
+import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import {
   leaveNovaOption,
   novaApiOption,
@@ -42,7 +44,7 @@ import {
   yesOption,
 } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs {
+interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
   readonly run: string;
   readonly novaDb?: string;
   readonly novaApiDb?: string;
@@ -89,6 +91,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
           describe: "This machine: uuid or bm_nodes.id",
         },
         plan: { type: "boolean", default: false, describe: "Only show what would be removed" },
+        ...afterFinishOption,
         ...yesOption,
         ...keyOption,
         ...formatOptions,
@@ -103,6 +106,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
     const watching = watchingOf(args, tell);
     const left = gatherLeft(args.plan ? { ...args, column: [], sortColumn: [] } : args);
     await inRun(args.run, "rollback", { create: false }, async (run) => {
+      await checkNotFinished(run, "rollback would take its machines from Nova", args);
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
       const plans = await plansAt(run, entries);
       const { named, machines } = await checkNames(run, plans, args);

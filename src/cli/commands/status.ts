@@ -16,6 +16,8 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
 import { allocationsText, type Places } from "../wire/allocations.ts";
 import { BOOT } from "../wire/boot.ts";
+import { loadMappings } from "../wire/documents.ts";
+import { endOfRun, knowsGuards } from "../wire/finishing.ts";
 import { novaPlanOf, openNovaPlan, readNovaJournal } from "../wire/nova-acting.ts";
 import { openPower, POWER } from "../wire/power.ts";
 import { RELEASE } from "../wire/releasing.ts";
@@ -108,7 +110,14 @@ export const statusCommand: CommandModule<object, Args> = {
     });
     const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
     const site = power?.header.asked_for?.site ?? null;
+    const finish = await orWhy(async () => {
+      const end = await endOfRun(run);
+      const name = "missing" in plan ? undefined : plan.header.target.release;
+      const release = loadMappings().releases.find(({ doc }) => doc.release === name);
+      return { end, guards: release !== undefined && knowsGuards(release) };
+    });
     const state: RunState = statusOf({
+      finish,
       said: {
         site: site === null ? null : shellWord(site),
         allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
@@ -141,7 +150,7 @@ export const statusCommand: CommandModule<object, Args> = {
     });
     const rest = !("missing" in plan) && plan.header.target.engine === "rest";
     // A plan for the API is gone on with over the API.
-    const next = rest ? state.next.replace("--ironic-db DB", "--ironic-url URL") : state.next;
+    const next = rest ? state.next.replaceAll("--ironic-db DB", "--ironic-url URL") : state.next;
     const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
     const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
     await printObject(process.stdout, fields, args);

@@ -105,7 +105,21 @@ export async function verifyPlan(
       `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.`,
   );
   if (comparedOf(tally) === 0) throw nothingLoads(plan.footer.footer);
+  if (tally.uncleaned.length > 0)
+    note(voice, uncleanedText(tally.uncleaned, format.allRows === true));
   return isEqual(tally);
+}
+
+/** Uuids that are told unless all rows are wanted. */
+const NAMED = 10;
+
+function uncleanedText(uuids: readonly string[], all: boolean): string {
+  const named = all ? uuids : uuids.slice(0, NAMED);
+  const more = uuids.length - named.length;
+  return (
+    `Not cleaned between tenants (automated_clean is false): ${named.join(", ")}` +
+    `${more > 0 ? ` and ${more} more (--all-rows)` : ""}; finish clears it where this tool set it.`
+  );
 }
 
 export const verifyCommand: CommandModule<object, Args> = {

@@ -1,7 +1,6 @@
 import type { Releasing } from "../../core/release/release.ts";
 import { lockTarget } from "../../edge/database/lock.ts";
 import type { Database } from "../../edge/database/open.ts";
-import { openEntries } from "../../edge/disk/journal.ts";
 import { parseRelease } from "../../edge/disk/journal-entry.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
@@ -11,9 +10,8 @@ import type { PlanHeader } from "../../model/artefact.ts";
 import type { Handover, ReleaseEntry } from "../../model/handover.ts";
 import { checkIdentity, checkReasons } from "./acting.ts";
 import type { Mappings } from "./documents.ts";
-import { failpoint, withFailpoints } from "./failpoint.ts";
-import { onInterrupt } from "./interrupt.ts";
-import { whoami } from "./run.ts";
+import { failpoint } from "./failpoint.ts";
+import { withStage } from "./stage-journal.ts";
 
 /** The journal of hand-overs, in the run's folder. */
 export const RELEASE = "release.jsonl";
@@ -47,34 +45,21 @@ export async function withReleasing<T>(
   const { identity, release } = await identifyTarget(database, mappings, header.target.release);
   checkIdentity(header.target, identity);
   checkReasons(release);
-  const logs: Followed[] = [];
-  const lock = await lockTarget(database);
-  const interrupt = onInterrupt();
-  try {
-    for (const path of world.logs) logs.push(await follow(path));
-    const journal = withFailpoints(await openEntries<ReleaseEntry>(run, RELEASE, parseRelease));
+  const open = {
+    do: "open",
+    format: "nova2ironic/release@1",
+    tool: header.tool,
+    target: identity,
+  } as const;
+  const journal = { name: RELEASE, parse: parseRelease, open };
+  return withStage<ReleaseEntry, T>(run, await lockTarget(database), journal, async (stage) => {
+    const logs: Followed[] = [];
     try {
-      if (journal.entries().length === 0)
-        await journal.append({
-          do: "open",
-          format: "nova2ironic/release@1",
-          tool: header.tool,
-          target: identity,
-        });
-      return await work({
-        handover: committing(createHandover(database, release)),
-        journal,
-        logs,
-        clock: { now: Date.now, sleep: world.sleep },
-        by: whoami(),
-        stopping: interrupt.stopping,
-      });
+      for (const path of world.logs) logs.push(await follow(path));
+      const handover = committing(createHandover(database, release));
+      return await work({ ...stage, handover, logs, clock: { now: Date.now, sleep: world.sleep } });
     } finally {
-      await journal.close();
+      for (const log of logs) await log.close();
     }
-  } finally {
-    interrupt.end();
-    for (const log of logs) await log.close();
-    await lock.release();
-  }
+  });
 }

@@ -1,9 +1,12 @@
+import { lockTarget } from "../../edge/database/lock.ts";
 import type { Database } from "../../edge/database/open.ts";
+import { createGuard } from "../../edge/ironic-db/guard.ts";
 import { oldestNodes } from "../../edge/ironic-db/oldest.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { expectRelease } from "../../edge/ironic-db/release.ts";
 import { scannedTables } from "../../edge/ironic-db/scanned.ts";
 import { createTarget, sameSecret } from "../../edge/ironic-db/target.ts";
+import { createRestGuard } from "../../edge/ironic-rest/guard.ts";
 import { sameOver } from "../../edge/ironic-rest/row.ts";
 import { expectSpoken, openService, type Service } from "../../edge/ironic-rest/service.ts";
 import { createRestTarget } from "../../edge/ironic-rest/target.ts";
@@ -11,8 +14,9 @@ import type { Cloud } from "../../edge/openstack/cloud.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { Guard } from "../../model/finish.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Release, Target, Verifier } from "../../model/target.ts";
+import type { Lock, Release, Target, Verifier } from "../../model/target.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import type { Mappings } from "./documents.ts";
@@ -36,6 +40,15 @@ export interface Opened {
   readonly target: Target & { readonly verifier: Verifier };
 }
 
+export interface Guarding {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  readonly guard: Guard;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  readonly lock: () => Promise<Lock>;
+}
+
 interface How {
   /** The release is the operator's word, which must be right; otherwise the plan's. */
   readonly planning?: boolean;
@@ -53,6 +66,8 @@ export interface Road {
    * @throws MigrationError N2I-E2...
    */
   readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
+  /** How its nodes lose what guards them, and the lock under which they do. */
+  readonly guard: (said: string | undefined) => Promise<Guarding>;
   /** What the target is now, asked anew. */
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
   /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
@@ -119,12 +134,20 @@ export function databaseRoad(
         target: createTarget(database, release, identity, seal, failpoint, load),
       };
     },
+    async guard(said) {
+      const { identity, release } = await identifyTarget(database, mappings, said);
+      const guard = createGuard(database, release);
+      return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
+    },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
     oldest: (most) => oldestNodes(database, most),
     scanned: () => scannedTables(database),
     close: database.close,
   };
 }
+
+/** Over REST there is none. */
+const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.resolve() };
 
 /** Seconds a call may take. */
 const LIMIT = 60;
@@ -156,6 +179,13 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
       const most = Math.floor(inFlight);
       const target = createRestTarget(service, rest, seal, most, failpoint, lockWait * 1000);
       return { identity, release, target };
+    },
+    async guard(said) {
+      const service = await open(said);
+      const { identity, release } = service;
+      const most = Math.floor(inFlight);
+      const guard = createRestGuard(service, rest, most);
+      return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
     },
     identify: async (said) => (await open(said)).identity,
     oldest: null,

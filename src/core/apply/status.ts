@@ -1,4 +1,5 @@
 import type { JournalEntry, PlanCounts, SnapshotCounts } from "../../model/artefact.ts";
+import type { FinishState } from "../../model/finish.ts";
 import type { NovaEntry, NovaPlanCounts, NovaPlanHeader } from "../../model/nova-plan.ts";
 import { ledgerOf, plansOf } from "./ledger.ts";
 import { novaWords } from "./nova-words.ts";
@@ -34,6 +35,7 @@ export interface RunFiles {
   };
   /** Machines with boot files staged, by tree; absent: nothing was staged. */
   readonly boot?: ReadonlyMap<string, number> | Missing;
+  readonly finish?: FinishState | Missing;
 }
 
 export interface NovaState {
@@ -68,11 +70,13 @@ const APPLY_RUN = "nova2ironic apply --run RUN";
 const APPLY = `${APPLY_RUN} --ironic-db DB`;
 const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
 const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
+const FINISH = "nova2ironic finish --run RUN --ironic-db DB";
+const DONE = "nothing; this run is done";
 const ROLLBACK = "nova2ironic rollback --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
 export function statusOf(files: RunFiles): RunState {
-  const { snapshot, plan, journal, handover, nova, boot, said } = files;
+  const { snapshot, plan, journal, handover, nova, boot, said, finish } = files;
   const before = "missing" in plan && said?.asked === false ? POWER : PLAN;
   const extracted =
     "missing" in snapshot
@@ -96,7 +100,8 @@ export function statusOf(files: RunFiles): RunState {
         ? (novaBack(nova) ?? before)
         : "missing" in journal // what it says is in doubt; verify asks the target alone
           ? withNova(VERIFY, nova)
-          : (novaBack(nova) ?? withNova(afterLoad(applied.next, handover), nova));
+          : (novaBack(nova) ??
+            withFinish(withNova(afterLoad(applied.next, handover), nova), finish));
   return {
     fields: {
       extract: extracted,
@@ -105,6 +110,7 @@ export function statusOf(files: RunFiles): RunState {
       ...(handover !== null && { release: toldOf(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
+      ...(finish !== undefined && isLoaded(applied) && { finish: finishText(finish) }),
     },
     next: next
       .replace(PLAN, `${PLAN}${planWords(files)}`)
@@ -117,6 +123,25 @@ function planWords({ said }: RunFiles): string {
   if (said === undefined) return "";
   const { site, allowPairing } = said;
   return `${site === null ? "" : ` --site ${site}`}${allowPairing ? " --allow-pairing" : ""}`;
+}
+
+/** Whether the plan is in Ironic, as far as the journal knows. */
+function isLoaded({ next }: { readonly next: string }): boolean {
+  return next === VERIFY;
+}
+
+function finishText(finish: FinishState | Missing): string {
+  if ("missing" in finish) return finish.missing;
+  if (finish.end !== null) return `done, ended ${finish.end.at} by ${finish.end.by}`;
+  return finish.guards
+    ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
+    : "not yet";
+}
+
+/** The last command of the window, once verify finds nothing. */
+function withFinish(next: string, finish: RunFiles["finish"]): string {
+  if (finish === undefined || "missing" in finish || !next.startsWith(VERIFY)) return next;
+  return finish.end === null ? `${next}  (where it finds nothing: ${FINISH})` : DONE;
 }
 
 function toldOf(handover: NonNullable<RunFiles["handover"]>): string {

@@ -1,9 +1,9 @@
 import type { JournalEntry } from "../../model/artefact.ts";
-import { MigrationError } from "../../model/error.ts";
+import type { MigrationError } from "../../model/error.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
-import { halted } from "../apply/halt.ts";
 import { judge } from "./judge.ts";
 import { iso, type Planned, type Releasing, type Trouble } from "./release.ts";
+import { walk } from "./walk.ts";
 
 export interface Restaged {
   readonly staged: number;
@@ -38,12 +38,9 @@ export function releasedNodes(entries: readonly ReleaseEntry[]): ReadonlySet<str
   return nodes;
 }
 
-const LOOK_MS = 500;
-
 /**
  * Takes releases back: the machines this run released are put into our maintenance again. What a
- * conductor did meanwhile stays; it does nothing more. One that a conductor has reserved is tried
- * again once all others are behind us. Safe to run again.
+ * conductor did meanwhile stays; it does nothing more. Safe to run again.
  *
  * @throws MigrationError when something breaks before the first is staged, else as `broke`
  * @param lockWait seconds to wait for conductors' locks
@@ -56,10 +53,7 @@ export async function restage(
   const ours = releasedNodes(journal.entries());
   const left: Trouble[] = [];
   let [staged, behind] = [0, 0];
-  let begun = false;
-  /** @returns the conductor whose lock keeps the machine from it; null when it has come to its end */
   const stage = async ({ uuid, bm_node_id, row }: Planned): Promise<string | null> => {
-    begun = true;
     if (await handover.stage(uuid)) staged += 1;
     else {
       const seen = (await handover.observe([uuid])).get(uuid);
@@ -75,42 +69,19 @@ export async function restage(
     progress(behind);
     return null;
   };
-  let locked: (readonly [node: Planned, by: string])[] = [];
-  const each = async (): Promise<boolean> => {
-    for await (const batch of plan)
-      for (const node of batch) {
-        if (!ours.has(node.uuid)) continue;
-        if (stopping()) return false;
-        const holder = await stage(node);
-        if (holder !== null) locked.push([node, holder]);
-      }
-    return true;
+  const released = async function* (): AsyncGenerator<readonly Planned[]> {
+    for await (const batch of plan) yield batch.filter(({ uuid }) => ours.has(uuid));
   };
-  const again = async (): Promise<void> => {
-    const since = clock.now();
-    while (locked.length > 0 && !stopping() && clock.now() - since < lockWait * 1000) {
-      await clock.sleep(LOOK_MS);
-      const still: typeof locked = [];
-      for (const [node] of locked) {
-        const holder = await stage(node);
-        if (holder !== null) still.push([node, holder]);
-      }
-      locked = still;
-    }
-  };
-  let broke: MigrationError | null = null;
-  try {
-    if (!(await each())) return { staged, left, stopped: true, broke };
-    await again();
-  } catch (cause) {
-    if (!begun || !(cause instanceof MigrationError)) throw cause;
-    broke = halted("release --undo", behind, cause);
-  }
-  for (const [{ uuid, bm_node_id }, holder] of locked) {
-    const why = `${holder} is working on it`;
-    left.push({ standing: "waiting", why, fix: AGAIN, uuid, bm_node_id });
-  }
-  return { staged, left, stopped: stopping() && locked.length > 0, broke };
+  const walking = { clock, stopping, lockWait, inFlight: 1 };
+  const walked = await walk(released(), "release --undo", walking, stage, () => behind);
+  left.push(...walked.locked.map(([node, holder]) => lockedOut(node, holder)));
+  return { staged, left, stopped: walked.stopped, broke: walked.broke };
 }
 
 const AGAIN = "Run the same command again.";
+
+/** A machine whose conductor did not let go. */
+export function lockedOut({ uuid, bm_node_id }: Planned, holder: string): Trouble {
+  const why = `${holder} is working on it`;
+  return { standing: "waiting", why, fix: AGAIN, uuid, bm_node_id };
+}

@@ -22,6 +22,8 @@ export interface Tally {
   ironics_own: number;
   /** Machines in the maintenance of a staged load. */
   staged: number;
+  /** Uuids of nodes that say themselves that they are not cleaned between tenants. */
+  readonly uncleaned: string[];
   /** Machines the plan leaves out: skipped, blocked, in conflict. */
   left_out: number;
 }
@@ -148,6 +150,7 @@ function judge(
 ): RowVerdict {
   const uuid = String(planned.uuid);
   const { differs: changed, own } = compareRow(planned, found, same);
+  if (resource === "node" && found.automated_clean === false) tally.uncleaned.push(uuid);
   const stages = resource === "node" && isStaged(planned, found);
   if (stages) tally.staged += 1;
   else if (own.length > 0) tally.ironics_own += 1;
@@ -186,6 +189,7 @@ export function emptyTally(): Tally {
     used: 0,
     ironics_own: 0,
     staged: 0,
+    uncleaned: [],
     left_out: 0,
   };
 }

@@ -1,5 +1,6 @@
 import type { JournalEntry, ServerIdentity, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { FinishEntry } from "../../model/finish.ts";
 import type { ReleaseEntry } from "../../model/handover.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { NovaEntry } from "../../model/nova-plan.ts";
@@ -102,6 +103,34 @@ export function parseRelease(line: JsonObject, place: string): ReleaseEntry {
     case "release":
     case "stage":
       return { do: line.do, node: text("node"), at: text("at"), by: text("by") };
+    default:
+      throw malformed(place, "do");
+  }
+}
+
+/**
+ * A line of finish.jsonl as an entry.
+ *
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+export function parseFinish(line: JsonObject, place: string): FinishEntry {
+  const { text, texts } = fields(line, place);
+  const when = () => ({ at: text("at"), by: text("by") });
+  switch (line.do) {
+    case "open": {
+      if (line.format !== "nova2ironic/finish@1")
+        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/finish@1`);
+      const target = parseTarget(line.target, place);
+      return { do: line.do, format: line.format, tool: text("tool"), target };
+    }
+    case "unguard":
+      return { do: line.do, node: text("node"), fields: texts("fields"), ...when() };
+    case "guard":
+      return { do: line.do, node: text("node"), ...when() };
+    case "reopen":
+      return { do: line.do, ...when() };
+    case "end":
+      return { do: line.do, plan: text("plan"), ...when() };
     default:
       throw malformed(place, "do");
   }

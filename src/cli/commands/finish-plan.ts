@@ -1,0 +1,69 @@
+import { clearedFields, dutyOf, type GuardedNode, guardsOf } from "../../core/release/guards.ts";
+import { readEntries } from "../../edge/disk/journal.ts";
+import { parseFinish } from "../../edge/disk/journal-entry.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { PlanHeader } from "../../model/artefact.ts";
+import type { Guarded } from "../../model/finish.ts";
+import type { Json } from "../../model/json.ts";
+import type { FormatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
+import { FINISH, openGuard } from "../wire/finishing.ts";
+import type { Road } from "../wire/road.ts";
+
+const COLUMNS = ["Action", "UUID", "BM ID", "Fields", "Why"];
+
+/** Prints what the same command line would clear, and what it would leave; writes nothing. */
+export async function previewFinish(
+  run: RunFolder,
+  road: Road,
+  header: PlanHeader,
+  nodes: AsyncIterable<readonly GuardedNode[]>,
+  args: FormatOptions & { readonly undo: boolean },
+): Promise<void> {
+  const { guard } = await openGuard(road, header);
+  const { entries } = await readEntries(`${run.path}/${FINISH}`, parseFinish);
+  const cleared = clearedFields(entries);
+  const rows = async function* (): AsyncGenerator<readonly Json[]> {
+    for await (const batch of nodes) {
+      const seen = await guard.observe(batch.map(({ uuid }) => uuid));
+      for (const node of batch) {
+        const found = seen.get(node.uuid);
+        const row = args.undo
+          ? undoRow(node, cleared.get(node.uuid), found)
+          : clearRow(node, found);
+        if (row !== null) yield row;
+      }
+    }
+  };
+  await printRows(process.stdout, COLUMNS, rows(), args);
+}
+
+function clearRow(node: GuardedNode, found: Guarded | undefined): readonly Json[] | null {
+  const { uuid, bm_node_id } = node;
+  const duty = dutyOf(node, found);
+  switch (duty.do) {
+    case "clear":
+      return ["clear", uuid, bm_node_id, Object.keys(duty.change).join(" "), busy(found)];
+    case "staged":
+      return ["leave", uuid, bm_node_id, "", "still staged: release it first"];
+    case "nothing":
+      return duty.why === null ? null : ["keep", uuid, bm_node_id, "protected", duty.why];
+    case "gone":
+      return null;
+  }
+}
+
+function undoRow(
+  node: GuardedNode,
+  cleared: ReadonlySet<string> | undefined,
+  found: Guarded | undefined,
+): readonly Json[] | null {
+  if (cleared === undefined || found === undefined) return null;
+  const fields = Object.keys(guardsOf(node, cleared)).join(" ");
+  return ["protect", node.uuid, node.bm_node_id, fields, busy(found)];
+}
+
+function busy(found: Guarded | undefined): string {
+  const holder = found?.reservation ?? null;
+  return holder === null ? "" : `${holder} is working on it: it is waited for`;
+}

@@ -1,0 +1,18 @@
+import type { JournalEntry } from "../../model/artefact.ts";
+import type { FinishEntry } from "../../model/finish.ts";
+
+/** When finish ended the run, and nothing was loaded, guarded again or all taken back since. */
+export function endOf(
+  entries: readonly FinishEntry[],
+  journal: readonly JournalEntry[],
+): { readonly at: string; readonly by: string } | null {
+  const last = entries.findLastIndex((entry) => entry.do === "end");
+  const end = entries[last];
+  const undone = entries.slice(last).some((entry) => entry.do === "guard" || entry.do === "reopen");
+  if (end?.do !== "end" || undone) return null;
+  const goesOn = journal.some(
+    (entry) =>
+      (entry.do === "begin" || (entry.do === "undo" && entry.nodes === "all")) && entry.at > end.at,
+  );
+  return goesOn ? null : { at: end.at, by: end.by };
+}

@@ -1,0 +1,96 @@
+import type { FinishEntry, Guarded, Guards } from "../../model/finish.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { isOurs } from "../../model/staged.ts";
+import { regroup } from "../apply/regroup.ts";
+import { isLoaded } from "../verify/verify.ts";
+import type { Planned } from "./release.ts";
+
+/** A machine whose guards may be ours to clear. */
+export interface GuardedNode extends Planned {
+  /** Whether the site document says whether it is cleaned: that stays. */
+  readonly asSite: boolean;
+}
+
+/** What finish has to do with a machine, or why it has nothing to do. */
+export type Duty =
+  | { readonly do: "clear"; readonly change: Partial<Guards>; readonly held: boolean }
+  | { readonly do: "nothing"; readonly held: boolean; readonly why: string | null }
+  /** Nobody manages it yet. */
+  | { readonly do: "staged" }
+  | { readonly do: "gone" };
+
+const BATCH = 128;
+
+/** Nodes that a plan loads and guards, of the machines that are wanted. */
+export async function* guardedNodes(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  origins: readonly (readonly [field: string, origin: string])[],
+  wanted: (machine: PlannedMachine) => boolean,
+): AsyncGenerator<readonly GuardedNode[]> {
+  const isSite = (at: number): boolean => {
+    const [field, origin] = origins[at] ?? ["", ""];
+    return field === "automated_clean" && origin.startsWith("site document ");
+  };
+  for await (const batch of regroup(plan, BATCH))
+    yield batch
+      .filter((machine) => isLoaded(machine) && wanted(machine))
+      .flatMap(({ records, bm_node_id }) =>
+        records
+          .filter(({ resource }) => resource === "node")
+          .map(({ row, origins: from }) => ({
+            ...{ uuid: String(row.uuid), bm_node_id, row },
+            asSite: from.some(isSite),
+          })),
+      );
+}
+
+/**
+ * What is ours to clear of a machine: protection that it was loaded with, by our reason, and the
+ * refusal of cleaning that no site document asked for. One that the plan holds in maintenance keeps
+ * its protection for as long as it is there: somebody has still to look at its disk.
+ */
+export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
+  if (found === undefined) return { do: "gone" };
+  if (isOurs(found.maintenance, found.maintenance_reason)) return { do: "staged" };
+  const ours = row.protected === true && typeof row.protected_reason === "string";
+  const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
+  const held = guarded && row.maintenance === true && found.maintenance;
+  const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
+  const change: Partial<Guards> = {
+    ...(guarded && !held && { protected: false, protected_reason: null }),
+    ...(uncleaned && { automated_clean: null }),
+  };
+  if (Object.keys(change).length > 0) return { do: "clear", change, held };
+  const why = found.protected && !guarded ? `protected by somebody else: ${reason(found)}` : null;
+  return { do: "nothing", held, why: held ? HELD : why };
+}
+
+export const HELD = "held in maintenance by the plan: it stays protected until somebody looked";
+
+function reason({ protected_reason }: Guarded): string {
+  return protected_reason ?? "without a reason";
+}
+
+/** What the plan guards a machine by, of the fields that were cleared. */
+export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Partial<Guards> {
+  const { protected_reason } = row;
+  return {
+    ...(cleared.has("protected") && {
+      protected: true,
+      protected_reason: typeof protected_reason === "string" ? protected_reason : null,
+    }),
+    ...(cleared.has("automated_clean") && { automated_clean: false }),
+  };
+}
+
+/** Fields that were cleared of each node, and not put back since. */
+export function clearedFields(
+  entries: readonly FinishEntry[],
+): ReadonlyMap<string, ReadonlySet<string>> {
+  const cleared = new Map<string, Set<string>>();
+  for (const entry of entries)
+    if (entry.do === "guard") cleared.delete(entry.node);
+    else if (entry.do === "unguard")
+      cleared.set(entry.node, new Set([...(cleared.get(entry.node) ?? []), ...entry.fields]));
+  return cleared;
+}

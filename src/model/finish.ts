@@ -1,0 +1,60 @@
+import type { TargetIdentity } from "./artefact.ts";
+
+/** How a node is guarded: the fields that finish clears. */
+export interface Guards {
+  readonly protected: boolean;
+  readonly protected_reason: string | null;
+  /** NULL: as the conductor's own setting has it. */
+  readonly automated_clean: boolean | null;
+}
+
+/** What a node tells of its guards, and of who works on it. */
+export interface Guarded extends Guards {
+  readonly provision_state: string | null;
+  readonly instance_uuid: string | null;
+  readonly maintenance: boolean;
+  readonly maintenance_reason: string | null;
+  /** Host of the conductor that works on it now. */
+  readonly reservation: string | null;
+}
+
+/** What became of a change: `again` when the node is no longer as it was seen, or is locked. */
+export type Written = "done" | "again" | { readonly why: string };
+
+/** How machines lose their guards, and get them back; every call speaks of node uuids. */
+export interface Guard {
+  /** Nodes that are not there are not in the answer. */
+  readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, Guarded>>;
+  /** Changes a node that is as seen and that no conductor works on. */
+  readonly write: (uuid: string, seen: Guards, change: Partial<Guards>) => Promise<Written>;
+}
+
+/** A line of finish.jsonl: what is cleared is written before it is, its undoing after. */
+export type FinishEntry =
+  | {
+      readonly do: "open";
+      readonly format: "nova2ironic/finish@1";
+      readonly tool: string;
+      readonly target: TargetIdentity;
+    }
+  | {
+      readonly do: "unguard";
+      readonly node: string;
+      readonly fields: readonly string[];
+      /** ISO 8601, UTC. */
+      readonly at: string;
+      readonly by: string;
+    }
+  | { readonly do: "guard"; readonly node: string; readonly at: string; readonly by: string }
+  /** Its undoing is behind us: the run goes on, though nothing may have been to be put back. */
+  | { readonly do: "reopen"; readonly at: string; readonly by: string }
+  /** Every machine of the plan is behind us: the run is done. */
+  | { readonly do: "end"; readonly plan: string; readonly at: string; readonly by: string };
+
+/** The end of the window. */
+export interface FinishState {
+  /** When finish ended the run; null when it did not, or the run went on since. */
+  readonly end: { readonly at: string; readonly by: string } | null;
+  /** Whether this Ironic protects machines. */
+  readonly guards: boolean;
+}

@@ -1,0 +1,238 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { endOf } from "../../../src/core/release/ended.ts";
+import {
+  type Finished,
+  type Finishing,
+  finish,
+  unfinish,
+} from "../../../src/core/release/finish.ts";
+import type { GuardedNode } from "../../../src/core/release/guards.ts";
+import type { JournalEntry } from "../../../src/model/artefact.ts";
+import type { FinishEntry, Guarded, Guards } from "../../../src/model/finish.ts";
+import { STAGED } from "../../../src/model/staged.ts";
+
+const OURS = "nova2ironic: a tenant's machine";
+const PLANNED = {
+  ...{ provision_state: "active", instance_uuid: "i", maintenance: false },
+  ...{ protected: true, protected_reason: OURS, automated_clean: false },
+};
+const FREE = {
+  ...{ provision_state: "available", instance_uuid: null, maintenance: false },
+  ...{ protected: false, protected_reason: null, automated_clean: null },
+};
+const SEEN: Guarded = { ...PLANNED, maintenance_reason: null, reservation: null };
+const CLEAR: Guards = { protected: false, protected_reason: null, automated_clean: null };
+
+interface Kind {
+  readonly name: string;
+  readonly row?: GuardedNode["row"];
+  readonly asSite?: boolean;
+  readonly seen?: Partial<Guarded> | null;
+  /** What finish makes of it; left as it is without. */
+  readonly becomes?: Partial<Guards>;
+}
+
+/** Every kind of machine that finish may meet. */
+const KINDS: readonly Kind[] = [
+  { name: "a tenant's", becomes: CLEAR },
+  { name: "another tenant's", becomes: CLEAR },
+  { name: "unprotected by hand", seen: { ...CLEAR, automated_clean: false }, becomes: CLEAR },
+  { name: "cleared already", seen: CLEAR },
+  { name: "protected by an operator", seen: { protected_reason: "mine", automated_clean: null } },
+  {
+    name: "protected anew by an operator",
+    seen: { protected_reason: "mine" },
+    becomes: { automated_clean: null },
+  },
+  { name: "uncleaned by the site", asSite: true, becomes: { ...CLEAR, automated_clean: false } },
+  {
+    name: "cleaned by an operator",
+    seen: { automated_clean: true },
+    becomes: { ...CLEAR, automated_clean: true },
+  },
+  { name: "free", row: FREE, seen: FREE },
+  {
+    name: "free and uncleaned by an operator",
+    row: FREE,
+    seen: { ...FREE, automated_clean: false },
+  },
+  { name: "of a release without guards", row: { provision_state: "active" }, seen: { ...CLEAR } },
+  {
+    name: "held by the plan",
+    row: { ...PLANNED, maintenance: true },
+    seen: { maintenance: true, maintenance_reason: "look" },
+    becomes: { automated_clean: null },
+  },
+  { name: "held once", row: { ...PLANNED, maintenance: true }, becomes: CLEAR },
+  { name: "gone", seen: null },
+];
+
+/** An Ironic, and a run's journal, that may die at any point: `dies` counts the writes to both. */
+function world(kinds: readonly Kind[]) {
+  const nodes = kinds.map(({ row = PLANNED, asSite = false }, at): GuardedNode => {
+    const uuid = `n${at}`;
+    return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite };
+  });
+  const before = kinds.flatMap(({ seen = {} }, at) =>
+    seen === null ? [] : [[`n${at}`, { ...SEEN, ...seen }] as const],
+  );
+  const rows = new Map<string, Guarded>(before);
+  const entries: FinishEntry[] = [];
+  let [now, points, dies] = [0, 0, Number.POSITIVE_INFINITY];
+  const point = (): void => {
+    points += 1;
+    if (points === dies) throw new Error("killed");
+  };
+  const finishing: Finishing = {
+    guard: {
+      observe: (uuids) =>
+        Promise.resolve(
+          new Map(
+            uuids.flatMap((uuid) => {
+              const row = rows.get(uuid);
+              return row === undefined ? [] : [[uuid, row]];
+            }),
+          ),
+        ),
+      write: async (uuid, seen, change) => {
+        point();
+        const row = rows.get(uuid);
+        const fields = ["protected", "protected_reason", "automated_clean"] as const;
+        if (row === undefined || row.reservation !== null) return "again";
+        if (fields.some((field) => row[field] !== seen[field])) return "again";
+        rows.set(uuid, { ...row, ...change });
+        point();
+        return "done";
+      },
+    },
+    journal: {
+      entries: () => entries,
+      append: async (entry) => {
+        point();
+        entries.push(entry);
+        point();
+      },
+    },
+    clock: {
+      now: () => now,
+      sleep: async (milliseconds) => {
+        now += milliseconds;
+      },
+    },
+    ...{ by: "a test", stopping: () => false, progress: () => {}, lockWait: 2, inFlight: 1 },
+  };
+  const plan = async function* (): AsyncGenerator<readonly GuardedNode[]> {
+    yield nodes;
+  };
+  return {
+    ...{ rows, entries, before: new Map(before) },
+    after: new Map(
+      before.map(([uuid, row]) => [uuid, { ...row, ...kinds[Number(uuid.slice(1))]?.becomes }]),
+    ),
+    points: () => points,
+    run: (more: Partial<Finishing> = {}): Promise<Finished> =>
+      finish(plan(), { ...finishing, ...more }),
+    undo: (): Promise<Finished> => unfinish(plan(), finishing),
+    dieAt: (nth: number) => {
+      [points, dies] = [0, nth];
+    },
+    change: (uuid: string, values: Partial<Guarded>): void =>
+      void rows.set(uuid, { ...(rows.get(uuid) ?? SEEN), ...values }),
+  };
+}
+
+test("finish clears what this tool set, of every kind of machine, and nothing else; its undo puts exactly that back", async () => {
+  const at = world(KINDS);
+  const made = await at.run();
+  assert.deepEqual(at.rows, at.after);
+  const changed = KINDS.filter(({ becomes }) => becomes !== undefined).length;
+  assert.deepEqual(made, {
+    ...{ changed, fine: KINDS.length - changed, held: 1 },
+    ...{ left: [], stopped: false, broke: null },
+  });
+  assert.equal((await at.run()).changed, 0);
+  const back = await at.undo();
+  assert.deepEqual([back.changed, back.left], [changed, []]);
+  assert.deepEqual(at.rows, at.before);
+  assert.equal((await at.undo()).changed, 0);
+});
+
+test("killed at any point, finish goes on to its end, and its undo to where it began", async () => {
+  const whole = world(KINDS);
+  await whole.run();
+  const points = whole.points();
+  assert.ok(points > 20, `${points} points`);
+  for (let nth = 1; nth <= points; nth += 1)
+    for (const way of ["run", "undo"] as const) {
+      const at = world(KINDS);
+      at.dieAt(nth);
+      await assert.rejects(at.run(), /killed/);
+      at.dieAt(Number.POSITIVE_INFINITY);
+      await at[way]();
+      assert.deepEqual(at.rows, way === "run" ? at.after : at.before, `${way} after ${nth}`);
+    }
+  await whole.undo();
+  const undoing = whole.points() - points;
+  for (let nth = 1; nth <= undoing; nth += 1)
+    for (const way of ["run", "undo"] as const) {
+      const at = world(KINDS);
+      await at.run();
+      at.dieAt(nth);
+      await assert.rejects(at.undo(), /killed/);
+      at.dieAt(Number.POSITIVE_INFINITY);
+      await at[way]();
+      assert.deepEqual(at.rows, way === "run" ? at.after : at.before, `${way} after undo ${nth}`);
+    }
+});
+
+test("a machine that a conductor has reserved is waited for, and left when it does not let go", async () => {
+  const at = world([{ name: "one" }, { name: "two" }]);
+  at.change("n0", { reservation: "lab" });
+  const { left, changed } = await at.run();
+  assert.deepEqual([changed, left.map(({ why }) => why)], [1, ["lab is working on it"]]);
+  const sleeps = async (): Promise<void> => at.change("n0", { reservation: null });
+  const again = await at.run({ clock: { now: () => 0, sleep: sleeps } });
+  assert.deepEqual([again.changed, again.left], [1, []]);
+});
+
+test("a machine that is staged still is left, and one of another tenant by now is not protected again", async () => {
+  const at = world([{ name: "one" }, { name: "two" }, { name: "three" }]);
+  at.change("n0", { maintenance: true, maintenance_reason: STAGED });
+  const { left } = await at.run();
+  assert.deepEqual(
+    left.map(({ uuid, standing }) => [uuid, standing]),
+    [["n0", "staged"]],
+  );
+  at.change("n1", { instance_uuid: "another" });
+  at.change("n2", { provision_state: "available", instance_uuid: null });
+  const back = await at.undo();
+  assert.deepEqual(
+    back.left.map(({ why }) => why),
+    ["it has another instance now", "it is available now"],
+  );
+  assert.equal(back.changed, 0);
+});
+
+test("a run is ended by finish, until something is loaded, protected again or all taken back", () => {
+  const by = "a test";
+  const end = { do: "end", plan: "p", at: "2026-01-02T00:00:00.000Z", by } as const;
+  const span = { plan: "p", from: 0, to: 1, by } as const;
+  const late = "2026-01-03T00:00:00.000Z";
+  const begin = (at: string): JournalEntry => ({ do: "begin", ...span, at });
+  const undo = (nodes: "all" | readonly string[]): JournalEntry => ({
+    do: "undo",
+    ...span,
+    at: late,
+    nodes,
+  });
+  const [before, after] = [begin("2026-01-01T00:00:00.000Z"), begin(late)];
+  assert.deepEqual(endOf([end], [before]), { at: end.at, by });
+  assert.equal(endOf([], [before]), null);
+  assert.equal(endOf([end], [before, after]), null);
+  assert.equal(endOf([end], [undo("all")]), null);
+  assert.notEqual(endOf([end], [undo(["one"])]), null);
+  assert.equal(endOf([end, { do: "guard", node: "n", at: late, by }], []), null);
+  assert.equal(endOf([end, { do: "reopen", at: late, by }], []), null);
+  assert.notEqual(endOf([{ do: "guard", node: "n", at: end.at, by }, end], []), null);
+});

@@ -44,3 +44,18 @@ export function sealed(
 function secretText(value: Json): string {
   return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
 }
+
+/**
+ * The place of the first secret in a value that was sealed for none of these places; null when all
+ * are where they belong. What stands for a secret that nobody told is of no place.
+ */
+export function strayed(value: Json, places: ReadonlySet<string>): string | null {
+  if (isSealed(value))
+    return value.secret === "" || places.has(value.of.toLowerCase()) ? null : value.of;
+  if (typeof value !== "object" || value === null) return null;
+  for (const inner of Object.values(value)) {
+    const found = strayed(inner, places);
+    if (found !== null) return found;
+  }
+  return null;
+}

@@ -5,7 +5,7 @@ import { novaRows } from "../../src/cli/commands/nova-rows.ts";
 import { novaPlanOf } from "../../src/cli/wire/nova-acting.ts";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
-import { planOf, seal, type Workplace } from "./planned-case.ts";
+import { planOf, type Workplace } from "./planned-case.ts";
 
 const UPDATE = process.env.UPDATE_GOLDEN === "1";
 
@@ -23,8 +23,7 @@ export async function planText(at: Pick<Workplace, "run">): Promise<string> {
   const { header, lines } = await planOf(at);
   const parts = header.findings.map((finding) => `${renderFinding(finding)}\n`);
   for await (const batch of lines())
-    for (const machine of batch)
-      parts.push(renderMachine(machine, header.origins, seal.fingerprint, false));
+    for (const machine of batch) parts.push(renderMachine(machine, header.origins, false));
   const { footer } = await planOf(at);
   const nova = await novaPlanOf(at.run, footer);
   if (nova !== null)

@@ -189,12 +189,7 @@ export const planCommand: CommandModule<object, Args> = {
           ].join("\n"),
         );
         if (args.diff !== undefined)
-          await printDiff(
-            await openPlan(`${run.path}/${PLAN}`),
-            args.diff,
-            seal.fingerprint,
-            args.all,
-          );
+          await printDiff(await openPlan(`${run.path}/${PLAN}`), args.diff, args.all);
         const proposed = proposal === null ? null : writeProposal(args, proposal.text());
         if (proposed !== null) say(args, proposed);
         const others = args.besideOthers ? null : await othersAt(run, road, target, entries);

@@ -1,8 +1,5 @@
-import { dirname } from "node:path";
 import type { CommandModule } from "yargs";
 import { renderMachine } from "../../core/render/diff.ts";
-import type { Fingerprint } from "../../core/render/value.ts";
-import { createSeal, readKey } from "../../edge/disk/seal.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -11,13 +8,12 @@ import { printRows } from "../print/table.ts";
 import { openNovaPlan } from "../wire/nova-acting.ts";
 import { openPlan, openSnapshot, type SnapshotLine } from "../wire/run.ts";
 import { NOVA_COLUMNS, novaRows } from "./nova-rows.ts";
-import { keyOption, print, type Voice } from "./shared.ts";
+import { print, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
   readonly file: string;
   readonly diff?: string;
   readonly all: boolean;
-  readonly keyFile?: string;
 }
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;
@@ -65,7 +61,6 @@ export const showCommand: CommandModule<object, Args> = {
           describe: "Show every field with its origin, of one machine or all",
         },
         all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
-        ...keyOption,
       })
       .example("$0 show m1/plan.jsonl -f csv -c UUID -c Verdict", "")
       .example("$0 show m1/plan.jsonl --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", "") as never,
@@ -84,7 +79,7 @@ export const showCommand: CommandModule<object, Args> = {
     }
     if (args.diff === undefined)
       return printRows(process.stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
-    await printDiff(plan, args.diff, await fingerprint(args), args.all);
+    await printDiff(plan, args.diff, args.all);
   },
 };
 
@@ -94,16 +89,6 @@ function orNull<T>(work: () => Promise<T>): Promise<T | null> {
     if (error instanceof MigrationError && error.code === "N2I-E113") return null;
     throw error;
   });
-}
-
-/** Without the key a secret still shows its length, and question marks for its fingerprint. */
-async function fingerprint(args: Args): Promise<Fingerprint> {
-  try {
-    return createSeal(await readKey(dirname(args.file), args.keyFile)).fingerprint;
-  } catch (error) {
-    if (args.keyFile === undefined && error instanceof MigrationError) return () => "????";
-    throw error;
-  }
 }
 
 function findings({
@@ -180,12 +165,7 @@ async function* snapshotRows(
  *
  * @throws MigrationError N2I-E306 when the plan has no such machine
  */
-export async function printDiff(
-  plan: Plan,
-  node: string,
-  mark: Fingerprint,
-  all: boolean,
-): Promise<void> {
+export async function printDiff(plan: Plan, node: string, all: boolean): Promise<void> {
   const wanted = node.toLowerCase();
   let found = false;
   for await (const batch of plan.lines())
@@ -197,7 +177,7 @@ export async function printDiff(
       )
         continue;
       found = true;
-      print(renderMachine(machine, plan.header.origins, mark, all));
+      print(renderMachine(machine, plan.header.origins, all));
     }
   if (!found && wanted !== "")
     throw new MigrationError("N2I-E306", `${JSON.stringify(node)} is not in the plan`);

@@ -1,5 +1,5 @@
 import type { CommandModule } from "yargs";
-import { type Fingerprint, masked } from "../../core/render/value.ts";
+import { masked } from "../../core/render/value.ts";
 import type { Used } from "../../core/verify/used.ts";
 import { comparedOf, emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -49,12 +49,11 @@ const COLUMNS = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
 /** Fields that differ, values masked: `driver_info.ipmi_address "10.0.0.1" -> "10.0.0.2"`. */
 function details(
   differs: readonly { readonly field: string; readonly planned: Json; readonly found: Json }[],
-  fingerprint: Fingerprint,
 ): string {
   return differs
     .map(
       ({ field, planned, found }) =>
-        `${field}: planned ${JSON.stringify(masked(planned, fingerprint))}, found ${JSON.stringify(masked(found, fingerprint))}`,
+        `${field}: planned ${JSON.stringify(masked(planned))}, found ${JSON.stringify(masked(found))}`,
     )
     .join("; ");
 }
@@ -90,7 +89,7 @@ export async function verifyPlan(
         bm_node_id,
         state,
         differs.map(({ field }) => field).join(" "),
-        reason ?? details(differs, () => "...."),
+        reason ?? details(differs),
       ];
     if (nova !== null) yield* nova(used);
   };

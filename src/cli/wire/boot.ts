@@ -143,7 +143,7 @@ export async function unstageAll(
             continue;
           }
           const was = step.before?.kind === "file" ? step.before.was : undefined;
-          const text = was === undefined ? null : seal.open(was.text);
+          const text = was === undefined ? null : seal.open({ ...was.text, of: `boot:${node}` });
           const undone = await undoStep(tree.root, step, text, failpoint);
           if (typeof undone === "object") left.set(step.path, undone.left);
           await failpoint("boot.step");

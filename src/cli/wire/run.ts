@@ -11,8 +11,10 @@ import type {
 } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Finding } from "../../model/finding.ts";
+import type { Json } from "../../model/json.ts";
 import type { BmInterface, Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { strayed } from "../../model/sealing.ts";
 import type { Seal } from "../../model/secret.ts";
 
 /** A snapshot's line: a machine, or an interface that belongs to none. */
@@ -24,7 +26,10 @@ export const PLAN = "plan.jsonl";
 export function openSnapshot(path: string) {
   return openArtefact(path, "snapshot", {
     header: asWritten<SnapshotHeader>,
-    line: asWritten<SnapshotLine>,
+    line: (line) => {
+      const read = asWritten<SnapshotLine>(line);
+      return "orphan" in read ? read : atHome(read, line, read.node);
+    },
     counts: asWritten<SnapshotCounts>,
   });
 }
@@ -32,9 +37,33 @@ export function openSnapshot(path: string) {
 export function openPlan(path: string) {
   return openArtefact(path, "plan", {
     header: asWritten<PlanHeader>,
-    line: asWritten<PlannedMachine>,
+    line: (line) => {
+      const read = asWritten<PlannedMachine>(line);
+      return atHome(read, line, { ...read, id: read.bm_node_id });
+    },
     counts: asWritten<PlanCounts>,
   });
+}
+
+/**
+ * The line, once every secret in it is of its machine, or of the compute host whose nova.conf gives
+ * machines one: a password that was moved to another machine would be sent to that one's BMC.
+ *
+ * @throws MigrationError N2I-E115
+ */
+function atHome<T>(
+  read: T,
+  line: Json,
+  { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
+): T {
+  const places = [uuid ?? "", `bm_nodes:${id}`, `host:${service_host ?? ""}`, "host:*"];
+  const other = strayed(line, new Set(places.map((place) => place.toLowerCase())));
+  if (other === null) return read;
+  throw new MigrationError(
+    "N2I-E115",
+    `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,
+    { fix: "Somebody edited the file. Run extract and plan again." },
+  );
 }
 
 /** The key of a run; a key the artefact was not sealed with is refused before it is used. */

@@ -1,7 +1,7 @@
 import { structuredPatch } from "diff";
 import type { Json } from "../../model/json.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";
-import { type Fingerprint, leaves, showValue } from "./value.ts";
+import { leaves, showValue } from "./value.ts";
 
 type Origins = readonly (readonly [string, string])[];
 
@@ -20,8 +20,8 @@ function headline(change: PlannedRecord["change"], verdict: Verdict): string {
 }
 
 /** `field = value` lines of a row as planned, and as it is in Ironic. */
-function textOf(fields: readonly (readonly [string, Json])[], fingerprint: Fingerprint): string {
-  return fields.map(([field, value]) => `${field} = ${showValue(value, fingerprint)}\n`).join("");
+function textOf(fields: readonly (readonly [string, Json])[]): string {
+  return fields.map(([field, value]) => `${field} = ${showValue(value)}\n`).join("");
 }
 
 function asFound(
@@ -45,15 +45,13 @@ function renderRecord(
   record: PlannedRecord,
   origins: Origins,
   { verdict, state }: PlannedMachine,
-  fingerprint: Fingerprint,
   all: boolean,
 ): readonly string[] {
   const from = new Map(record.origins.map((at) => origins[at] ?? ["", ""]));
   const fields = leaves(record.row);
   const shown = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
-  const planned = textOf(shown, fingerprint);
-  const current =
-    record.change === "create" ? "" : textOf(asFound(shown, record.differs ?? []), fingerprint);
+  const planned = textOf(shown);
+  const current = record.change === "create" ? "" : textOf(asFound(shown, record.differs ?? []));
   const patch = structuredPatch("", "", current, planned, "", "", { context: 0 });
   const lines = patch.hunks.flatMap(({ lines: changed }) =>
     changed.filter((line) => !line.startsWith("\\")).map((line) => annotate(line, from, state.row)),
@@ -80,12 +78,7 @@ function annotate(line: string, from: ReadonlyMap<string, string>, state: string
 }
 
 /** One machine in full: why it is as it is, then each of its records. */
-export function renderMachine(
-  machine: PlannedMachine,
-  origins: Origins,
-  fingerprint: Fingerprint,
-  all: boolean,
-): string {
+export function renderMachine(machine: PlannedMachine, origins: Origins, all: boolean): string {
   const { bm_node_id, uuid, state, verdict, reason, records, findings } = machine;
   return [
     `# machine ${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}): ${verdict}, state ${state.row} -> ${state.outcome}${reason === null ? "" : `; ${reason}`}`,
@@ -93,7 +86,7 @@ export function renderMachine(
       ({ code, severity, place, message, accepted }) =>
         `# ${code} ${severity} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`,
     ),
-    ...records.flatMap((record) => renderRecord(record, origins, machine, fingerprint, all)),
+    ...records.flatMap((record) => renderRecord(record, origins, machine, all)),
     "",
   ].join("\n");
 }

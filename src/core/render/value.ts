@@ -2,17 +2,18 @@ import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { isSealed, type Sealed } from "../../model/secret.ts";
 
-/** Four hex digits that tell two secrets of one run apart. */
-export type Fingerprint = (secret: Sealed) => string;
-
-/** A secret as people may see it. */
-export function mask(secret: Sealed, fingerprint: Fingerprint): string {
-  return `(secret, ${secret.length} chars, hmac ${fingerprint(secret)})`;
+/**
+ * A secret as people may see it: with four hex digits that change with it. They are of its nonce,
+ * which hangs on the machine too: they do not tell which machines share a password, nor how long it is.
+ */
+export function mask({ secret }: Sealed): string {
+  const digits = Buffer.from(secret.slice(0, 4), "base64").toString("hex", 0, 2);
+  return digits === "" ? "(secret)" : `(secret ${digits})`;
 }
 
 /** A value on one line; control characters escaped, as JSON escapes them. */
-export function showValue(value: Json, fingerprint: Fingerprint): string {
-  if (isSealed(value)) return mask(value, fingerprint);
+export function showValue(value: Json): string {
+  if (isSealed(value)) return mask(value);
   return JSON.stringify(value).replaceAll(
     /[\u007f-\u009f\u2028\u2029\u202a-\u202e\u2066-\u2069]/g,
     (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`,
@@ -20,13 +21,11 @@ export function showValue(value: Json, fingerprint: Fingerprint): string {
 }
 
 /** Every secret in a value replaced by its mask, for formats that machines read. */
-export function masked(value: Json, fingerprint: Fingerprint): Json {
-  if (isSealed(value)) return mask(value, fingerprint);
-  if (Array.isArray(value)) return value.map((item: Json) => masked(item, fingerprint));
+export function masked(value: Json): Json {
+  if (isSealed(value)) return mask(value);
+  if (Array.isArray(value)) return value.map((item: Json) => masked(item));
   return isObject(value)
-    ? Object.fromEntries(
-        Object.entries(value).map(([key, inner]) => [key, masked(inner, fingerprint)]),
-      )
+    ? Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, masked(inner)]))
     : value;
 }
 

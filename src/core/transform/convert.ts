@@ -34,7 +34,7 @@ export const CONVERTERS: { readonly [name: string]: (value: Json) => Converted }
   /** Ironic's DATETIME has whole seconds on MySQL; the same on every engine. */
   seconds: (value) => ({ value: String(value).slice(0, 19).replace("T", " ") }),
   unless_empty: (value) =>
-    value === "" || (isSealed(value) && value.length === 0) ? null : { value },
+    value === "" || (isSealed(value) && value.empty === true) ? null : { value },
   /** A TCP port; what is none is left out, with a finding of its own. */
   port: (value) => (isPort(value) ? { value: Number(value) } : null),
   unless_zero: (value) => (value === 0 || value === "0" || value === "" ? null : { value }),

@@ -18,42 +18,61 @@ const REMEMBERED = 64;
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
   const nonces = subkey(key, "nonce");
-  const fingerprints = subkey(key, "fingerprint");
   const id = hmac(key, "nova2ironic key").toString("hex", 0, 2);
 
+  // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
+  const nonceOf = (clear: string, place: string): Buffer =>
+    hmac(nonces, `${place.replaceAll("\0", "\\0")}\0${clear}`).subarray(0, NONCE);
+
   const seal = (clear: string, place: string): Sealed => {
-    // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
-    const nonce = hmac(nonces, `${place.replaceAll("\0", "\\0")}\0${clear}`).subarray(0, NONCE);
+    const nonce = nonceOf(clear, place);
     const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
-    const text = cipher.update(clear, "utf8");
+    const text = cipher.update(filled(clear));
     cipher.final();
     const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
-    return { secret, length: text.length === clear.length ? clear.length : [...clear].length };
+    return { secret, of: place, ...(clear === "" && { empty: true as const }) };
   };
 
-  const open = (secret: string): string => {
+  const open = (secret: string, place: string): string => {
     const bytes = Buffer.from(secret, "base64");
     if (bytes.length < NONCE + TAG) throw foreign(id);
     const end = bytes.length - TAG;
     const options = { authTagLength: TAG };
     const decipher = createDecipheriv("aes-256-gcm", encryption, bytes.subarray(0, NONCE), options);
     decipher.setAuthTag(bytes.subarray(end));
-    const clear = decipher.update(bytes.subarray(NONCE, end), undefined, "utf8");
+    const text = decipher.update(bytes.subarray(NONCE, end));
     try {
-      return clear + decipher.final("utf8");
+      decipher.final();
     } catch {
       throw foreign(id);
     }
+    const clear = emptied(text);
+    if (!bytes.subarray(0, NONCE).equals(nonceOf(clear, place)))
+      throw new MigrationError("N2I-E115", `a secret is told to be of ${place} and is not`, {
+        fix: "Somebody edited the file. Run extract and plan again.",
+      });
+    return clear;
   };
 
   const sealed = remember(seal, (clear, place) => `${place.length}:${place}${clear}`);
-  const opened = remember(open, (secret) => secret);
-  return {
-    id,
-    seal: sealed,
-    open: ({ secret }) => opened(secret),
-    fingerprint: ({ secret }) => hmac(fingerprints, opened(secret)).toString("hex", 0, 2),
-  };
+  const opened = remember(open, (secret, place) => `${secret} ${place}`);
+  return { id, seal: sealed, open: ({ secret, of }) => opened(secret, of) };
+}
+
+/** Bytes a text is filled up to a multiple of, so that its length is not told. */
+const FILL = 32;
+
+/** One byte 0x80, then zeros. */
+function filled(clear: string): Buffer {
+  const text = Buffer.from(clear, "utf8");
+  const whole = Buffer.alloc((Math.floor(text.length / FILL) + 1) * FILL);
+  text.copy(whole);
+  whole[text.length] = 0x80;
+  return whole;
+}
+
+function emptied(whole: Buffer): string {
+  return whole.toString("utf8", 0, whole.lastIndexOf(0x80));
 }
 
 function subkey(key: Buffer, use: string): Buffer {

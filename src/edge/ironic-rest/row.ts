@@ -9,7 +9,7 @@ import { isSealed, type Seal, type Sealed } from "../../model/secret.ts";
 /** What Ironic tells in place of a secret. @source facts/ironic.md 0.12 */
 const MASK = "******";
 /** Stands for a secret the service keeps to itself: it compares equal with every other. */
-const MASKED: Sealed = { secret: "", length: MASK.length };
+const MASKED: Sealed = { secret: "", of: "" };
 
 /** Rows between plan and service. */
 export interface Rows {

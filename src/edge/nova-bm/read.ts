@@ -47,7 +47,7 @@ export async function* readMachines(
       "bm_interfaces",
       schema.columns.bm_interfaces ?? [],
       seal,
-      (raw) => `bm_interfaces:${text(raw.id)}`,
+      (raw) => `bm_nodes:${text(raw.bm_node_id)}`,
     );
     const reading: Reading = { database, trx, schema };
     for await (const page of nameless(reading))

@@ -28,7 +28,6 @@ test("with --all every planned value has an origin, and a NULL nobody gave says 
       ["uuid", "bm_nodes.uuid"],
       ["extra.nova_bm.id", "bm_nodes.id"],
     ],
-    () => "0000",
     true,
   );
   const planned = text.split("\n").filter((line) => line.startsWith("+"));

@@ -7,9 +7,8 @@ import { refusal, tempFolder } from "./temp-file.ts";
 
 /** Shows what was sealed and where; the real one is the disk edge's. */
 const seal: Seal = {
-  seal: (clear, place) => ({ secret: `${place}/${clear}`, length: clear.length }),
+  seal: (clear, place) => ({ secret: `${place}/${clear}`, of: place }),
   open: ({ secret }) => secret,
-  fingerprint: () => "0000",
 };
 
 const DEFAULTS = {
@@ -77,7 +76,7 @@ virtual_power_host_key = /k
       virtual_power_ssh_port: 2222,
       virtual_power_type: "vbox",
       virtual_power_host_user: "root",
-      virtual_power_host_pass: { secret: "host:compute1/p%s#1", length: 5 },
+      virtual_power_host_pass: { secret: "host:compute1/p%s#1", of: "host:compute1" },
       virtual_power_host_key: "/k",
     },
   ]);

@@ -11,8 +11,7 @@ const SECRET = "<Correct>-horse-Battery-staple-41";
 const JOURNAL = { ours: () => true, ended: false, met: async () => {} };
 
 function machine({ seal }: Living) {
-  const { secret } = seal.seal(SECRET, NODE);
-  return machineOf({ driver_info: { ipmi_password: { secret, length: SECRET.length } } });
+  return machineOf({ driver_info: { ipmi_password: seal.seal(SECRET, NODE) } });
 }
 
 /** No four letters of the secret that follow each other. */

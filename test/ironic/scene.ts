@@ -61,7 +61,8 @@ export async function scene(
   const target = rest ? ["--ironic-url", ironic.url] : ["--ironic-db", `file:${address}`];
   const own: { readonly [command: string]: readonly string[] } = {
     extract: written.extract,
-    power: [],
+    // As the plan will have it asked.
+    power: ["--site", join(folder, "site.json"), "--ironic-release", "2023.1"],
     // Several tests share one Ironic.
     plan: [...target, ...written.plan, "--beside-others"],
   };

@@ -85,7 +85,7 @@ const EXPECTED: readonly (readonly [number, string, RegExp])[] = [
   [6, "blocked", /N2I-D001/],
   [7, "blocked", /N2I-D002/],
   [8, "blocked", /N2I-D001/],
-  [9, "create", /^N2I-D306 N2I-D604$/],
+  [9, "blocked", /^N2I-D306 N2I-D611$/],
   [10, "create", /N2I-D306/],
   [11, "create", /N2I-D006/],
   [12, "blocked", /N2I-D101/],
@@ -122,7 +122,7 @@ for (const engine of ["sqlite", "mysql"] as const)
   test(`on ${engine}, NUL bytes, 65,535 bytes and a MAC of 300 characters are told or carried whole`, async (t) => {
     const made = await deploy(engine, t, {
       ...HOSTILE,
-      nova_bm: { nodes: [{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }] },
+      nova_bm: { nodes: [{ id: 1 }, { id: 2 }, { id: 3 }, { id: 4 }, { id: 5 }] },
     });
     if (made === null) return;
     const { at, source, reader, writer, plan, bm } = made;
@@ -152,7 +152,12 @@ for (const engine of ["sqlite", "mysql"] as const)
     assert.ok(Math.max(...out.split("\n").map((line) => line.length)) < 1000, "no line runs wild");
     const told = await lines(made);
     assert.match(told.get(1)?.Findings ?? "", /N2I-D009/, engine);
-    assert.equal(told.get(4)?.Verdict, "blocked", engine);
+    assert.equal(
+      told.get(4)?.Verdict,
+      "blocked",
+      `${engine} ${JSON.stringify([...told.values()])}`,
+    );
+    assert.equal(told.get(5)?.Verdict, "create", engine);
     await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
     await runs(0, ["verify", ...at, ...reader, "-q"]);
     await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);

@@ -9,7 +9,7 @@ import { SITE, SMALL } from "./fleet.ts";
 /** How a command ends that has nothing to do or to compare. */
 type End =
   /** It is a gate: equal would be true of nothing. */
-  | { readonly refuses: "N2I-E325" | "N2I-E326"; readonly words: readonly string[] }
+  | { readonly refuses: "N2I-E320" | "N2I-E325" | "N2I-E326"; readonly words: readonly string[] }
   /** It has nothing to do, and says so. */
   | { readonly says: RegExp; readonly status: number; readonly words: readonly string[] }
   /** It compares nothing, ever. */
@@ -55,6 +55,7 @@ test("no command ends well on a plan that loads no machine without saying that t
       { refuses: "N2I-E326", words: ["verify", ...at, ...reader, "--takeover"] },
     ],
     release: [{ refuses: "N2I-E326", words: ["release", ...at, ...writer, "--yes"] }],
+    finish: [{ refuses: "N2I-E320", words: ["finish", ...at, ...writer, "--yes"] }],
     boot: [
       { refuses: "N2I-E326", words: [...boot, "--verify"] },
       { status: 0, says: /no machine has a tenant/, words: [...boot, "--yes"] },

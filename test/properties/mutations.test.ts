@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type RawRow, select } from "../../src/edge/database/rows.ts";
+import { openWriting } from "../../src/edge/database/write.ts";
 import { type Mutation, mutationsOf } from "../support/mutations.ts";
 import { targetOf, type Workplace } from "../support/planned-case.ts";
 import { disturb, loaded, NODES, PORTS, RELEASES, rich, told } from "../support/rich.ts";
@@ -15,7 +16,7 @@ const OWN = new Set([
 const MOVING = new Set(["id", "uuid", "node_id"]);
 
 /** Rows that what is mutated may point at. */
-async function parents({ ironic: { knex } }: Workplace): Promise<void> {
+async function parents({ ironic }: Workplace): Promise<void> {
   const rows = {
     chassis: {},
     conductors: { hostname: "conductor" },
@@ -23,7 +24,11 @@ async function parents({ ironic: { knex } }: Workplace): Promise<void> {
     portgroups: {},
   };
   for (const [table, row] of Object.entries(rows))
-    if (await knex.schema.hasTable(table)) await knex(table).insert({ id: 7, ...row });
+    if (await ironic.knex.schema.hasTable(table)) {
+      const trx = await openWriting(ironic);
+      await trx(table).insert({ id: 7, ...row });
+      await trx.commit();
+    }
 }
 
 /** What verify should say of a mutation. */

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type Case, caseMac, caseUuid } from "../../src/demo/case.ts";
 import type { Database } from "../../src/edge/database/open.ts";
+import { openWriting } from "../../src/edge/database/write.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import { portUuid } from "../../src/model/uuid.ts";
 import { tenant } from "../hostile/fleet.ts";
@@ -76,10 +77,14 @@ export async function told(at: Workplace): Promise<readonly RowVerdict[]> {
 
 /** A statement of somebody else's. */
 export async function disturb(
-  { knex }: Database,
+  database: Database,
   sql: string,
   values: readonly unknown[] = [],
 ): Promise<void> {
   // knex's binding type is narrower than what its drivers take.
-  await knex.raw(sql, values as readonly never[]);
+  // Not every PRAGMA may stand in a transaction.
+  if (sql.startsWith("PRAGMA")) return void (await database.knex.raw(sql));
+  const trx = await openWriting(database);
+  await trx.raw(sql, values as readonly never[]);
+  await trx.commit();
 }

@@ -1,3 +1,5 @@
+import { show } from "../../model/show.ts";
+
 /**
  * Why nothing can be asked at this address; null when it can be one machine's. A conductor passes it to
  * ipmitool or ssh as it stands, so what is a slip of a form or a sheet ("10.0.0.9 ", "10.0.0.9:623",
@@ -5,7 +7,7 @@
  */
 export function addressFault(text: string): string | null {
   const fault = formFault(text);
-  return fault === null ? null : `${JSON.stringify(text)} ${fault}`;
+  return fault === null ? null : `${show(text)} ${fault}`;
 }
 
 function formFault(text: string): string | null {

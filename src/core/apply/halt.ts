@@ -26,6 +26,13 @@ export function midway(what: string, machines: number, some: boolean, cause: unk
   return halted(what, machines, cause);
 }
 
+/** The login lacks a right: the call that met it changed nothing. */
+export function isDenied(cause: unknown): boolean {
+  return cause instanceof MigrationError && DENIED.has(cause.code);
+}
+
+const DENIED: ReadonlySet<RefusalCode> = new Set(["N2I-E206", "N2I-E211"]);
+
 export function halted(what: string, machines: number, cause: MigrationError): MigrationError {
   return new MigrationError(
     "N2I-E301",

@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Handover, ReleaseEntry } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { halted } from "../apply/halt.ts";
+import { halted, isDenied } from "../apply/halt.ts";
 import { regroup } from "../apply/regroup.ts";
 import { isLoaded } from "../verify/verify.ts";
 import { type Judged, judge, overdue, without } from "./judge.ts";
@@ -216,7 +216,8 @@ export async function release(
   try {
     await all();
   } catch (cause) {
-    if (!begun || !(cause instanceof MigrationError)) throw cause;
+    const none = isDenied(cause) && result.released === 0;
+    if (!begun || none || !(cause instanceof MigrationError)) throw cause;
     result.broke = halted("release", behind, cause);
   }
   return { ...result, waiting: waiting.size, stopped: releasing.stopping() };

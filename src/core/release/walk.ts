@@ -1,5 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
-import { halted } from "../apply/halt.ts";
+import { halted, isDenied } from "../apply/halt.ts";
 import type { Planned } from "./release.ts";
 
 /** What a walk over machines needs of the world. */
@@ -35,7 +35,8 @@ const LOOK_MS = 500;
  *
  * @param what the command, for the error that ends it midway
  * @param behind how many machines have come to their end, for that error
- * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ * @throws MigrationError when something breaks before the first is begun, or the first is denied, else
+ *   as `broke`
  */
 export async function walk<Node extends Planned>(
   plan: AsyncIterable<readonly Node[]>,
@@ -53,10 +54,13 @@ export async function walk<Node extends Planned>(
       const some = nodes.slice(at, at + inFlight);
       const ends = await Promise.allSettled(some.map(one));
       for (const [index, end] of ends.entries()) {
-        if (end.status === "rejected") throw end.reason;
         const node = some[index];
-        if (node !== undefined && end.value !== null) locked.push([node, end.value]);
+        if (node !== undefined && end.status === "fulfilled" && end.value !== null)
+          locked.push([node, end.value]);
       }
+      const reasons = ends.flatMap((end) => (end.status === "rejected" ? [end.reason] : []));
+      // Of several the one that leaves most in doubt.
+      if (reasons.length > 0) throw reasons.find((reason) => !isDenied(reason)) ?? reasons[0];
     }
     return true;
   };
@@ -74,7 +78,8 @@ export async function walk<Node extends Planned>(
       await all(tried, () => false);
     }
   } catch (cause) {
-    if (!begun || !(cause instanceof MigrationError)) throw cause;
+    const none = isDenied(cause) && behind() === 0 && locked.length === 0;
+    if (!begun || none || !(cause instanceof MigrationError)) throw cause;
     return { locked, stopped: false, broke: halted(what, behind(), cause) };
   }
   return { locked, stopped: stopping() && locked.length > 0, broke: null };

@@ -60,6 +60,8 @@ export function answerTo(held: Held, call: string, body: unknown): Says {
         return refuses(500, "'value'");
       for (const operation of Array.isArray(body) ? body : [])
         if (isObject(operation)) one[String(operation.path).slice(1)] = operation.value ?? null;
+      // A reason goes with the protection it is for.
+      if (one.protected !== true) one.protected_reason = null;
       return says(200, one);
     case "DELETE ":
       return remove(held, kind, uuid, one);

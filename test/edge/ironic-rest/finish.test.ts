@@ -1,0 +1,224 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { loadMappings } from "../../../src/cli/wire/documents.ts";
+import { type Finishing, finish, unfinish } from "../../../src/core/release/finish.ts";
+import type { GuardedNode } from "../../../src/core/release/guards.ts";
+import { createRestGuard } from "../../../src/edge/ironic-rest/guard.ts";
+import type { FinishEntry } from "../../../src/model/finish.ts";
+import { refuses } from "./keeps.ts";
+import { type Living, livingIronic } from "./living.ts";
+
+const OURS = "nova2ironic: a tenant's machine";
+const PLANNED = {
+  ...{ provision_state: "active", instance_uuid: "i", maintenance: false },
+  ...{ protected: true, protected_reason: OURS, automated_clean: false },
+};
+const FREE = {
+  ...{ provision_state: "available", instance_uuid: null, maintenance: false },
+  ...{ protected: false, protected_reason: null, automated_clean: null },
+};
+const CLEAR = { protected: false, protected_reason: null, automated_clean: null };
+const HELD = { maintenance: true, maintenance_reason: "look at its disk" };
+
+/** Machines of a plan: how each was planned, what else Ironic says of it, and what finish makes of it. */
+const MACHINES = [
+  { row: PLANNED, becomes: CLEAR },
+  { row: PLANNED, becomes: CLEAR },
+  { row: PLANNED, seen: { protected_reason: "mine" }, becomes: { automated_clean: null } },
+  { row: PLANNED, seen: { automated_clean: true }, becomes: { ...CLEAR, automated_clean: true } },
+  { row: { ...PLANNED, ...HELD }, seen: HELD, becomes: { automated_clean: null } },
+  { row: FREE },
+  { row: FREE, seen: { automated_clean: false } },
+] as const;
+const CALLS = MACHINES.filter((machine) => "becomes" in machine).length;
+
+const uuidOf = (at: number): string => `e0000000-0000-4000-8000-00000000000${at}`;
+
+/** An Ironic with these machines, and finish over its API; `dieAt` counts calls and journal entries. */
+async function world(t: TestContext) {
+  const ironic = await livingIronic(t);
+  const nodes = MACHINES.map(({ row }, at): GuardedNode => {
+    const uuid = uuidOf(at);
+    return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite: false };
+  });
+  const entries: FinishEntry[] = [];
+  let [points, dies] = [0, Number.POSITIVE_INFINITY];
+  const point = (): void => {
+    points += 1;
+    if (points === dies) throw new Error("killed");
+  };
+  const service: typeof ironic.road.service = {
+    ...ironic.road.service,
+    async tell(...words) {
+      point();
+      const answer = await ironic.road.service.tell(...words);
+      point();
+      return answer;
+    },
+  };
+  const finishing: Finishing = {
+    guard: createRestGuard(service, loadMappings().rest, 8),
+    journal: {
+      entries: () => entries,
+      append: async (entry) => {
+        point();
+        entries.push(entry);
+        point();
+      },
+    },
+    clock: { now: Date.now, sleep: async () => {} },
+    ...{ by: "a test", stopping: () => false, progress: () => {}, lockWait: 0, inFlight: 1 },
+  };
+  async function* plan(): AsyncGenerator<readonly GuardedNode[]> {
+    yield nodes;
+  }
+  return {
+    ironic,
+    points: () => points,
+    dieAt: (nth: number) => {
+      [points, dies] = [0, nth];
+    },
+    reset: () => {
+      entries.length = 0;
+      ironic.calls.length = 0;
+      for (const [at, { row, ...more }] of MACHINES.entries())
+        ironic.nodes.set(uuidOf(at), {
+          ...{ ...row, uuid: uuidOf(at), reservation: null, driver: "ipmi" },
+          ...("seen" in more && more.seen),
+        });
+    },
+    finish: (more: Partial<Finishing> = {}) => finish(plan(), { ...finishing, ...more }),
+    undo: () => unfinish(plan(), finishing),
+  };
+}
+
+const kept = ({ nodes }: Living) => structuredClone([...nodes.values()]);
+
+test("over REST finish clears what this tool set and nothing else, in a call each, and its undo puts exactly that back", async (t) => {
+  const at = await world(t);
+  at.reset();
+  const before = kept(at.ironic);
+  const { changed, fine, held, left } = await at.finish();
+  assert.deepEqual([changed, fine, held, left], [CALLS, MACHINES.length - CALLS, 1, []]);
+  const after = before.map((node, index) => {
+    const machine = MACHINES[index];
+    return machine !== undefined && "becomes" in machine ? { ...node, ...machine.becomes } : node;
+  });
+  assert.deepEqual(kept(at.ironic), after);
+  assert.equal(at.ironic.calls.length, CALLS);
+  assert.equal((await at.finish()).changed, 0);
+  assert.equal(at.ironic.calls.length, CALLS);
+  const back = await at.undo();
+  assert.deepEqual([back.changed, back.left], [CALLS, []]);
+  assert.deepEqual(kept(at.ironic), before);
+});
+
+test("killed before or after any call or journal entry, finish over REST goes on to its end, and its undo to where it began", async (t) => {
+  const at = await world(t);
+  at.reset();
+  const before = kept(at.ironic);
+  await at.finish();
+  const points = at.points();
+  assert.equal(points, 4 * CALLS, "before and after an entry and a call of each");
+  const after = kept(at.ironic);
+  for (let nth = 1; nth <= points; nth += 1)
+    for (const way of ["finish", "undo"] as const) {
+      at.reset();
+      at.dieAt(nth);
+      await assert.rejects(at.finish(), /killed/);
+      at.dieAt(Number.POSITIVE_INFINITY);
+      const { left } = await at[way]();
+      assert.deepEqual(left, []);
+      assert.deepEqual(kept(at.ironic), way === "finish" ? after : before, `${way} after ${nth}`);
+    }
+  const undoing = points;
+  for (let nth = 1; nth <= undoing; nth += 1)
+    for (const way of ["finish", "undo"] as const) {
+      at.reset();
+      await at.finish();
+      at.dieAt(nth);
+      await assert.rejects(at.undo(), /killed/);
+      at.dieAt(Number.POSITIVE_INFINITY);
+      await at[way]();
+      assert.deepEqual(
+        kept(at.ironic),
+        way === "finish" ? after : before,
+        `${way} after undo ${nth}`,
+      );
+    }
+});
+
+/** What may become of the first call of a machine. */
+const LOST = [
+  ["was done", { done: true, says: null }],
+  ["was not done", { done: false, says: null }],
+  ["met a proxy with nobody behind it", { done: false, says: { status: 503, text: "" } }],
+  ["met a conductor's lock", { done: false, says: refuses(409, "Node is locked by host lab") }],
+] as const;
+for (const [what, fault] of LOST)
+  test(`a call of finish whose answer was lost and that ${what} is looked into and leaves no machine behind`, async (t) => {
+    const at = await world(t);
+    at.reset();
+    await at.finish();
+    const after = kept(at.ironic);
+    at.reset();
+    const met = new Set<string>();
+    at.ironic.use((call) => {
+      if (!call.startsWith("PATCH") || met.has(call)) return null;
+      met.add(call);
+      return fault;
+    });
+    const { changed, left } = await at.finish();
+    assert.deepEqual([changed, left, met.size], [CALLS, [], CALLS]);
+    assert.deepEqual(kept(at.ironic), after);
+    assert.equal(at.ironic.calls.length, fault.done ? CALLS : 2 * CALLS);
+  });
+
+test("what somebody set while an answer of finish was lost stays", async (t) => {
+  const at = await world(t);
+  at.reset();
+  const first = `PATCH /v1/nodes/${uuidOf(0)}`;
+  at.ironic.use((call) => {
+    if (call !== first || at.ironic.calls.filter((one) => one === first).length > 1) return null;
+    Object.assign(at.ironic.nodes.get(uuidOf(0)) ?? {}, { protected_reason: "mine" });
+    return { done: false, says: null };
+  });
+  await at.finish({ lockWait: 2 });
+  const { protected: guarded, protected_reason } = at.ironic.nodes.get(uuidOf(0)) ?? {};
+  assert.deepEqual([guarded, protected_reason], [true, "mine"]);
+});
+
+test("a machine whose call is refused is left and named, the others are cleared, and the next finish clears it", async (t) => {
+  const at = await world(t);
+  at.reset();
+  const refused = `PATCH /v1/nodes/${uuidOf(1)}`;
+  at.ironic.use((call) =>
+    call === refused ? { done: false, says: refuses(400, "not today") } : null,
+  );
+  const { changed, left } = await at.finish();
+  assert.equal(changed, CALLS - 1);
+  assert.deepEqual(
+    left.map(({ uuid, why }) => [uuid, why]),
+    [[uuidOf(1), "it is refused: 400 not today"]],
+  );
+  at.ironic.use(() => null);
+  const again = await at.finish();
+  assert.deepEqual([again.changed, again.left], [1, []]);
+});
+
+test("a role that may not write ends finish before anything is cleared", async (t) => {
+  const at = await world(t);
+  at.reset();
+  const before = kept(at.ironic);
+  at.ironic.use((call) =>
+    call.startsWith("PATCH") ? { done: false, says: refuses(403, "Access was denied") } : null,
+  );
+  await assert.rejects(at.finish(), { code: "N2I-E211" });
+  assert.deepEqual(kept(at.ironic), before);
+  const second = `PATCH /v1/nodes/${uuidOf(1)}`;
+  at.ironic.use((call) =>
+    call === second ? { done: false, says: refuses(403, "Access was denied") } : null,
+  );
+  const { broke, changed } = await at.finish({ inFlight: 2 });
+  assert.deepEqual([broke?.code, changed], ["N2I-E301", 1]);
+});

@@ -3,7 +3,8 @@ import { apply } from "../../core/apply/apply.ts";
 import { lookCloser } from "../../core/apply/closer.ts";
 import { lookForConductors } from "../../core/apply/conductors.ts";
 import { looking } from "../../core/apply/looking.ts";
-import { novaWords } from "../../core/apply/nova-words.ts";
+import { nextCommand } from "../../core/apply/next.ts";
+import { novaOptions } from "../../core/apply/nova-words.ts";
 import { renderCounts } from "../../core/render/summary.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -21,7 +22,7 @@ import { openRoad, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
-import { goesOnStaged, sameWords } from "./going-on.ts";
+import { goesOnStaged } from "./going-on.ts";
 import {
   leaveNovaOption,
   novaApiOption,
@@ -37,9 +38,7 @@ import {
   keyOption,
   runOption,
   say,
-  shellWord,
   targetOptions,
-  targetWords,
   told,
   type Voice,
   yesOption,
@@ -124,7 +123,7 @@ export const applyCommand: CommandModule<object, Args> = {
           await confirm(`Load them into ${road.shown}?`, args.yes);
         let failed = 0;
         const staged = await goesOnStaged(run, footer.sha256, args);
-        const again = `nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${sameWords(args, staged)} --yes`;
+        const again = nextCommand("apply", args, { staged, yes: true });
         const ended = await besideNova(run, footer, { ...args, watching, lines }, (nova) =>
           withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
             if (nova === null) say(args, UNASKED);
@@ -203,7 +202,7 @@ export const applyCommand: CommandModule<object, Args> = {
             );
             return {
               equal: equal && moved && flavors.left === 0,
-              database: nova === null ? "" : novaWords(nova.plan.header.api),
+              nova: nova === null ? {} : novaOptions(nova.plan.header.api),
             };
           }),
         );
@@ -215,7 +214,7 @@ export const applyCommand: CommandModule<object, Args> = {
           );
         say(
           args,
-          `Next: nova2ironic status --run ${shellWord(args.run)}\nUndo: nova2ironic rollback --run ${shellWord(args.run)} ${targetWords(args)}${ended.database} --all --plan`,
+          `Next: ${nextCommand("status", { run: args.run })}\nUndo: ${nextCommand("rollback", args, { ...ended.nova, all: true, plan: true })}`,
         );
         if (failed > 0) exitWith(EXIT_STATUS.partial.status);
         else if (!ended.equal) exitWith(EXIT_STATUS.differs.status);

@@ -1,13 +1,12 @@
+import { nextCommand } from "../../core/apply/next.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { loadMappings } from "../wire/documents.ts";
-import { note, say, shellWord, type Voice } from "./shared.ts";
+import { note, say, type Voice } from "./shared.ts";
 
-/** The words of a `boot` that is to be given again. */
+/** The options of a `boot` that is to be run again. */
 interface Again {
   readonly run: string;
   readonly tftpRoot: string;
-  readonly from?: readonly string[];
-  readonly servedAs?: string;
 }
 
 /**
@@ -16,20 +15,14 @@ interface Again {
  *
  * @source facts/systems.md D4; facts/ironic.md 2.5
  */
-export function noteTakeOver(
-  release: string,
-  { run, tftpRoot, from = [], servedAs, json }: Again & Pick<Voice, "json">,
-): void {
+export function noteTakeOver(release: string, args: Again & Pick<Voice, "json">): void {
   const found = loadMappings().releases.find(({ doc }) => doc.release === release);
   if (found?.doc.boot !== "deploy") return;
-  const again = [
-    `nova2ironic boot --run ${shellWord(run)} --tftp-root ${shellWord(tftpRoot)}`,
-    ...from.map((word) => `--from ${shellWord(word)}`),
-    ...(servedAs === undefined ? [] : [`--served-as ${shellWord(servedAs)}`]),
-  ].join(" ");
+  const again = nextCommand("boot", args);
+  const verify = nextCommand("verify", { run: args.run }, { ironicDb: "DB", takeover: true });
   note(
-    { json },
-    `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once nova2ironic verify --run ${shellWord(run)} --ironic-db DB --takeover ends with 0, and before a machine reboots, run ${again}`,
+    args,
+    `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once ${verify} ends with 0, and before a machine reboots, run ${again}`,
   );
 }
 

@@ -1,4 +1,5 @@
 import type { CommandModule } from "yargs";
+import { nextCommand } from "../../core/apply/next.ts";
 import { stumbles } from "../../core/boot/served.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
@@ -19,7 +20,6 @@ import {
   keyOption,
   runOption,
   say,
-  shellWord,
   told,
   type Voice,
   yesOption,
@@ -123,8 +123,9 @@ export const bootCommand: CommandModule<object, Args> = {
       if (elsewhere.length > 0)
         say(args, `This run staged boot files in other trees too: ${elsewhere.join(", ")}`);
       if (!args.undo) await sayDhcp(lines(), args);
-      const again = `nova2ironic boot --run ${shellWord(args.run)} --tftp-root ${shellWord(args.tftpRoot)}`;
-      say(args, args.undo ? `Next: ${again}` : `Next: ${again} --verify\nUndo: ${again} --undo`);
+      const again = (more: object): string => nextCommand("boot", args, more);
+      const after = `Next: ${again({ verify: true })}\nUndo: ${again({ undo: true })}`;
+      say(args, args.undo ? `Next: ${again({})}` : after);
     });
   },
 };

@@ -1,4 +1,5 @@
 import type { CommandModule } from "yargs";
+import { nextCommand } from "../../core/apply/next.ts";
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
@@ -7,7 +8,7 @@ import { openRole } from "../wire/databases.ts";
 import { releaseNames } from "../wire/documents.ts";
 import { extract } from "../wire/extract.ts";
 import { inRun } from "../wire/run.ts";
-import { inStage, keyOption, print, runOption, say, shellWord, type Voice } from "./shared.ts";
+import { inStage, keyOption, print, runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice {
   readonly run: string;
@@ -86,7 +87,7 @@ export const extractCommand: CommandModule<object, Args> = {
           );
           say(
             args,
-            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: nova2ironic power --run ${shellWord(args.run)}, then plan --run ${shellWord(args.run)} --ironic-db DB${nova === null ? "" : " --nova-db DB"}`,
+            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", args, { ironicDb: "DB" })}`,
           );
         } finally {
           await nova?.close();

@@ -1,5 +1,6 @@
 import type { CommandModule } from "yargs";
 import { plansOf } from "../../core/apply/ledger.ts";
+import { nextCommand } from "../../core/apply/next.ts";
 import { type Finished, finish, unfinish } from "../../core/release/finish.ts";
 import { guardedNodes } from "../../core/release/guards.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -23,9 +24,7 @@ import {
   lockWaitOption,
   runOption,
   say,
-  shellWord,
   targetOptions,
-  targetWords,
   told,
   type Voice,
   yesOption,
@@ -134,7 +133,6 @@ async function act(
       exitWith(EXIT_STATUS.partial.status);
     }
     if (made.broke !== null) throw made.broke;
-    const again = `nova2ironic finish --run ${shellWord(args.run)} ${targetWords(args)}`;
     if (made.stopped) say(args, "Stopped on request; run the same command to go on.");
     else if (args.node === undefined && made.left.length === 0) {
       const { clock, by, journal } = finishing;
@@ -144,7 +142,8 @@ async function act(
       if (!args.undo && !ended) await journal.append({ do: "end", plan: footer.sha256, at, by });
       if (!args.undo) told(args, "This run is done.");
     }
-    say(args, args.undo ? `Next: ${again}` : `Undo: ${again} --undo`);
+    const undo = !args.undo;
+    say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("finish", args, { undo })}`);
   });
 }
 

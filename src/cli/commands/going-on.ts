@@ -1,13 +1,10 @@
 import { wasStaged } from "../../core/apply/status.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import { say, shellWord, type Voice } from "./shared.ts";
+import { say, type Voice } from "./shared.ts";
 
 interface Words extends Voice {
   readonly staged: boolean;
-  readonly skipBlocked: boolean;
-  readonly novaDb?: string;
-  readonly leaveNova: boolean;
 }
 
 /** What a load was begun with, it goes on with: half of it live would be half of it taken over. */
@@ -17,14 +14,4 @@ export async function goesOnStaged(run: RunFolder, plan: string, args: Words): P
   if (!wasStaged(entries, plan)) return false;
   say(args, "This load was begun with --staged, and goes on so.");
   return true;
-}
-
-/** Of the words it was called with, those that running it again wants. */
-export function sameWords({ novaDb, leaveNova, skipBlocked }: Words, staged: boolean): string {
-  return [
-    ...(novaDb === undefined ? [] : [` --nova-db ${shellWord(novaDb)}`]),
-    ...(leaveNova ? [" --leave-nova"] : []),
-    ...(skipBlocked ? [" --skip-blocked"] : []),
-    ...(staged ? [" --staged"] : []),
-  ].join("");
 }

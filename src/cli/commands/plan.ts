@@ -1,6 +1,7 @@
 import type { CommandModule } from "yargs";
 import { plansOf } from "../../core/apply/ledger.ts";
-import { novaWords } from "../../core/apply/nova-words.ts";
+import { nextCommand } from "../../core/apply/next.ts";
+import { novaOptions } from "../../core/apply/nova-words.ts";
 import { NO_SITE } from "../../core/mapping/site.ts";
 import {
   renderCounts,
@@ -33,9 +34,7 @@ import {
   print,
   runOption,
   say,
-  shellWord,
   targetOptions,
-  targetWords,
   type Voice,
 } from "./shared.ts";
 import { printDiff } from "./show.ts";
@@ -202,7 +201,7 @@ export const planCommand: CommandModule<object, Args> = {
           );
         say(
           args,
-          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: nova2ironic apply --run ${shellWord(args.run)} ${targetWords(args)}${planned.nova === null ? "" : novaWords(api?.identity)}`,
+          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: ${nextCommand("apply", args, planned.nova === null ? {} : novaOptions(api?.identity))}`,
         );
         const { nodes, ports } = planned.counts;
         return (

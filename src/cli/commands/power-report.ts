@@ -1,3 +1,4 @@
+import { nextCommand } from "../../core/apply/next.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
 import type { FormatOptions } from "../print/options.ts";
@@ -7,7 +8,7 @@ import { printRows } from "../print/table.ts";
 import type { askFleet } from "../wire/power.ts";
 import type { openSnapshot } from "../wire/run.ts";
 import { machinesOf } from "../wire/selection.ts";
-import { exitWith, say, shellWord, type Voice } from "./shared.ts";
+import { exitWith, say, type Voice } from "./shared.ts";
 
 type Done = NonNullable<Awaited<ReturnType<typeof askFleet>>>;
 
@@ -16,8 +17,8 @@ export async function reportPower(
   args: Voice & FormatOptions & { readonly run: string; readonly list: boolean },
   snapshot: Awaited<ReturnType<typeof openSnapshot>>,
   done: Done,
-  /** For the next command: `--site site.yaml`. */
-  more: string,
+  /** The site document this run's questions follow, where this command was given none. */
+  site: string | null,
 ): Promise<void> {
   const readings = [...new Set(done.readings.values())].toSorted(
     (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
@@ -36,17 +37,18 @@ export async function reportPower(
   );
   for (const line of summary(done.counts.verdicts)) say(args, line);
   for (const line of groups(troubled, machines)) say(args, line);
-  sayNext(args, done, readings, more);
+  sayNext(args, snapshot.header.source.nova !== null, done, readings, site);
 }
 
 function sayNext(
   args: Voice & { readonly run: string },
+  novaRead: boolean,
   { counts, sha256 }: Done,
   readings: readonly PowerReading[],
-  more: string,
+  site: string | null,
 ): void {
   const { machines, verdicts } = counts;
-  const folder = shellWord(args.run);
+  const again = { ...args, only: undefined, node: undefined, host: undefined };
   const want = readings
     .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
     .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
@@ -57,9 +59,10 @@ function sayNext(
   if (machines > good)
     say(
       args,
-      `Next: nova2ironic power --run ${folder} --only failed (or --only VERDICT, --host HOST), when their cause is fixed; or`,
+      `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`,
     );
-  say(args, `Next: nova2ironic plan --run ${folder} --ironic-db DB${more}`);
+  const known = { site, ironicDb: "DB", ...(novaRead && { novaDb: "DB" }) };
+  say(args, `Next: ${nextCommand("plan", args, known)}`);
   if (Object.keys(verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

@@ -1,4 +1,5 @@
 import type { CommandModule } from "yargs";
+import { nextCommand } from "../../core/apply/next.ts";
 import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PowerReading } from "../../model/power.ts";
@@ -12,7 +13,7 @@ import { CLIENTS, type Client, openProbe } from "../wire/probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../wire/run.ts";
 import { ipmitoolOf, ipmitoolOption } from "./power-options.ts";
 import { reportPower } from "./power-report.ts";
-import { inStage, keyOption, runOption, say, shellWord, type Voice } from "./shared.ts";
+import { inStage, keyOption, runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
   readonly run: string;
@@ -166,13 +167,8 @@ export const powerCommand: CommandModule<object, Args> = {
           (result) => (result === null ? "stopped" : words(Object.entries(result.counts.verdicts))),
         );
         if (done === null)
-          return say(
-            args,
-            `Stopped on request. Next: nova2ironic power --run ${shellWord(args.run)}${againWords(args)}`,
-          );
-        const more =
-          askedFor.site === null ? "" : ` --site ${shellWord(args.site ?? askedFor.site)}`;
-        await reportPower(args, snapshot, done, more);
+          return say(args, `Stopped on request. Next: ${nextCommand("power", args)}`);
+        await reportPower(args, snapshot, done, askedFor.site);
       } finally {
         interrupt.end();
         await probe.close();
@@ -180,14 +176,6 @@ export const powerCommand: CommandModule<object, Args> = {
     });
   },
 };
-
-/** What a stopped command was told, for the one that goes on. */
-function againWords({ site, ironicRelease, conductorIpmitool }: Args): string {
-  const words = { site, "ironic-release": ironicRelease, "conductor-ipmitool": conductorIpmitool };
-  return Object.entries(words)
-    .map(([name, value]) => (value === undefined ? "" : ` --${name} ${shellWord(value)}`))
-    .join("");
-}
 
 /** Whose questions are asked, before the first is. */
 function forWords({ release, site }: PowerFor["askedFor"], ipmitool: string): string {

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandModule } from "yargs";
+import { nextCommand } from "../../core/apply/next.ts";
 import { type Pace, plannedNodes, release, type Trouble } from "../../core/release/release.ts";
 import { restage } from "../../core/release/restage.ts";
 import { MigrationError } from "../../model/error.ts";
@@ -22,7 +23,6 @@ import {
   lockWaitOption,
   runOption,
   say,
-  shellWord,
   told,
   type Voice,
   yesOption,
@@ -141,9 +141,10 @@ export const releaseCommand: CommandModule<object, Args> = {
                 return { list: made.trouble, broke: made.broke };
               });
           await printTrouble(trouble.list, args, world.logs.length > 0);
-          const again = `nova2ironic release --run ${shellWord(args.run)} --ironic-db DB`;
+
           if (trouble.broke !== null) throw trouble.broke;
-          say(args, args.undo ? `Next: ${again}` : `Undo: ${again} --undo`);
+          const undo = !args.undo;
+          say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("release", args, { undo })}`);
         });
       } finally {
         await database.close();

@@ -1,3 +1,4 @@
+import { nextCommand } from "../../core/apply/next.ts";
 import { stagedTrees } from "../../core/boot/staged.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { parseBoot } from "../../edge/disk/boot-entry.ts";
@@ -6,7 +7,7 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { BOOT } from "../wire/boot.ts";
 import { openPlan } from "../wire/run.ts";
-import { shellWord, type Telling, told } from "./shared.ts";
+import { type Telling, told } from "./shared.ts";
 
 /**
  * A machine named that no plan of this run has is a typing error: nothing is done then.
@@ -39,11 +40,17 @@ export async function checkNames(
 }
 
 /** Boot files are on each conductor's host, and taken back there: a rollback names the command. */
-export async function tellTrees(run: RunFolder, format: Telling): Promise<void> {
+export async function tellTrees(
+  run: RunFolder,
+  args: Telling & { readonly keyFile?: string },
+): Promise<void> {
   const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);
+  const { path } = run;
+  const undo = (tftpRoot: string): string =>
+    nextCommand("boot", { run: path, tftpRoot, keyFile: args.keyFile }, { undo: true });
   for (const [tree, machines] of stagedTrees(entries))
     told(
-      format,
-      `Boot files of ${machines} machines stay in ${tree}: nova2ironic boot --run ${shellWord(run.path)} --tftp-root ${shellWord(tree)} --undo takes them back.`,
+      args,
+      `Boot files of ${machines} machines stay in ${tree}: ${undo(tree)} takes them back.`,
     );
 }

@@ -56,24 +56,6 @@ export const targetOptions = {
   },
 } as const satisfies Record<string, Options>;
 
-/** The options that say where Ironic is, for the next command to copy; a database is not repeated. */
-export function targetWords({
-  ironicDb,
-  ironicUrl,
-  osCloud,
-}: {
-  readonly ironicDb?: string;
-  readonly ironicUrl?: string;
-  readonly osCloud?: string;
-}): string {
-  if (ironicDb !== undefined) return "--ironic-db DB";
-  const words = [
-    ...(osCloud === undefined ? [] : [`--os-cloud ${shellWord(osCloud)}`]),
-    ...(ironicUrl === undefined ? [] : [`--ironic-url ${shellWord(ironicUrl)}`]),
-  ];
-  return words.length === 0 ? "--via rest" : words.join(" ");
-}
-
 /** How many machines are adopted or deleted at once. */
 export const inFlightOption = {
   "in-flight": {
@@ -205,11 +187,6 @@ export function told(how: Telling, text: string): void {
 export function print(text: string): void {
   const seen = visibleLines(text).join("\n");
   process.stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
-}
-
-/** A path as a shell would need it, for the next command to copy. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 /** A command leaves its exit status here; main ends with it. */

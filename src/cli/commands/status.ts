@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import type { CommandModule } from "yargs";
 import { type RunState, type Still, statusOf, wasStaged } from "../../core/apply/status.ts";
 import { type TakenBack, takenBack } from "../../core/apply/still-changed.ts";
@@ -24,7 +25,7 @@ import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
 import { novaOption } from "./nova-options.ts";
 import { novaStepsBack } from "./nova-preview.ts";
-import { runOption, say, shellWord, type Voice } from "./shared.ts";
+import { runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions, Places {
   readonly run: string;
@@ -109,7 +110,6 @@ export const statusCommand: CommandModule<object, Args> = {
       return entries.length === 0 ? null : stagedTrees(entries);
     });
     const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
-    const site = power?.header.asked_for?.site ?? null;
     const finish = await orWhy(async () => {
       const end = await endOfRun(run);
       const name = "missing" in plan ? undefined : plan.header.target.release;
@@ -119,9 +119,12 @@ export const statusCommand: CommandModule<object, Args> = {
     const state: RunState = statusOf({
       finish,
       said: {
-        site: site === null ? null : shellWord(site),
+        site: power?.header.asked_for?.site ?? null,
         allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
         asked: power !== null,
+        rest: !("missing" in plan) && plan.header.target.engine === "rest",
+        release: releaseOf("missing" in plan ? null : plan, power),
+        given: { ...args, ...(sealedElsewhere(run, snapshot) && { keyFile: "FILE" }) },
       },
       ...(nova !== null && { nova }),
       ...(boot !== null && { boot }),
@@ -148,12 +151,23 @@ export const statusCommand: CommandModule<object, Args> = {
           ? null
           : await orWhy(() => handoverOf(run.path, plan, journal.entries)),
     });
-    const rest = !("missing" in plan) && plan.header.target.engine === "rest";
-    // A plan for the API is gone on with over the API.
-    const next = rest ? state.next.replaceAll("--ironic-db DB", "--ironic-url URL") : state.next;
     const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
     const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
     await printObject(process.stdout, fields, args);
-    say(args, `Next: ${next.replaceAll("RUN", shellWord(args.run))}`);
+    say(args, `Next: ${state.next}`);
   },
 };
+
+/** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */
+function releaseOf(
+  plan: Awaited<ReturnType<typeof openPlan>> | null,
+  power: Awaited<ReturnType<typeof openPower>> | null,
+): string | undefined {
+  const release = plan?.header.target.release ?? power?.header.asked_for?.release;
+  return release === "juno" ? undefined : release;
+}
+
+/** Whether the run's secrets were sealed with a key of --key-file. */
+function sealedElsewhere({ path }: RunFolder, snapshot: object): boolean {
+  return !("missing" in snapshot) && !existsSync(`${path}/secret.key`);
+}

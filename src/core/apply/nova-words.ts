@@ -1,13 +1,17 @@
 import type { ApiIdentity } from "../../model/nova-plan.ts";
 
-/** Options for Nova that the next command wants besides, for people to copy. */
-export function novaWords(api: ApiIdentity | undefined): string {
+/** Options for Nova that the next command wants besides, where they were not given. */
+export function novaOptions(api: ApiIdentity | undefined): {
+  readonly novaDb: "DB";
+  readonly novaApiDb?: "DB";
+  readonly flavorsVia?: "rest";
+} {
   switch (api?.kind) {
     case undefined:
-      return " --nova-db DB";
+      return { novaDb: "DB" };
     case "database":
-      return " --nova-db DB --nova-api-db DB";
+      return { novaDb: "DB", novaApiDb: "DB" };
     case "rest":
-      return " --nova-db DB --flavors-via rest";
+      return { novaDb: "DB", flavorsVia: "rest" };
   }
 }

@@ -2,8 +2,9 @@ import type { JournalEntry, PlanCounts, SnapshotCounts } from "../../model/artef
 import type { FinishState } from "../../model/finish.ts";
 import type { NovaEntry, NovaPlanCounts, NovaPlanHeader } from "../../model/nova-plan.ts";
 import { ledgerOf, plansOf } from "./ledger.ts";
-import { novaWords } from "./nova-words.ts";
-import { scopeWords, type TakenBack } from "./still-changed.ts";
+import { EXTRACT, PLAN, POWER, type Said, type Step, wordsOf } from "./next-step.ts";
+import { novaOptions } from "./nova-words.ts";
+import { scopeOptions, type TakenBack } from "./still-changed.ts";
 
 type Missing = { readonly missing: string };
 
@@ -25,14 +26,8 @@ export interface RunFiles {
   readonly journal: { readonly entries: readonly JournalEntry[]; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
-  /** What the run's files know of the command line of plan; absent: nothing. */
-  readonly said?: {
-    /** Path of the site document that power was given. */
-    readonly site: string | null;
-    readonly allowPairing: boolean;
-    /** Whether there are power readings. */
-    readonly asked: boolean;
-  };
+  /** What the run's files know of earlier command lines; absent: nothing. */
+  readonly said?: Said;
   /** Machines with boot files staged, by tree; absent: nothing was staged. */
   readonly boot?: ReadonlyMap<string, number> | Missing;
   readonly finish?: FinishState | Missing;
@@ -59,20 +54,11 @@ export interface Still {
 export interface RunState {
   /** Stage -> what is true of it. */
   readonly fields: { readonly [stage: string]: string };
-  /** The next command; RUN stands for the folder. */
+  /** The next command. */
   readonly next: string;
 }
 
-const EXTRACT = "nova2ironic extract --run RUN --nova-bm-db DB --nova-db DB";
-const PLAN = "nova2ironic plan --run RUN --ironic-db DB --nova-db DB";
-const POWER = "nova2ironic power --run RUN";
-const APPLY_RUN = "nova2ironic apply --run RUN";
-const APPLY = `${APPLY_RUN} --ironic-db DB`;
-const VERIFY = "nova2ironic verify --run RUN --ironic-db DB";
-const RELEASE = "nova2ironic release --run RUN --ironic-db DB";
-const FINISH = "nova2ironic finish --run RUN --ironic-db DB";
 const DONE = "nothing; this run is done";
-const ROLLBACK = "nova2ironic rollback --run RUN --ironic-db DB";
 
 /** What is true of a run, from its files alone, and what comes next. */
 export function statusOf(files: RunFiles): RunState {
@@ -93,15 +79,15 @@ export function statusOf(files: RunFiles): RunState {
     entries,
     "missing" in plan ? null : { sha256: plan.sha256, rows: plan.counts.nodes + plan.counts.ports },
   );
-  const next =
+  const step: Step =
     "missing" in snapshot
       ? EXTRACT
       : !fresh || isCut(plan, nova)
         ? (novaBack(nova) ?? before)
         : "missing" in journal // what it says is in doubt; verify asks the target alone
-          ? withNova(VERIFY, nova)
-          : (novaBack(nova) ??
-            withFinish(withNova(afterLoad(applied.next, handover), nova), finish));
+          ? withNova({ command: "verify" }, nova)
+          : (novaBack(nova) ?? withNova(afterLoad(applied.next, handover), nova));
+  const mayFinish = fresh && !isCut(plan, nova) && !("missing" in journal);
   return {
     fields: {
       extract: extracted,
@@ -112,22 +98,15 @@ export function statusOf(files: RunFiles): RunState {
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && isLoaded(applied) && { finish: finishText(finish) }),
     },
-    next: next
-      .replace(PLAN, `${PLAN}${planWords(files)}`)
-      .replace(APPLY_RUN, handover === null ? APPLY_RUN : `${APPLY_RUN} --staged`),
+    next: withFinish(step, mayFinish ? finish : undefined, (one) =>
+      wordsOf(one, said, handover !== null),
+    ),
   };
 }
 
-/** Words of plan that a plan made again wants as before. */
-function planWords({ said }: RunFiles): string {
-  if (said === undefined) return "";
-  const { site, allowPairing } = said;
-  return `${site === null ? "" : ` --site ${site}`}${allowPairing ? " --allow-pairing" : ""}`;
-}
-
 /** Whether the plan is in Ironic, as far as the journal knows. */
-function isLoaded({ next }: { readonly next: string }): boolean {
-  return next === VERIFY;
+function isLoaded({ next }: { readonly next: Step }): boolean {
+  return next.command === "verify";
 }
 
 function finishText(finish: FinishState | Missing): string {
@@ -139,9 +118,11 @@ function finishText(finish: FinishState | Missing): string {
 }
 
 /** The last command of the window, once verify finds nothing. */
-function withFinish(next: string, finish: RunFiles["finish"]): string {
-  if (finish === undefined || "missing" in finish || !next.startsWith(VERIFY)) return next;
-  return finish.end === null ? `${next}  (where it finds nothing: ${FINISH})` : DONE;
+function withFinish(step: Step, finish: RunFiles["finish"], words: (step: Step) => string): string {
+  if (finish === undefined || "missing" in finish || step.command !== "verify") return words(step);
+  if (finish.end !== null) return DONE;
+  const note = `where it finds nothing: ${words({ command: "finish" })}`;
+  return words({ ...step, note });
 }
 
 function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
@@ -151,9 +132,11 @@ function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
 }
 
 /** A whole load that was staged waits for its release; after that, for the conductors. */
-function afterLoad(next: string, handover: RunFiles["handover"]): string {
-  if (next !== VERIFY || handover === null || "missing" in handover) return next;
-  return handover.released < handover.staged ? RELEASE : `${VERIFY} --takeover`;
+function afterLoad(next: Step, handover: RunFiles["handover"]): Step {
+  if (next.command !== "verify" || handover === null || "missing" in handover) return next;
+  return handover.released < handover.staged
+    ? { command: "release" }
+    : { command: "verify", options: { takeover: true } };
 }
 
 /** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */
@@ -173,23 +156,28 @@ function isCut(plan: RunFiles["plan"], nova: RunFiles["nova"]): boolean {
 }
 
 /** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
-function withNova(command: string, nova: RunFiles["nova"]): string {
-  const wants = /^nova2ironic (apply|verify) (?!.*--takeover)/.test(command);
-  if (!wants || (nova !== undefined && "missing" in nova)) return command;
-  if (nova === undefined || nova.plan === null) {
-    if (command === APPLY)
-      return `${PLAN}  (Nova is not in the plan; or apply it with --leave-nova)`;
-    return command.replace(APPLY, `${APPLY} --leave-nova`);
-  }
-  return command.replace("--ironic-db DB", `--ironic-db DB${novaWords(nova.plan.header?.api)}`);
+function withNova(step: Step, nova: RunFiles["nova"]): Step {
+  const { command, options } = step;
+  const wants = command === "apply" || (command === "verify" && options?.takeover !== true);
+  if (!wants || (nova !== undefined && "missing" in nova)) return step;
+  if (nova !== undefined && nova.plan !== null)
+    return { ...step, nova: novaOptions(nova.plan.header?.api) };
+  if (command === "verify") return step;
+  return options?.yes === true
+    ? { ...step, options: { ...options, leaveNova: true } }
+    : { ...PLAN, note: "Nova is not in the plan; or apply it with --leave-nova" };
 }
 
 /** A rollback of Ironic alone leaves instances on hosts that no longer have their machines. */
-function novaBack(nova: RunFiles["nova"]): string | null {
+function novaBack(nova: RunFiles["nova"]): Step | null {
   if (nova === undefined || "missing" in nova || nova.still === undefined) return null;
   const { still } = nova;
   if ("missing" in still || still.rows === 0) return null;
-  return `${ROLLBACK}${novaWords(still.api)} ${scopeWords(still.machines)}  (${still.rows} rows of nova are changed still)`;
+  return {
+    command: "rollback",
+    nova: { ...novaOptions(still.api), ...scopeOptions(still.machines) },
+    note: `${still.rows} rows of nova are changed still`,
+  };
 }
 
 function novaText({ plan, entries, still }: NovaState): string {
@@ -229,20 +217,20 @@ function doneText(entries: readonly JournalEntry[], sha256: string, done: string
 function appliedOf(
   entries: readonly JournalEntry[],
   plan: { readonly sha256: string; readonly rows: number } | null,
-): { readonly text: string; readonly next: string } {
+): { readonly text: string; readonly next: Step } {
   const plans = plansOf(entries);
-  if (plans.length === 0) return { text: "nothing was loaded", next: APPLY };
+  if (plans.length === 0) return { text: "nothing was loaded", next: { command: "apply" } };
   const parts = plans.map((sha256) => doneText(entries, sha256, "created"));
   const text = parts.join("; ");
   if (plan === null) return { text, next: PLAN };
   const last = entries.findLast((entry) => entry.do !== "open");
   const { open, rows, foreign } = ledgerOf(entries, plan.sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, foreign.size);
-  const next =
+  const next: Step =
     last?.do === "undo" || last?.do === "undone"
-      ? `${PLAN}  (rolled back; or go on with rollback)`
+      ? { ...PLAN, note: "rolled back; or go on with rollback" }
       : open.length > 0 || there < plan.rows
-        ? `${APPLY} --yes  (goes on where it stopped)`
-        : VERIFY;
+        ? { command: "apply", options: { yes: true }, note: "goes on where it stopped" }
+        : { command: "verify" };
   return { text, next };
 }

@@ -18,9 +18,11 @@ export function takenBack(entries: readonly JournalEntry[]): TakenBack | null {
 /** Machines a command names; more of them are meant by a word. */
 const NAMED = 8;
 
-/** The words of `rollback` that take these back, for people to copy. */
-export function scopeWords(machines: TakenBack): string {
-  if (machines === "all") return "--all";
-  if (machines.size > NAMED) return "--node UUID";
-  return [...machines].map((uuid) => `--node ${uuid}`).join(" ");
+/** The options of `rollback` that take these back, for people to copy. */
+export function scopeOptions(machines: TakenBack): {
+  readonly all?: true;
+  readonly node?: readonly string[];
+} {
+  if (machines === "all") return { all: true };
+  return { node: machines.size > NAMED ? ["UUID"] : [...machines] };
 }

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type RunFiles, statusOf, wasStaged } from "../../../src/core/apply/status.ts";
-import { scopeWords, takenBack } from "../../../src/core/apply/still-changed.ts";
+import { scopeOptions, takenBack } from "../../../src/core/apply/still-changed.ts";
 import { stillReleased } from "../../../src/core/release/restage.ts";
 import type { JournalEntry } from "../../../src/model/artefact.ts";
 
@@ -98,9 +98,9 @@ test("machines taken back one by one are named, and no more of them than a line 
   const undo = (...nodes: readonly string[]) =>
     ({ do: "undo", ...span, nodes, by: "me" }) satisfies JournalEntry;
   const machines = takenBack([...LOADED, undo("a"), undo("b", "a")]) ?? "all";
-  assert.equal(scopeWords(machines), "--node a --node b");
+  assert.deepEqual(scopeOptions(machines), { node: ["a", "b"] });
   const many = takenBack([...LOADED, undo(...Array.from("abcdefghi"))]) ?? "all";
-  assert.equal(scopeWords(many), "--node UUID");
+  assert.deepEqual(scopeOptions(many), { node: ["UUID"] });
 });
 
 test("after extract the BMCs are asked, and a plan made again has the words it had", () => {
@@ -138,7 +138,7 @@ test("a staged load that is killed before it begins goes on staged", () => {
     ...{ snapshot: SNAPSHOT, plan: PLAN, nova, handover: { staged: 2, released: 0 } },
     journal: { entries: [staged], torn: false },
   });
-  assert.match(next, /^nova2ironic apply --run RUN --staged --ironic-db DB --nova-db DB/);
+  assert.match(next, /^nova2ironic apply --run RUN --ironic-db DB --nova-db DB --staged$/);
 });
 
 const NONE = { plan: SHA, hosts: 0, flavors: 0, findings: 0, stopped: [] };

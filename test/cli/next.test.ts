@@ -1,0 +1,189 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Argv, CommandModule } from "yargs";
+import yargs from "yargs";
+import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/core/apply/next.ts";
+import { writeCase } from "../../src/demo/write-case.ts";
+import { runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
+
+/** Options that no next command has from an earlier one, and why. */
+const ASKED_ANEW: { readonly [option: string]: string } = {
+  yes: "a word for one time",
+  ...{ plan: "what one run shows", verify: "likewise", undo: "likewise", diff: "likewise" },
+  ...{ all: "what is to be undone", "detailed-exitcode": "for scripts" },
+  ...{ "propose-site": "is written once", "all-rows": "how it is shown" },
+  ...{ format: "how it is shown", column: "likewise", "sort-column": "likewise" },
+  ...{ noindent: "likewise", quote: "likewise", "max-width": "likewise" },
+  ...{ "fit-width": "likewise", "print-empty": "likewise" },
+};
+
+/** And those of one command alone. */
+const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
+  plan: ["placement-db"], // for --propose-site
+  // What let another command do something dangerous is no word for a rollback.
+  rollback: ["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],
+};
+
+interface Option {
+  readonly default?: unknown;
+  readonly type?: string;
+  readonly array?: boolean;
+  readonly choices?: readonly string[];
+}
+
+const COMMANDS = Object.keys(KEPT) as readonly NextCommand[]; // of a constant of ours
+
+async function commandOf(name: NextCommand): Promise<CommandModule> {
+  const all: unknown = await import(`../../src/cli/commands/${name}.js`);
+  const found = Object.entries(all as object).find(([key]) => key === `${name}Command`);
+  return found?.[1] as CommandModule; // the module of that name exports it
+}
+
+async function optionsOf(name: NextCommand): Promise<{ readonly [option: string]: Option }> {
+  const { builder } = await commandOf(name);
+  const taken: { [option: string]: Option } = {};
+  const program: object = new Proxy(
+    {},
+    {
+      get: (_, method) => (given: unknown) => {
+        if (method === "options") Object.assign(taken, given);
+        return program;
+      },
+    },
+  );
+  (builder as (program: object) => unknown)(program);
+  return taken;
+}
+
+/** A value that no default is, and that a shell would take apart. */
+function someValue(name: string, { type, array, choices }: Option, usual: unknown): unknown {
+  if (type === "boolean") return true;
+  if (type === "number") return 7;
+  const one = choices?.find((choice) => choice !== usual) ?? `it's a ${name}; $(x)`;
+  return array === true ? [one, choices?.at(-1) ?? `other ${name}`] : one;
+}
+
+const camel = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+
+/** What the tool would read when a person copies this line into a shell. */
+async function read(command: NextCommand, line: string) {
+  const script = `nova2ironic() { printf '%s\\0' "$@"; }; ${line}`;
+  const [name, ...words] = execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0");
+  assert.equal(name, command);
+  const { builder } = await commandOf(command);
+  const program = yargs(words.slice(0, -1))
+    .exitProcess(false)
+    .strict()
+    .parserConfiguration({ "parse-numbers": false, "greedy-arrays": false })
+    .fail((message, error) => {
+      throw error ?? new Error(message ?? line);
+    });
+  return (builder as (program: Argv) => Argv)(program).parseAsync();
+}
+
+for (const command of COMMANDS) {
+  test(`of each option of ${command} it is decided whether the next command has it`, async () => {
+    const options = await optionsOf(command);
+    const kept: readonly string[] = KEPT[command];
+    const decided = new Set([...kept, ...Object.keys(ASKED_ANEW), ...(NOT_PASSED[command] ?? [])]);
+    const open = Object.keys(options).filter((name) => name !== "run" && !decided.has(name));
+    assert.deepEqual(open, []);
+    assert.deepEqual(
+      kept.filter((name) => !(name in options)),
+      [],
+    );
+    const silent = kept.flatMap((name) => {
+      const usual = options[name]?.default;
+      return usual === undefined || usual === false ? [] : [[name, usual] as const];
+    });
+    assert.deepEqual(Object.fromEntries(silent), DEFAULTS[command] ?? {});
+  });
+
+  test(`whatever was given to ${command} is in the line that names it, as a shell reads it`, async () => {
+    const options = await optionsOf(command);
+    for (const name of KEPT[command]) {
+      const option = options[name] ?? {};
+      const value = someValue(name, option, option.default);
+      const given = { run: "a run's folder", [camel(name)]: value };
+      // Alone a cloud is the way to Ironic; beside its database it needs the word that asks Nova there.
+      const line = nextCommand(command, given, requiredBy(options, given));
+      const found = new Map<string, unknown>(Object.entries(await read(command, line)));
+      assert.deepEqual([found.get("run"), found.get(camel(name))], [given.run, value], line);
+    }
+  });
+}
+
+/** The rest that the command insists on. */
+function requiredBy(options: { readonly [name: string]: object }, given: object): object {
+  const names = Object.keys(options).filter(
+    (name) => "demandOption" in (options[name] ?? {}) && !(camel(name) in given),
+  );
+  return Object.fromEntries(
+    names
+      .filter((name) => (options[name] as { demandOption?: boolean }).demandOption === true)
+      .map((name) => [camel(name), "DB"]),
+  );
+}
+
+test("what extract and plan were given is in the lines they end with", async (t) => {
+  const folder = privateFolder(t);
+  const written = await writeCase(
+    { shows: "one machine", allow_pairing: true, nova_bm: { nodes: [{ id: 1 }] } },
+    folder,
+  );
+  const key = ["--key-file", join(folder, "its key")];
+  const at = ["--run", join(folder, "run")];
+  const quoted = `--key-file '${key[1]}'`;
+  const extracted = await runs(0, ["extract", ...at, ...written.extract, ...key]);
+  assert.deepEqual(namedIn(extracted.err), ["power", "plan"]);
+  const planned = await runs(0, ["plan", ...at, ...written.ironic, ...key, "--allow-pairing"]);
+  assert.deepEqual(namedIn(planned.err), ["apply"]);
+  for (const { err } of [extracted, planned])
+    for (const [line] of err.matchAll(/nova2ironic .*/g)) assert.ok(line.includes(quoted), line);
+  assert.ok(planned.err.includes(written.ironic.join(" ")), planned.err);
+  const status = await runs(0, ["status", ...at]);
+  assert.match(status.err, /plan .* --key-file FILE/);
+});
+
+/** The commands that the lines at its end name. */
+function namedIn(err: string): readonly (string | undefined)[] {
+  return [...err.matchAll(/nova2ironic (\w+) --run/g)].map(([, command]) => command);
+}
+
+test("no secret is in a next command, and a cloud beside Ironic's database only where it is asked", () => {
+  const given = { run: "m1", ironicDb: "mysql://u:pw@h/ironic", osCloud: "admin" };
+  assert.equal(nextCommand("apply", given), "nova2ironic apply --run m1 --ironic-db DB");
+  assert.match(
+    nextCommand("apply", { ...given, flavorsVia: "rest" }),
+    /--os-cloud admin --flavors-via rest$/,
+  );
+  assert.match(nextCommand("apply", { run: "m1" }, { yes: true }), /--yes --via rest$/);
+});
+
+test("every line that names a next command is made in one place, of all that was given", () => {
+  const named =
+    /nova2ironic (?:\$\{(?!version)|(?:extract|power|plan|apply|verify|release|boot|finish|rollback|status) --run)/;
+  const sources = [...filesIn("src/cli"), ...filesIn("src/core")];
+  const own = sources.filter(
+    (file) => !/apply\/next\.ts$/.test(file) && named.test(withoutHelp(readFileSync(file, "utf8"))),
+  );
+  // Findings' advice for no run in particular.
+  assert.deepEqual(own, ["src/core/check/charsets.ts"]);
+  for (const file of filesIn("src/cli/commands"))
+    for (const [call] of readFileSync(file, "utf8").matchAll(/nextCommand\([^)]*/g))
+      assert.match(call, /"\w+", (?:args|again|\{ run: )/, `${file}: ${call}`);
+});
+
+function withoutHelp(text: string): string {
+  return text.replaceAll(/\.example\([^)]*\)/g, "");
+}
+
+function filesIn(folder: string): readonly string[] {
+  return readdirSync(folder, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => join(folder, name));
+}

@@ -12,7 +12,7 @@ import { POWER_MAX_AGE } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
-import { checkNotFinished } from "../wire/finishing.ts";
+import { checkNotFinished, unprotectedNodes } from "../wire/finishing.ts";
 import { checkBlocked } from "../wire/nothing.ts";
 import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
@@ -109,7 +109,7 @@ export const applyCommand: CommandModule<object, Args> = {
   async handler(args) {
     const watching = watchingOf(args, (text) => say(args, text));
     await inRun(args.run, "apply", { create: false }, async (run) => {
-      await checkNotFinished(run, "apply would protect its machines again", args);
+      await checkNotFinished(run, "apply would load again what is gone of it", args);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, args.skipBlocked);
@@ -124,8 +124,9 @@ export const applyCommand: CommandModule<object, Args> = {
         let failed = 0;
         const staged = await goesOnStaged(run, footer.sha256, args);
         const again = nextCommand("apply", args, { staged, yes: true });
+        const source = { check: true, staged, unprotected: await unprotectedNodes(run) };
         const ended = await besideNova(run, footer, { ...args, watching, lines }, (nova) =>
-          withActing(run, road, header, seal, { check: true, staged }, async (acting, verifier) => {
+          withActing(run, road, header, seal, source, async (acting, verifier) => {
             if (nova === null) say(args, UNASKED);
             const same = road.same(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);

@@ -93,12 +93,18 @@ export async function withActing<T>(
   road: Road,
   header: PlanHeader,
   seal: Seal,
-  source: { readonly check: boolean; readonly staged?: boolean },
+  source: {
+    readonly check: boolean;
+    readonly staged?: boolean;
+    /** Nodes whose protection finish cleared. */
+    readonly unprotected?: ReadonlySet<string>;
+  },
   work: (acting: Omit<Acting, "progress">, verifier: Verifier) => Promise<T>,
 ): Promise<T> {
   checkEngine(header.target, road);
   const found = await road.open(header.target.release, seal, {
     staged: source.staged === true,
+    ...(source.unprotected !== undefined && { unprotected: source.unprotected }),
   });
   checkIdentity(header.target, found.identity);
   if (source.staged === true) checkReasons(found.release);

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { endOf } from "../../core/release/ended.ts";
 import type { Finishing } from "../../core/release/finish.ts";
+import { unprotected } from "../../core/release/guards.ts";
 import { readEntries, readJournal } from "../../edge/disk/journal.ts";
 import { parseFinish } from "../../edge/disk/journal-entry.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -62,6 +63,15 @@ function committing(guard: Guard): Guard {
       return written;
     },
   };
+}
+
+/** Nodes of this run whose protection finish cleared, and that no rollback took back since. */
+export async function unprotectedNodes({
+  path,
+}: Pick<RunFolder, "path">): Promise<ReadonlySet<string>> {
+  const { entries } = await readEntries(`${path}/${FINISH}`, parseFinish);
+  if (entries.length === 0) return new Set();
+  return unprotected(entries, (await readJournal(`${path}/journal.jsonl`)).entries);
 }
 
 /** When finish ended this run; null when it did not, or the run went on since. */

@@ -53,6 +53,8 @@ interface How {
   /** The release is the operator's word, which must be right; otherwise the plan's. */
   readonly planning?: boolean;
   readonly staged?: boolean;
+  /** Nodes whose protection finish cleared: nothing protects them again. */
+  readonly unprotected?: ReadonlySet<string>;
 }
 
 /** A way to Ironic: its database, or its API. */
@@ -168,7 +170,7 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
     kind: "rest",
     shown: cloud.endpoint ?? cloud.from,
     same: sameOver,
-    async open(said, seal, { planning = false, staged = false } = {}) {
+    async open(said, seal, { planning = false, staged = false, unprotected } = {}) {
       if (staged)
         throw new MigrationError("N2I-E100", "--staged is for --ironic-db", {
           fix: "Adoption hands each machine to its conductor by itself; leave --staged out.",
@@ -177,7 +179,8 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
       if (planning) expectSpoken(service, said);
       const { identity, release } = service;
       const most = Math.floor(inFlight);
-      const target = createRestTarget(service, rest, seal, most, failpoint, lockWait * 1000);
+      const driving = { lockWait: lockWait * 1000, ...(unprotected && { unprotected }) };
+      const target = createRestTarget(service, rest, seal, most, failpoint, driving);
       return { identity, release, target };
     },
     async guard(said) {

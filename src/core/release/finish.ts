@@ -171,7 +171,7 @@ async function each(
     progress(behind);
     return null;
   };
-  const walked = await walk(batches(), what, finishing, one, () => behind);
+  const walked = await walk(batches(), what, finishing, one, () => ({ behind, changed }));
   left.push(...walked.locked.map(([node, holder]) => lockedOut(node, holder)));
   return { changed, fine, held, left, stopped: walked.stopped, broke: walked.broke };
 }

@@ -1,3 +1,4 @@
+import type { JournalEntry } from "../../model/artefact.ts";
 import type { FinishEntry, Guarded, Guards } from "../../model/finish.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { isOurs } from "../../model/staged.ts";
@@ -93,4 +94,28 @@ export function clearedFields(
     else if (entry.do === "unguard")
       cleared.set(entry.node, new Set([...(cleared.get(entry.node) ?? []), ...entry.fields]));
   return cleared;
+}
+
+/** Nodes whose protection finish cleared, and that no rollback took back since. */
+export function unprotected(
+  entries: readonly FinishEntry[],
+  journal: readonly JournalEntry[],
+): ReadonlySet<string> {
+  const last = new Map(
+    entries.flatMap((entry) =>
+      entry.do === "unguard" && entry.fields.includes("protected")
+        ? [[entry.node, entry.at] as const]
+        : [],
+    ),
+  );
+  const isGone = (node: string, at: string): boolean =>
+    journal.some(
+      (entry) =>
+        entry.do === "undo" &&
+        entry.at >= at &&
+        (entry.nodes === "all" || entry.nodes.includes(node)),
+    );
+  const cleared = clearedFields(entries);
+  const nodes = [...last].filter(([node, at]) => cleared.has(node) && !isGone(node, at));
+  return new Set(nodes.map(([node]) => node));
 }

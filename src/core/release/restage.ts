@@ -73,7 +73,9 @@ export async function restage(
     for await (const batch of plan) yield batch.filter(({ uuid }) => ours.has(uuid));
   };
   const walking = { clock, stopping, lockWait, inFlight: 1 };
-  const walked = await walk(released(), "release --undo", walking, stage, () => behind);
+  const walked = await walk(released(), "release --undo", walking, stage, () => ({
+    ...{ behind, changed: staged },
+  }));
   left.push(...walked.locked.map(([node, holder]) => lockedOut(node, holder)));
   return { staged, left, stopped: walked.stopped, broke: walked.broke };
 }

@@ -34,16 +34,16 @@ const LOOK_MS = 500;
  * others are behind us.
  *
  * @param what the command, for the error that ends it midway
- * @param behind how many machines have come to their end, for that error
- * @throws MigrationError when something breaks before the first is begun, or the first is denied, else
- *   as `broke`
+ * @param far how many machines have come to their end, for that error, and how many were changed
+ * @throws MigrationError when something breaks before the first is begun, or the first change is denied,
+ *   else as `broke`
  */
 export async function walk<Node extends Planned>(
   plan: AsyncIterable<readonly Node[]>,
   what: string,
   { clock, stopping, lockWait, inFlight }: Walking,
   one: One<Node>,
-  behind: () => number,
+  far: () => { readonly behind: number; readonly changed: number },
 ): Promise<Walked<Node>> {
   let locked: (readonly [Node, string])[] = [];
   let begun = false;
@@ -78,9 +78,9 @@ export async function walk<Node extends Planned>(
       await all(tried, () => false);
     }
   } catch (cause) {
-    const none = isDenied(cause) && behind() === 0 && locked.length === 0;
+    const none = isDenied(cause) && far().changed === 0 && locked.length === 0;
     if (!begun || none || !(cause instanceof MigrationError)) throw cause;
-    return { locked, stopped: false, broke: halted(what, behind(), cause) };
+    return { locked, stopped: false, broke: halted(what, far().behind, cause) };
   }
   return { locked, stopped: stopping() && locked.length > 0, broke: null };
 }

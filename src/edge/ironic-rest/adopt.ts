@@ -22,6 +22,8 @@ export interface Known {
   readonly ours: (id: string) => boolean;
   /** Whether the machine's batch came to its end. */
   readonly ended: boolean;
+  /** Nodes whose protection finish cleared. */
+  readonly unprotected?: ReadonlySet<string>;
   /** Whose a row is, written down before anything is done with it. */
   readonly met: (rows: Partial<Met>) => Promise<void>;
 }
@@ -57,10 +59,17 @@ async function takeOn(
   }
   const from = await makeNode(road, machine, node, journal, outcome, fail);
   if (from === null || !(await makePorts(road, ports, journal, outcome, fail))) return;
-  const stopped = await drive(road, node, from, (row) => {
+  const stopped = await drive(road, goalOf(node, from, journal), from, (row) => {
     outcome.stands = nodeIs(row);
   });
   if (stopped !== null) fail(stopped);
+}
+
+/** What finish cleared is no step that is still to be made. */
+function goalOf(node: Row, found: Row, { unprotected }: Known): Row {
+  const isCleared = unprotected?.has(String(node.uuid)) === true && found.protected !== true;
+  const isThere = found.provision_state === node.provision_state;
+  return isCleared && isThere ? { ...node, protected: false, protected_reason: null } : node;
 }
 
 /** @returns the node to go on from; null when it is told why not */
@@ -68,10 +77,11 @@ async function makeNode(
   road: Road,
   { uuid, ports }: Machine,
   node: Row,
-  { ours, ended, met }: Known,
+  journal: Known,
   outcome: Outcome,
   fail: Fail,
 ): Promise<Row | null> {
+  const { ours, ended, met } = journal;
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(idOf)];
   const known = ours(id) ? await lookAtNode(road, uuid) : null;
@@ -87,7 +97,7 @@ async function makeNode(
     return null;
   }
   const { row } = made.seen;
-  const standing = standingOf(node, row, road.rows.same, ended);
+  const standing = standingOf(goalOf(node, row, journal), row, road.rows.same, ended);
   if (standing.is === "foreign") {
     outcome.stands = "";
     await met({ refused: all });

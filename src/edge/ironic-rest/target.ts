@@ -17,12 +17,18 @@ import { createVerifier } from "./verifier.ts";
 /** Called around every call that changes something; a test kills the process there. */
 export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
 
+export interface Driving {
+  /** Milliseconds to wait for machines that a conductor has reserved, all in all. */
+  readonly lockWait?: number;
+  /** Nodes whose protection finish cleared: they are not protected again. */
+  readonly unprotected?: ReadonlySet<string>;
+}
+
 /**
  * The adoption road: machine by machine over the service's own API, so many in flight. There is no
  * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
  *
  * @param most machines in flight
- * @param lockWait milliseconds to wait for machines that a conductor has reserved, all in all
  */
 export function createRestTarget(
   service: Service,
@@ -30,7 +36,7 @@ export function createRestTarget(
   seal: Seal,
   most: number,
   failpoint: Failpoint = () => Promise.resolve(),
-  lockWait = 0,
+  { lockWait = 0, unprotected = new Set() }: Driving = {},
 ): Target & { readonly verifier: Verifier } {
   /** Something may have been changed since the last batch began. */
   let touched = false;
@@ -81,6 +87,7 @@ export function createRestTarget(
       const journal = {
         ours,
         ended,
+        unprotected,
         met: async (rows: Partial<Met>) => met?.({ done: [], found: [], ...rows }),
       };
       const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);

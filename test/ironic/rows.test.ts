@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { IronicAt } from "../lab/ironic/start.ts";
 import { needsIronic, withIronic } from "../lab/ironic/with-ironic.ts";
+import { finished } from "./finished.ts";
 import { native } from "./native.ts";
 import { type Scene, scene } from "./scene.ts";
 import { tables } from "./tables.ts";
@@ -86,6 +87,7 @@ async function handedOver(t: TestContext, ironic: IronicAt, machines: number): P
   await assertTold(at);
   await at.runs(0, "verify");
   assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
+  await finished(at);
   await staleWouldSwitch(at);
   await rolledBack(at);
   assert.deepEqual(await tables(at.db), before);
@@ -133,7 +135,7 @@ async function rolledBack(at: Scene): Promise<void> {
   await at.db("node_inventory").insert({ ...of, ...inventory });
   const traits = `/v1/nodes/${String(second?.uuid)}/traits`;
   assert.equal((await at.api("PUT", traits, { traits: ["CUSTOM_OURS"] })).status, 204);
-  const { out } = await at.runs(2, "rollback", "--all", "--yes");
+  const { out } = await at.runs(2, "rollback", "--all", "--yes", "--after-finish");
   assert.match(out, new RegExp(`node:${String(second?.uuid)} .*node_traits`));
   assert.equal((await at.api("DELETE", traits)).status, 204);
   await at.runs(0, "rollback", "--all", "--yes");

@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import type { Scene } from "./scene.ts";
+import { loadedRows } from "./told.ts";
+
+interface Guards {
+  readonly uuid: string;
+  readonly protected: boolean;
+  readonly protected_reason: string | null;
+  readonly automated_clean: boolean | null;
+}
+
+/**
+ * Ends the run with finish, over the scene's own road, and looks in the rows what became of it: each
+ * machine's protection is gone, but of those the plan holds, and cleaning is Ironic's to decide.
+ * Nothing after it protects a machine again but its undo, and a rollback wants a word.
+ */
+export async function finished(at: Scene): Promise<void> {
+  const planned = loadedRows(at.plan(), "node");
+  const guards = async (): Promise<readonly Guards[]> => {
+    const columns = ["uuid", "protected", "protected_reason", "automated_clean"];
+    const uuids = planned.map(({ uuid }) => String(uuid));
+    const rows = await at.db("nodes").whereIn("uuid", uuids).orderBy("uuid").select(columns);
+    return rows.map((row) => ({
+      ...row,
+      protected: Boolean(row.protected),
+      automated_clean: row.automated_clean === null ? null : Boolean(row.automated_clean),
+    }));
+  };
+  const loaded = await guards();
+  const held = new Set(
+    planned.flatMap((row) => (row.protected && row.maintenance ? [String(row.uuid)] : [])),
+  );
+  const tenants = loaded.filter(({ uuid, protected: guarded }) => guarded && !held.has(uuid));
+  assert.ok(tenants.length > 20 && held.size > 0, `${tenants.length} and ${held.size} held`);
+  assert.ok(tenants.every(({ automated_clean }) => automated_clean === false));
+
+  const made = await at.runs(0, "finish", "--yes");
+  assert.match(made.out, /^Finish: \d+ machines cleared, .*, 0 left\.\nThis run is done\.$/m);
+  const cleared = loaded.map((row) => ({
+    ...row,
+    ...(!held.has(row.uuid) && { protected: false, protected_reason: null }),
+    automated_clean: null,
+  }));
+  assert.deepEqual(await guards(), cleared);
+  await at.runs(0, "verify");
+  await at.runs(4, "rollback", "--all", "--yes");
+  await at.runs(3, "apply", "--yes", "--skip-blocked", "--after-finish");
+  assert.deepEqual(await guards(), cleared);
+  await at.runs(0, "finish", "--yes", "--undo");
+  assert.deepEqual(await guards(), loaded);
+  await at.runs(0, "finish", "--yes");
+  assert.deepEqual(await guards(), cleared);
+}

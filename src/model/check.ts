@@ -93,6 +93,11 @@ export interface NovaFacts {
   readonly flavors: readonly DeployImage[];
   /** Requests that wait for a nova-compute, in words, of these instances. */
   readonly queued: readonly { readonly instance: string; readonly told: string }[];
+  /** Tables of requests that this user may not read, and who lets it; null: none. */
+  readonly unqueued: {
+    readonly tables: readonly string[];
+    readonly grants: readonly string[];
+  } | null;
   /** Live aggregates, a line a host; null: there are no such tables, or they may not be read. */
   readonly aggregates:
     | readonly {

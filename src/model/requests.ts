@@ -34,3 +34,8 @@ export function isWaiting({ action, at, overtaken }: OpenRequest, seen: string |
 export function toldRequest({ action, at }: OpenRequest, host: string): string {
   return `${action} of ${at ?? "an unknown time"} waits for the nova-compute of ${host} (rabbitmqctl purge_queue compute.${host})`;
 }
+
+/** The same of a task_state that no request of instance_actions explains. */
+export function toldTaskState(state: string, host: string): string {
+  return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
+}

@@ -5,7 +5,7 @@ import { caseUuid } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { loadNova } from "../../src/demo/load-case.ts";
 import { waitingRequests } from "../../src/edge/nova-write/requests.ts";
-import { run } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
 import { withDatabase } from "../lab/index.ts";
 import { open } from "../support/planned-case.ts";
 import { checkRows } from "./check-output.ts";
@@ -112,3 +112,40 @@ test("plan, check, apply and rollback name a request that waits, with the comman
   const again = await run([...planning, "--compute-host", "ironic-compute"]);
   assert.match(again.out, /N2I-D243/);
 });
+
+test("a task_state that stays while nova-compute is dead is told with the command, without any action", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  assert.ok(made);
+  const { nova, at, reader, source, plan } = made;
+  await nova.db("instances").where({ uuid: UUID }).update({ task_state: "powering-off" });
+  const purge = /powering-off is set.*rabbitmqctl purge_queue compute\.compute-1/;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), "--compute-host", "c-9"];
+  const { out } = await run([...planning, ...plan, "-q"]);
+  assert.match(out, /N2I-D206/);
+  const whole = await runs(0, ["show", `${at[1]}/plan.jsonl`, "-f", "json"]);
+  assert.match(whole.out, /N2I-D243/);
+  const row = await checkRows(made);
+  assert.match(row("Queued requests"), purge);
+});
+
+test("check says that it may not read the requests, with the grant, where MySQL hides their table", async (t) => {
+  const made = await plannedCloud("mysql", t);
+  if (made === null) return;
+  const { nova, users } = made;
+  const user = `'${users.nova}'@'127.0.0.1'`;
+  const tables = await tablesOf(nova.db);
+  await tablesIn(nova.db);
+  await nova.db.raw(`REVOKE SELECT ON ${nova.name}.* FROM ${user}`);
+  for (const table of [...tables, "instance_actions_events"])
+    await nova.db.raw(`GRANT SELECT ON ${nova.name}.${table} TO ${user}`);
+  const before = (await checkRows(made))("Queued requests");
+  assert.match(before, /^Warning: .*may not read instance_actions\.\nMend: GRANT SELECT ON /);
+  await nova.db.raw(/GRANT .*/.exec(before)?.[0] ?? "");
+  assert.match((await checkRows(made))("Queued requests"), /^Success/);
+});
+
+async function tablesOf(db: Knex): Promise<readonly string[]> {
+  const [rows] = (await db.raw("SHOW TABLES")) as [readonly object[]]; // so mysql2 answers
+  return rows.map((row) => String(Object.values(row)[0]));
+}

@@ -2,6 +2,7 @@ import type { Database } from "../../edge/database/open.ts";
 import { lacking } from "../../edge/database/rights.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
+import { REQUEST_TABLES } from "../../edge/nova-write/requests.ts";
 import type { Refused } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { ROLES } from "./databases.ts";
@@ -16,6 +17,7 @@ const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
   "nova-bm-db": ["bm_nodes", "bm_interfaces"],
   "nova-db": [
     ...NOVA_TABLES,
+    ...REQUEST_TABLES,
     ...["aggregates", "migrations", "instance_system_metadata", "instance_extra"],
   ],
   "ironic-db": ["alembic_version", "nodes", "ports", "conductors"],

@@ -19,7 +19,7 @@ import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
 import { openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
-import { readQueued } from "./queued.ts";
+import { readQueued, unreadQueues } from "./queued.ts";
 
 /** Where everything is that is looked at. */
 export interface CheckAsked {
@@ -203,5 +203,6 @@ async function watched(
     ...facts,
     later: await readBeats(nova),
     queued: await readQueued(nova, facts.instances),
+    unqueued: await unreadQueues(nova),
   };
 }

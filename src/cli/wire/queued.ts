@@ -1,5 +1,6 @@
 import type { Database } from "../../edge/database/open.ts";
-import { waitingRequests } from "../../edge/nova-write/requests.ts";
+import { lacking } from "../../edge/database/rights.ts";
+import { REQUEST_TABLES, waitingRequests } from "../../edge/nova-write/requests.ts";
 import type { NovaFacts } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
@@ -26,6 +27,14 @@ export async function readQueued(
       told: toldRequest(request, host ?? ""),
     })),
   );
+}
+
+/** MySQL and MariaDB hide a table that may not be read: asked for by name, it says why. */
+export async function unreadQueues(database: Database): Promise<NovaFacts["unqueued"]> {
+  const wanted = new Map(REQUEST_TABLES.map((table) => [table, new Set(["SELECT"] as const)]));
+  const { statements, grants } = await lacking(database, wanted);
+  if (statements.length === 0) return null;
+  return { tables: statements.map((statement) => statement.replace("SELECT ", "")), grants };
 }
 
 /** A row of instances as it is asked about. */

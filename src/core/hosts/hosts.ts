@@ -13,7 +13,7 @@ import { aggregatesOf, joining } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held } from "./gate.ts";
 import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
-import { queuedIn } from "./queued.ts";
+import { maybeQueued, queuedIn } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 export interface Hosts {
@@ -86,7 +86,8 @@ export function createHosts(
   return {
     judge(machine, made, rows) {
       const node = nodeOf(made.desired);
-      if (node === undefined) return made;
+      const busy = maybeQueued(machine, rows, made.findings);
+      if (node === undefined) return held(made, busy, acceptances(machine));
       const to = targetOf(machine.node.service_host, node);
       const { instance } = rows;
       const accepted = acceptances(machine);

@@ -31,7 +31,7 @@ function privilegeOf(verb: Verb): string {
  * know, roles included; MySQL's do not know of roles, so it is asked by statements without a row,
  * rolled back; SQLite's privileges are its file's.
  *
- * @param database with a session that may write
+ * @param database with a session that may write, unless only SELECT is wanted
  */
 export async function lacking(database: Database, wanted: Wanted): Promise<Lacking> {
   const statements: string[] = [];
@@ -107,9 +107,10 @@ async function may(database: Database, verb: Verb, table: string): Promise<Answe
     );
     return boolean(row?.may) === true ? "yes" : "no";
   }
-  const trx = await openWriting(database);
+  // To read, a session that only reads will do, and may be all there is.
+  const trx = verb === "SELECT" ? null : await openWriting(database);
   try {
-    await database.run(`asking for ${verb}`, () => trx.raw(NOTHING[verb](table)));
+    await database.run(`asking for ${verb}`, () => (trx ?? knex).raw(NOTHING[verb](table)));
     return "yes";
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
@@ -119,6 +120,6 @@ async function may(database: Database, verb: Verb, table: string): Promise<Answe
     if (error.code === "N2I-E207") return "yes";
     throw error;
   } finally {
-    await endWriting(database, trx);
+    if (trx !== null) await endWriting(database, trx);
   }
 }

@@ -5,6 +5,9 @@ import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text, time } from "../database/rows.ts";
 import { spellings } from "./instances.ts";
 
+/** Where requests are told of. */
+export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
+
 /** An instance and the host whose queue its requests go to. */
 export interface Addressed {
   readonly uuid: string;
@@ -23,7 +26,7 @@ export async function waitingRequests(
 ): Promise<ReadonlyMap<string, readonly OpenRequest[]>> {
   const waiting = new Map<string, readonly OpenRequest[]>();
   const tables = await tableNames(database);
-  const readable = tables.has("instance_actions") && tables.has("instance_actions_events");
+  const readable = REQUEST_TABLES.every((table) => tables.has(table));
   if (!readable || instances.length === 0) return waiting;
   const ask = async (table: string, sql: string, values: readonly string[]) => {
     const rows: RawRow[] = [];

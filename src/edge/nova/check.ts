@@ -21,7 +21,7 @@ export async function checkNova(
   database: Database,
   nodes: Nodes,
   held: readonly string[],
-): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued">> {
+): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
   const columns = (names: readonly string[]): string =>
     names.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");

@@ -43,7 +43,7 @@ export const NOVA = {
     severity: "blocks",
     title: "Nova is working on the instance",
     advice:
-      "instances.task_state is set. Wait until it ends; accept it when nova-compute is long dead. While a deployment is in flight accept N2I-D100, which stands for both.",
+      "instances.task_state is set. Wait until it ends. Where nova-compute is dead it never ends, and the request may wait in its queue: run rabbitmqctl purge_queue compute.HOST while nova-compute is stopped, then openstack server set --state active INSTANCE and extract again, or accept it. While a deployment is in flight accept N2I-D100, which stands for both.",
     acceptable: true,
   },
   "N2I-D207": {

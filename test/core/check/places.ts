@@ -52,6 +52,36 @@ export const CASES_PLACES: readonly CheckCase[] = [
   ],
   [
     "Queued requests",
+    nova({ instances: [{ ...TENANT, task_state: "powering-off" }] }),
+    "Failure",
+    /^1 .*instance b-1 task_state powering-off is set.*rabbitmqctl purge_queue compute\.c-1/,
+  ],
+  [
+    "Queued requests",
+    {
+      ...nova({ instances: [{ ...TENANT, task_state: "powering-off" }] }),
+      ...line({ findings: new Map([["N2I-D206", true]]) }),
+    },
+    "Warning",
+    /as you accepted/,
+  ],
+  [
+    "Queued requests",
+    nova({
+      instances: [{ ...TENANT, task_state: "powering-off" }],
+      later: [{ ...BEAT, report_count: 11 }],
+    }),
+    "Success",
+    /^null$/,
+  ],
+  [
+    "Queued requests",
+    nova({ unqueued: { tables: ["instance_actions"], grants: ["GRANT SELECT ON x TO y"] } }),
+    "Warning",
+    /may not read instance_actions\.\nMend: GRANT SELECT ON x TO y/,
+  ],
+  [
+    "Queued requests",
     {
       ...nova({ queued: [{ instance: "b-1", told: "stop of some time waits" }] }),
       ...line({ findings: new Map([["N2I-D243", true]]) }),

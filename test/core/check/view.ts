@@ -39,7 +39,15 @@ export const TENANT = {
 };
 export const NOVA: NovaFacts = {
   ...{ version: 254, instances: [TENANT], volumes: [], evacuations: [], texts: [] },
-  ...{ beats: [BEAT], later: [BEAT], queued: [], flavors: [], aggregates: [], forbidden: MAY },
+  ...{
+    beats: [BEAT],
+    later: [BEAT],
+    queued: [],
+    unqueued: null,
+    flavors: [],
+    aggregates: [],
+    forbidden: MAY,
+  },
 };
 export const LOADED = {
   ...{ uuid: NODE, instance_uuid: INSTANCE, maintenance: false, staged: false },

@@ -86,11 +86,10 @@ export function createHosts(
   return {
     judge(machine, made, rows) {
       const node = nodeOf(made.desired);
-      const busy = maybeQueued(machine, rows, made.findings);
-      if (node === undefined) return held(made, busy, acceptances(machine));
+      if (node === undefined)
+        return held(made, maybeQueued(machine, rows, made.findings), acceptances(machine));
       const to = targetOf(machine.node.service_host, node);
-      const { instance } = rows;
-      const accepted = acceptances(machine);
+      const [{ instance }, accepted] = [rows, acceptances(machine)];
       const found = accept(
         [
           ...volumesIn(machine, rows),

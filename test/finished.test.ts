@@ -87,6 +87,40 @@ test("an Ironic that protects nothing has nothing to clear, and the run is done"
   assert.equal(await at.digest(), loaded);
 });
 
+test("finish ends no run of which a machine or a batch is missing, and apply goes on with it", async (t) => {
+  const at = await scene("sqlite", t, fleet(6, "2023.1"));
+  if (at === null) return;
+  const on = ["--run", at.run, ...at.ironic];
+  const status = async () => (await at.start("status").ended).out;
+  const killed = await at.start("apply", ["--yes"], "done.before:1:kill").ended;
+  assert.equal(killed.status, 128, killed.err);
+  const cut = await runs(3, ["finish", ...on, "--yes"]);
+  assert.match(
+    cut.out,
+    /^This run is not done: 1 batches of its load did not come to their end\.$/m,
+  );
+  assert.doesNotMatch(await status(), /done, ended/);
+  await runs(0, ["apply", ...on, "--yes"]);
+  await at.sql(async (db) => {
+    const [node] = await db("nodes").where({ uuid: fleetUuid(1) });
+    await db("ports").where({ node_id: node.id }).delete();
+    await db("nodes").where({ id: node.id }).delete();
+  });
+  const gone = await runs(3, ["finish", ...on, "--yes"]);
+  assert.match(gone.out, /, 1 not in Ironic, 0 left\.\nThis run is not done: not in Ironic: /m);
+  assert.match(gone.out, new RegExp(fleetUuid(1)));
+  // Given up, it is not missed any more.
+  await runs(0, ["rollback", ...on, "--yes", "--node", fleetUuid(1)]);
+  assert.match((await runs(0, ["finish", ...on, "--yes"])).out, /^This run is done\.$/m);
+  // One machine alone goes on with nothing.
+  await runs(0, ["finish", ...on, "--yes", "--undo", "--node", String(TENANTS[1])]);
+  await refused(["rollback", ...on, "--all", "--yes", "-q"], 4, "N2I-E321");
+  await runs(0, ["finish", ...on, "--yes", "--undo"]);
+  await runs(0, ["rollback", ...on, "--all", "--yes"]);
+  await refused(["finish", ...on, "--yes", "-q"], 4, "N2I-E320");
+  await runs(0, ["apply", ...on, "--yes"]);
+});
+
 /** The core's own test dies at every point; of the command those that are of the disk and of the commit. */
 const KILLED = [
   ["sqlite", "unguard.after:2"],

@@ -48,7 +48,7 @@ export type FinishEntry =
   | { readonly do: "guard"; readonly node: string; readonly at: string; readonly by: string }
   /** Its undoing is behind us: the run goes on, though nothing may have been to be put back. */
   | { readonly do: "reopen"; readonly at: string; readonly by: string }
-  /** Every machine of the plan is behind us: the run is done. */
+  /** Every machine of the run is there and behind us: the run is done. */
   | { readonly do: "end"; readonly plan: string; readonly at: string; readonly by: string };
 
 /** The end of the window. */

@@ -49,7 +49,7 @@ function clearRow(node: GuardedNode, found: Guarded | undefined): readonly Json[
     case "nothing":
       return duty.why === null ? null : ["keep", uuid, bm_node_id, "protected", duty.why];
     case "gone":
-      return null;
+      return node.optional === true ? null : ["miss", uuid, bm_node_id, "", "not in Ironic"];
   }
 }
 

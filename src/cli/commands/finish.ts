@@ -1,8 +1,9 @@
 import type { CommandModule } from "yargs";
-import { plansOf } from "../../core/apply/ledger.ts";
+import { ledgerOf } from "../../core/apply/ledger.ts";
 import { nextCommand } from "../../core/apply/next.ts";
-import { type Finished, finish, unfinish } from "../../core/release/finish.ts";
-import { guardedNodes } from "../../core/release/guards.ts";
+import { type Finished, type Finishing, finish, unfinish } from "../../core/release/finish.ts";
+import { clearedFields } from "../../core/release/guards.ts";
+import { runNodes } from "../../core/release/run-nodes.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
@@ -12,6 +13,7 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
+import { linesOf, plansOfRun, plansThere } from "../wire/finish-plans.ts";
 import { endOfRun, knowsGuards, withFinishing } from "../wire/finishing.ts";
 import { wantedOf } from "../wire/named.ts";
 import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
@@ -70,10 +72,13 @@ export const finishCommand: CommandModule<object, Args> = {
   async handler(args) {
     await inRun(args.run, "finish", { create: false }, async (run) => {
       const { entries } = await readJournal(`${run.path}/journal.jsonl`);
-      checkLoaded(run, entries);
+      checkLoaded(run, entries, args);
       const plan = await openPlan(`${run.path}/${PLAN}`);
-      const wanted = await wantedOf(args.node ?? [], plan.lines);
-      const nodes = () => guardedNodes(plan.lines(), plan.header.origins, wanted);
+      const { sha256 } = plan.footer;
+      const plans = await plansOfRun(run, plan, entries);
+      const wanted = await wantedOf(args.node ?? [], () => linesOf(plans));
+      const nodes = () => runNodes(plans, entries, wanted);
+      const open = ledgerOf(entries, sha256).open.length;
       const mappings = loadMappings();
       const road = await openRoad(args, mappings, { readOnly: args.plan }, (text) =>
         say(args, text),
@@ -81,7 +86,7 @@ export const finishCommand: CommandModule<object, Args> = {
       try {
         if (args.plan) return await previewFinish(run, road, plan.header, nodes(), args);
         await confirm(question(args, road), args.yes);
-        await act(run, road, plan, nodes, args);
+        await act(run, road, plan, { nodes, open }, args);
       } finally {
         await road.close();
       }
@@ -97,20 +102,28 @@ function question({ node, undo }: Args, { shown }: Road): string {
 }
 
 /**
- * What is not loaded has no window to end.
+ * What is not loaded has no window to end; what finish cleared of it may be guarded again all the same.
  *
  * @throws MigrationError N2I-E320
  */
-function checkLoaded({ path }: RunFolder, entries: readonly JournalEntry[]): void {
-  if (plansOf(entries).length === 0)
+function checkLoaded({ path }: RunFolder, entries: readonly JournalEntry[], { undo }: Args): void {
+  if (!entries.some((entry) => entry.do === "begin"))
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
+  if (!undo && plansThere(entries).length === 0)
+    throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
+}
+
+interface Todo {
+  readonly nodes: () => ReturnType<typeof runNodes>;
+  /** Batches of the load that did not come to their end. */
+  readonly open: number;
 }
 
 async function act(
   run: RunFolder,
   road: Road,
   { header, footer }: Awaited<ReturnType<typeof openPlan>>,
-  nodes: () => ReturnType<typeof guardedNodes>,
+  { nodes, open }: Todo,
   args: Args,
 ): Promise<void> {
   await withFinishing(run, road, header, args.lockWait, async (finishing, release) => {
@@ -125,6 +138,9 @@ async function act(
       },
       ({ changed }) => `${changed} machines ${args.undo ? "protected again" : "cleared"}`,
     );
+    const whole = args.node === undefined && !made.stopped && made.broke === null;
+    if (whole && !args.undo && isNothing(made))
+      throw new MigrationError("N2I-E320", `no machine that ${run.path} loaded is in Ironic`);
     if (!knowsGuards(release))
       told(args, `Ironic ${release.doc.release} protects no machine: there is nothing to clear.`);
     tell(made, args);
@@ -134,23 +150,69 @@ async function act(
     }
     if (made.broke !== null) throw made.broke;
     if (made.stopped) say(args, "Stopped on request; run the same command to go on.");
-    else if (args.node === undefined && made.left.length === 0) {
-      const { clock, by, journal } = finishing;
-      const at = new Date(clock.now()).toISOString();
-      const ended = (await endOfRun(run)) !== null;
-      if (args.undo && ended) await journal.append({ do: "reopen", at, by });
-      if (!args.undo && !ended) await journal.append({ do: "end", plan: footer.sha256, at, by });
-      if (!args.undo) told(args, "This run is done.");
-    }
+    else if (args.undo) await reopen(run, finishing, whole && made.left.length === 0, args);
+    else if (whole && made.left.length === 0)
+      await end(run, finishing, { ...made, open, plan: footer.sha256 }, args);
+    else if (made.gone.length > 0) exitWith(EXIT_STATUS.partial.status);
     const undo = !args.undo;
     say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("finish", args, { undo })}`);
   });
 }
 
-function tell({ changed, fine, held, left }: Finished, args: Args): void {
+/** Whether there is no machine to speak of. */
+function isNothing({ changed, fine, left }: Finished): boolean {
+  return changed + fine + left.length === 0;
+}
+
+type Writing = Omit<Finishing, "progress">;
+
+/** Ends a run whose machines are all there; one whose load has still to go on, apply must not refuse. */
+async function end(
+  run: RunFolder,
+  { clock, by, journal }: Writing,
+  { gone, open, plan }: Pick<Finished, "gone"> & { readonly open: number; readonly plan: string },
+  args: Args,
+): Promise<void> {
+  if ((await endOfRun(run)) === null) {
+    const why = [
+      ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
+      ...(gone.length > 0 ? [`not in Ironic: ${someOf(gone)}`] : []),
+    ];
+    if (why.length > 0) {
+      told(args, `This run is not done: ${why.join("; ")}.`);
+      told(args, "Run apply, then finish again; rollback --node gives up a machine for good.");
+      return exitWith(EXIT_STATUS.partial.status);
+    }
+    await journal.append({ do: "end", plan, at: new Date(clock.now()).toISOString(), by });
+  }
+  told(args, "This run is done.");
+}
+
+/** The run goes on once none of its machines is finished any more. */
+async function reopen(
+  run: RunFolder,
+  { clock, by, journal }: Writing,
+  whole: boolean,
+  args: Args,
+): Promise<void> {
+  if ((await endOfRun(run)) === null) return;
+  if (whole || clearedFields(journal.entries()).size === 0)
+    await journal.append({ do: "reopen", at: new Date(clock.now()).toISOString(), by });
+  else told(args, "Other machines of this run stay finished, and so does the run.");
+}
+
+const NAMED = 5;
+
+function someOf(nodes: readonly string[]): string {
+  const more = nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : "";
+  return `${nodes.slice(0, NAMED).join(", ")}${more}`;
+}
+
+function tell({ changed, fine, held, gone, left }: Finished, args: Args): void {
   const keeps = held === 0 ? "" : `, ${held} held by the plan and still protected`;
+  const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
   const text = args.undo
     ? `Finish taken back: ${changed} machines protected again`
-    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}`;
+    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}${missing}`;
   told(args, `${text}, ${left.length} left.`);
 }

@@ -24,6 +24,8 @@ export interface Finished {
   readonly fine: number;
   /** Of those, machines that the plan holds in maintenance: they keep their protection. */
   readonly held: number;
+  /** Nodes of the run that are not in Ironic. */
+  readonly gone: readonly string[];
   readonly left: readonly Trouble[];
   readonly stopped: boolean;
   /** Why it ended after a machine was begun: to be thrown once the rest is told. */
@@ -34,6 +36,7 @@ export interface Finished {
 type Next =
   | { readonly change: Partial<Guards>; readonly held: boolean }
   | { readonly fine: true; readonly held: boolean }
+  | { readonly gone: true; readonly optional: boolean }
   | { readonly left: Omit<Trouble, "uuid" | "bm_node_id"> };
 
 /**
@@ -56,7 +59,7 @@ export function finish(
       case "nothing":
         return { fine: true, held: duty.held };
       case "gone":
-        return { fine: true, held: false };
+        return { gone: true, optional: node.optional === true };
     }
   };
   return each(plan, "finish", finishing, next, {
@@ -132,6 +135,7 @@ async function each(
 ): Promise<Finished> {
   const { guard, journal, progress } = finishing;
   const left: Trouble[] = [];
+  const gone: string[] = [];
   let [changed, fine, held, behind] = [0, 0, 0, 0];
   /** What was seen of a batch; each is looked at once more before it is changed again. */
   let seen: ReadonlyMap<string, Guarded> = new Map();
@@ -152,7 +156,9 @@ async function each(
     const found = await look(uuid);
     const todo = next(node, found);
     if ("left" in todo) left.push({ ...todo.left, uuid, bm_node_id });
-    else if ("change" in todo && found !== undefined) {
+    else if ("gone" in todo) {
+      if (!todo.optional) gone.push(uuid);
+    } else if ("change" in todo && found !== undefined) {
       if (found.reservation !== null) return found.reservation;
       if (before !== null) await journal.append(before(uuid, todo.change));
       const written = await guard.write(uuid, found, todo.change);
@@ -173,7 +179,7 @@ async function each(
   };
   const walked = await walk(batches(), what, finishing, one, () => ({ behind, changed }));
   left.push(...walked.locked.map(([node, holder]) => lockedOut(node, holder)));
-  return { changed, fine, held, left, stopped: walked.stopped, broke: walked.broke };
+  return { changed, fine, held, gone, left, stopped: walked.stopped, broke: walked.broke };
 }
 
 const AGAIN = "Run the same command again.";

@@ -2,14 +2,14 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import type { FinishEntry, Guarded, Guards } from "../../model/finish.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { isOurs } from "../../model/staged.ts";
-import { regroup } from "../apply/regroup.ts";
-import { isLoaded } from "../verify/verify.ts";
 import type { Planned } from "./release.ts";
 
 /** A machine whose guards may be ours to clear. */
 export interface GuardedNode extends Planned {
   /** Whether the site document says whether it is cleaned: that stays. */
   readonly asSite: boolean;
+  /** A rollback took it back: the run is whole without it. */
+  readonly optional?: true;
 }
 
 /** What finish has to do with a machine, or why it has nothing to do. */
@@ -20,29 +20,24 @@ export type Duty =
   | { readonly do: "staged" }
   | { readonly do: "gone" };
 
-const BATCH = 128;
+/** Where a plan's values come from. */
+export type Origins = readonly (readonly [field: string, origin: string])[];
 
-/** Nodes that a plan loads and guards, of the machines that are wanted. */
-export async function* guardedNodes(
-  plan: AsyncIterable<readonly PlannedMachine[]>,
-  origins: readonly (readonly [field: string, origin: string])[],
-  wanted: (machine: PlannedMachine) => boolean,
-): AsyncGenerator<readonly GuardedNode[]> {
+/** Nodes of a planned machine. */
+export function nodesOf(
+  { records, bm_node_id }: PlannedMachine,
+  origins: Origins,
+): readonly GuardedNode[] {
   const isSite = (at: number): boolean => {
     const [field, origin] = origins[at] ?? ["", ""];
     return field === "automated_clean" && origin.startsWith("site document ");
   };
-  for await (const batch of regroup(plan, BATCH))
-    yield batch
-      .filter((machine) => isLoaded(machine) && wanted(machine))
-      .flatMap(({ records, bm_node_id }) =>
-        records
-          .filter(({ resource }) => resource === "node")
-          .map(({ row, origins: from }) => ({
-            ...{ uuid: String(row.uuid), bm_node_id, row },
-            asSite: from.some(isSite),
-          })),
-      );
+  return records
+    .filter(({ resource }) => resource === "node")
+    .map(({ row, origins: from }) => ({
+      ...{ uuid: String(row.uuid), bm_node_id, row },
+      asSite: from.some(isSite),
+    }));
 }
 
 /**

@@ -147,8 +147,9 @@ test("finish clears what this tool set, of every kind of machine, and nothing el
   const made = await at.run();
   assert.deepEqual(at.rows, at.after);
   const changed = KINDS.filter(({ becomes }) => becomes !== undefined).length;
+  const gone = KINDS.flatMap(({ seen }, at) => (seen === null ? [`n${at}`] : []));
   assert.deepEqual(made, {
-    ...{ changed, fine: KINDS.length - changed, held: 1 },
+    ...{ changed, fine: KINDS.length - changed - gone.length, held: 1, gone },
     ...{ left: [], stopped: false, broke: null },
   });
   assert.equal((await at.run()).changed, 0);
@@ -214,7 +215,7 @@ test("a machine that is staged still is left, and one of another tenant by now i
   assert.equal(back.changed, 0);
 });
 
-test("a run is ended by finish, until something is loaded, protected again or all taken back", () => {
+test("a run is ended by finish, until something is loaded, all protected again or all taken back", () => {
   const by = "a test";
   const end = { do: "end", plan: "p", at: "2026-01-02T00:00:00.000Z", by } as const;
   const span = { plan: "p", from: 0, to: 1, by } as const;
@@ -232,7 +233,8 @@ test("a run is ended by finish, until something is loaded, protected again or al
   assert.equal(endOf([end], [before, after]), null);
   assert.equal(endOf([end], [undo("all")]), null);
   assert.notEqual(endOf([end], [undo(["one"])]), null);
-  assert.equal(endOf([end, { do: "guard", node: "n", at: late, by }], []), null);
+  // One machine alone: Nova manages the others.
+  assert.notEqual(endOf([end, { do: "guard", node: "n", at: late, by }], []), null);
   assert.equal(endOf([end, { do: "reopen", at: late, by }], []), null);
   assert.notEqual(endOf([{ do: "guard", node: "n", at: end.at, by }, end], []), null);
 });

@@ -8,6 +8,7 @@ import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { callOf } from "../../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
+import { REQUEST_TABLES } from "../../edge/nova-write/requests.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { isOdd, type OddText } from "../../model/charset.ts";
 import type { RunPlace } from "../../model/check.ts";
@@ -146,7 +147,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
     }
   // What apply and rollback read, whatever they change.
   if (statements.size + api.size > 0)
-    for (const table of NOVA_TABLES) add(statements, table, "SELECT");
+    for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
   if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
   const { stopped } = nova.counts;
   const words = { statements, api, calls } as const;

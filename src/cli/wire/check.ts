@@ -11,6 +11,7 @@ import { checkIronic } from "../../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../../edge/nova/check.ts";
 import { readApi, readClassless, readComputeUuids, readPlacement } from "../../edge/nova/later.ts";
 import { checkNovaBm } from "../../edge/nova-bm/check.ts";
+import { REQUEST_TABLES } from "../../edge/nova-write/requests.ts";
 import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../../model/check.ts";
 import type { Lacking, Wanted } from "../../model/rights.ts";
 import { askGlance, askPolicy } from "./check-cloud.ts";
@@ -133,9 +134,10 @@ async function within(
   wanted: Wanted = new Map(),
   open: Open,
 ): Promise<Lacking> {
-  return spec === undefined || wanted.size === 0
-    ? { statements: [], grants: [], missing: [] }
-    : lacking(await open(role, spec, false), wanted);
+  if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };
+  const lacks = await lacking(await open(role, spec, false), wanted);
+  const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to be read
+  return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
 }
 
 /** Those named; or else the addresses of the nova.conf files that extract was given. */

@@ -1,6 +1,10 @@
 import type { Database } from "../../edge/database/open.ts";
 import { lacking } from "../../edge/database/rights.ts";
-import { REQUEST_TABLES, waitingRequests } from "../../edge/nova-write/requests.ts";
+import {
+  mustReadRequests,
+  REQUEST_TABLES,
+  waitingRequests,
+} from "../../edge/nova-write/requests.ts";
 import type { NovaFacts } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
@@ -48,13 +52,15 @@ const NAMED = 5;
 /**
  * Looks at the queues before rows change: what waits is executed when that nova-compute starts again.
  *
- * @throws MigrationError N2I-E314 naming instances and the command that empties the queue
+ * @throws MigrationError N2I-E314 naming instances and the command that empties the queue; N2I-E206
+ *   when this user may not read what waits
  */
 export async function checkQueued(
   database: Database,
   instances: readonly Asked[],
   { queued = false, tell }: Pick<Watching, "queued" | "tell">,
 ): Promise<void> {
+  await mustReadRequests(database, database.knex);
   const found = await readQueued(database, instances);
   if (found.length === 0) return;
   const named = found.slice(0, NAMED).map(({ instance, told }) => `instance ${instance}: ${told}`);

@@ -8,7 +8,7 @@ import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";
 import { boolean, integer, marks, plain, type RawRow, select, text } from "../database/rows.ts";
 import { INSTANCE, instanceOf, spellings } from "./instances.ts";
-import { waitingRequests } from "./requests.ts";
+import { mustReadRequests, waitingRequests } from "./requests.ts";
 import { computeHosts, useOf } from "./use.ts";
 
 /** Which rows belong to a machine. */
@@ -31,6 +31,7 @@ export interface HostReader {
 /** @source facts/nova-bm.md 5.1 */
 export async function openHosts(database: Database, identity: NovaIdentity): Promise<HostReader> {
   const on = await readTransaction(database);
+  await mustReadRequests(database, on);
   const ask = (doing: string, sql: string, values: readonly unknown[] = []) =>
     database.run(`reading ${doing}`, () => select(database, on, sql, values));
   const inList = async (doing: string, sql: string, values: readonly unknown[], more = "") =>

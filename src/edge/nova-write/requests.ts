@@ -1,4 +1,5 @@
 import type { Knex } from "knex";
+import { MigrationError } from "../../model/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
@@ -12,6 +13,24 @@ export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as
 export interface Addressed {
   readonly uuid: string;
   readonly host: string | null;
+}
+
+/**
+ * Whoever relies on no request waiting must be able to read them. MySQL lists no table that its user
+ * may not read: asked for by name, it tells a table that is forbidden from one that is not there.
+ *
+ * @throws MigrationError N2I-E206 naming the table
+ */
+export async function mustReadRequests(database: Database, on: Knex): Promise<void> {
+  const there = database.engine === "mysql" ? null : await tableNames(database);
+  for (const table of REQUEST_TABLES) {
+    if (there?.has(table) === false) continue;
+    await database
+      .run(`reading ${table}`, () => select(database, on, `SELECT 1 FROM ${table} WHERE 1 = 0`))
+      .catch((error: unknown) => {
+        if (!(error instanceof MigrationError && error.code === "N2I-E202")) throw error;
+      });
+  }
 }
 
 /**

@@ -5,7 +5,7 @@ import { withActing } from "../../src/cli/wire/acting.ts";
 import { loadMappings } from "../../src/cli/wire/documents.ts";
 import { openRoad } from "../../src/cli/wire/road.ts";
 import { inRun, openPlan, sealOf } from "../../src/cli/wire/run.ts";
-import { apply } from "../../src/core/apply/apply.ts";
+import { type Acting, type Applied, apply } from "../../src/core/apply/apply.ts";
 import { runs } from "../hostile/cli.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -14,28 +14,35 @@ import { ends, loadedRows } from "./truth.ts";
 
 /** Loads a run's plan but for a machine that answers otherwise when it is asked once more. */
 async function applyWithout(one: Scene, uuid: string): Promise<void> {
+  await applyAsking(one, () => (machines) => {
+    const found = machines.filter((machine) => machine.uuid === uuid);
+    return Promise.resolve(new Map(found.map(({ bm_node_id }) => [bm_node_id, "is off by now"])));
+  });
+}
+
+/** Loads a run's plan, and asks its machines once more before that. */
+async function applyAsking(
+  one: Scene,
+  recheck: (signal: AbortSignal) => NonNullable<Acting["recheck"]>,
+): Promise<Applied | undefined> {
+  let applied: Applied | undefined;
   await inRun(one.run, "apply", { create: false }, async (run) => {
     const { header, lines, footer } = await openPlan(`${one.run}/plan.jsonl`);
     const seal = await sealOf(run, undefined, header.key);
     const words = { ironicDb: one.ironic[1] ?? "" };
     const road = await openRoad(words, loadMappings(), { readOnly: false }, () => undefined);
     try {
-      await withActing(run, road, header, seal, { check: false }, (acting) =>
-        apply(lines(), footer.sha256, {
-          ...acting,
-          progress: () => undefined,
-          recheck: (machines) => {
-            const found = machines.filter((machine) => machine.uuid === uuid);
-            return Promise.resolve(
-              new Map(found.map(({ bm_node_id }) => [bm_node_id, "is off by now"])),
-            );
-          },
-        }),
-      );
+      await withActing(run, road, header, seal, { check: false }, async (acting) => {
+        applied = await apply(lines(), footer.sha256, {
+          ...{ ...acting, progress: () => undefined },
+          recheck: recheck(acting.signal),
+        });
+      });
     } finally {
       await road.close();
     }
   });
+  return applied;
 }
 
 test("a machine that was left out of a load is not this run's when another run loads it", async (t) => {
@@ -60,4 +67,20 @@ test("a machine that was left out is this run's once a later apply loads it", as
   assert.equal(await loadedRows(one), 6);
   await ends(0, one.start("rollback", ALL));
   assert.equal(await loadedRows(one), 0);
+});
+
+test("Ctrl-C while machines are asked once more ends the asking, and none of them is loaded", async (t) => {
+  const one = await scene("sqlite", t, fleet(3));
+  if (one === null) return;
+  const status = process.exitCode;
+  const applied = await applyAsking(one, (signal) => async () => {
+    process.emit("SIGINT");
+    assert.ok(signal.aborted);
+    return new Map();
+  });
+  process.exitCode = status;
+  assert.equal(applied?.stopped, true);
+  assert.equal(await loadedRows(one), 0);
+  await ends(0, one.start("apply", YES));
+  assert.equal(await loadedRows(one), 6);
 });

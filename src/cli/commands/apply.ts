@@ -146,13 +146,12 @@ export const applyCommand: CommandModule<object, Args> = {
               flavors.done > 0
                 ? afterNova(cause, `${flavors.done} rows of flavors are changed`)
                 : cause;
-            const stop = new AbortController();
             const ask = args.recheckPower ? conductorOf(header, mappings) : null;
             const probe = ask === null ? null : openProbe("native", ask.ipmitool);
             const recheck =
               ask === null || probe === null
                 ? {}
-                : { recheck: recheckWith(readings, probe.ask, seal, stop.signal, ask) };
+                : { recheck: recheckWith(readings, probe.ask, seal, acting.signal, ask) };
             const applied = await inStage(
               "apply",
               footer.footer.machines,

@@ -84,6 +84,11 @@ function aborted(cause: unknown): string {
   return "";
 }
 
+interface Interruptible extends Omit<Acting, "progress"> {
+  /** Aborted once the operator asked to stop. */
+  readonly signal: AbortSignal;
+}
+
 /**
  * Everything that acting on the target needs: the target's lock, the journal, the checks inside
  * the first transaction, and a stop on Ctrl-C after the batch under way.
@@ -99,7 +104,7 @@ export async function withActing<T>(
     /** Nodes whose protection finish cleared. */
     readonly unprotected?: ReadonlySet<string>;
   },
-  work: (acting: Omit<Acting, "progress">, verifier: Verifier) => Promise<T>,
+  work: (acting: Interruptible, verifier: Verifier) => Promise<T>,
 ): Promise<T> {
   checkEngine(header.target, road);
   const found = await road.open(header.target.release, seal, {
@@ -131,6 +136,7 @@ export async function withActing<T>(
         by: whoami(),
         staged: source.staged === true,
         stopping: interrupt.stopping,
+        signal: interrupt.signal,
         guard: async () => {
           checkIdentity(header.target, await road.identify(header.target.release));
           if (

@@ -129,6 +129,8 @@ export async function apply(
     if (acting.stopping()) return applied({ stopped: true });
     const loading = batch.filter((machine) => stepsOf(machine).length > 0);
     const otherwise = (await acting.recheck?.(loading)) ?? NOBODY;
+    // What was not asked before the stop did not answer: nothing is loaded on its word.
+    if (acting.stopping()) return applied({ stopped: true });
     for (const machine of loading) {
       const why = otherwise.get(machine.bm_node_id);
       if (why !== undefined) left.push({ machine, why });

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
+import { connect, isIP, type Socket } from "node:net";
 import type { Knex } from "knex";
 import type pg from "pg";
 import type { DatabaseAddress } from "../../model/database.ts";
@@ -45,10 +46,12 @@ interface Tls {
   readonly cert?: string;
   readonly key?: string;
   readonly checkServerIdentity?: () => undefined;
+  /** mysql2 looks at no name without it, whatever node:tls would do. */
+  readonly verifyIdentity?: boolean;
 }
 
 /** libpq's modes; a CA without a mode verifies, as SQLAlchemy's ssl_ca does. */
-function tls({ tls: wanted }: DatabaseAddress, encrypted: boolean): Tls | null {
+function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
   if (wanted === null || !encrypted) return null;
   const [ca, cert, key] = [pem(wanted.ca), pem(wanted.cert), pem(wanted.key)];
   return {
@@ -57,11 +60,26 @@ function tls({ tls: wanted }: DatabaseAddress, encrypted: boolean): Tls | null {
     ...(cert && { cert: cert.pem }),
     ...(key && { key: key.pem }),
     ...(wanted.mode === "verify-ca" && { checkServerIdentity: () => undefined }),
+    ...(wanted.mode === "verify-full" && socket === null && { verifyIdentity: true }),
   };
 }
 
 /** Milliseconds of silence after which the system asks whether the other end is still there. */
 const ALIVE = 30_000;
+
+/**
+ * node:tls compares a certificate with the name its socket was opened to, which an address does not
+ * count as: without this, it would take any server's that is made out to localhost.
+ */
+function named({ host, port }: DatabaseAddress): () => Socket {
+  const to = host ?? "127.0.0.1";
+  const settings = { host: to, port: port ?? 3306 };
+  return () =>
+    Object.assign(
+      connect({ ...settings, keepAlive: true, keepAliveInitialDelay: ALIVE, noDelay: true }),
+      { _host: to },
+    );
+}
 
 /** Exact integers as strings, times as naive UTC text, four-byte characters whole. @source facts/ux.md 4.3 */
 export function mysqlConnection(
@@ -84,6 +102,8 @@ export function mysqlConnection(
     bigNumberStrings: true,
     connectTimeout: 15_000,
     ...{ enableKeepAlive: true, keepAliveInitialDelay: ALIVE },
+    ...(ssl?.verifyIdentity === true &&
+      isIP(address.host ?? "127.0.0.1") > 0 && { stream: named(address) }),
     // mysql2 takes the same object as node:tls; knex's type says string.
     ...(ssl !== null && { ssl: ssl as never }),
   };

@@ -1,0 +1,80 @@
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { writeFileSync } from "node:fs";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { TLSSocket } from "node:tls";
+import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
+import { openDatabase } from "../../../src/edge/database/open.ts";
+import { MigrationError } from "../../../src/model/error.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
+import { authority, type Pair } from "../../support/certificates.ts";
+
+/** A MySQL 5.7 with TLS: protocol 10, its version, a thread, a nonce in two parts, what it can do. */
+const GREETING = Buffer.concat([
+  Buffer.from([10]),
+  Buffer.from("5.7.40\0"),
+  Buffer.from([1, 0, 0, 0]),
+  Buffer.from("12345678\0"),
+  Buffer.from([0xff, 0xff, 33, 2, 0, 0xff, 0x81, 21]),
+  Buffer.alloc(10),
+  Buffer.from("123456789012\0mysql_native_password\0"),
+]);
+
+/** Says hello in clear, as far as TLS, and no word after it; what it is told there by the client. */
+async function speaking(t: TestContext, engine: string, pair: Pair) {
+  let heard = 0;
+  const server = createServer((socket: Socket) => {
+    socket.on("error", () => undefined);
+    if (engine === "mysql")
+      socket.write(Buffer.concat([Buffer.from([GREETING.length, 0, 0, 0]), GREETING]));
+    // What follows the wish for TLS may come with it, and is TLS.
+    socket.once("readable", () => {
+      socket.read(engine === "mysql" ? 36 : 8);
+      if (engine === "postgresql") socket.write("S");
+      const secure = new TLSSocket(socket, { isServer: true, ...pair });
+      secure.on("error", () => undefined);
+      secure.on("data", ({ length }) => {
+        heard += length;
+        secure.destroy();
+      });
+    });
+  }).listen(0, "127.0.0.1");
+  t.after(() => server.close());
+  await once(server, "listening");
+  return { port: (server.address() as AddressInfo).port, heard: () => heard };
+}
+
+const FULL = {
+  mysql: ["ssl_mode=VERIFY_IDENTITY&ssl_ca=", "ssl_mode=VERIFY_CA&ssl_ca="],
+  postgresql: ["sslmode=verify-full&sslrootcert=", "sslmode=verify-ca&sslrootcert="],
+};
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, a server of another name is told nothing where its name is to be verified`, async (t) => {
+    const folder = privateFolder(t);
+    const ca = authority(t);
+    const [full, some] = FULL[engine];
+    for (const [names, host, query, told] of [
+      ["DNS:localhost", "localhost", full, true],
+      ["IP:127.0.0.1", "127.0.0.1", full, true],
+      ["DNS:db.example", "localhost", full, false],
+      ["DNS:localhost", "127.0.0.1", full, false],
+      ["IP:127.0.0.2", "127.0.0.1", full, false],
+      ["DNS:db.example", "127.0.0.1", some, true],
+    ] as const) {
+      const { port, heard } = await speaking(t, engine, ca.signs(names, 1));
+      const file = join(folder, `${port}.url`);
+      writeFileSync(file, `${engine}://nova:secret@${host}:${port}/nova?${query}${ca.file}`, {
+        mode: 0o600,
+      });
+      const role = { option: "--db", section: "database", key: "connection" };
+      const address = await readDatabaseAddress(`file:${file}`, role, {});
+      const error = await openDatabase(address, { readOnly: true }).catch(
+        (cause: unknown) => cause,
+      );
+      assert.ok(error instanceof MigrationError && error.code === "N2I-E200", String(error));
+      assert.equal(heard() > 0, told, `${names} at ${host}: ${error.message}`);
+    }
+  });

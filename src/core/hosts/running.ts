@@ -47,12 +47,15 @@ export function hasReported(
 
 /**
  * Hosts whose nova-compute ran since the load: those that report now, and those whose last report is
- * younger than it. Both ages are of one clock each, so clocks need not agree.
+ * younger than it. Both ages are of one clock each, so clocks need not agree. Before Liberty the age
+ * is that of the row, which somebody may have changed who disabled the service: it tells nothing.
  *
  * @param loaded seconds since the load; null: nothing was loaded
  */
 export function ranSince(beats: readonly HostBeat[], loaded: number | null): ReadonlySet<string> {
-  const ran = ({ age }: HostBeat): boolean =>
-    age !== null && (Math.abs(age) < HEARTBEAT || (loaded !== null && age >= 0 && age < loaded));
+  const ran = ({ age, last_seen_up }: HostBeat): boolean =>
+    last_seen_up !== null &&
+    age !== null &&
+    (Math.abs(age) < HEARTBEAT || (loaded !== null && age >= 0 && age < loaded));
   return new Set(beats.filter(ran).map(({ host }) => host));
 }

@@ -96,11 +96,13 @@ test("a machine that Nova offers has a resource provider of its compute node's u
 
 test("a nova-compute ran since the load when it reports now, or its last report is younger", () => {
   const beat = (host: string, age: number | null) => ({
-    ...{ id: 1, host, report_count: 1, last_seen_up: null },
+    ...{ id: 1, host, report_count: 1, last_seen_up: "2014-12-01 00:00:00" },
     age,
   });
   const beats = [beat("now", 5), beat("ahead", -20), beat("since", 300), beat("before", 700)];
-  const more = [beat("never", null), beat("clock", -3600)];
+  // Before Liberty only the row has an age, and whoever disables a service changes that.
+  const row = { ...beat("row", 5), last_seen_up: null };
+  const more = [beat("never", null), beat("clock", -3600), row];
   assert.deepEqual([...ranSince([...beats, ...more], 600)], ["now", "ahead", "since"]);
   assert.deepEqual([...ranSince([...beats, ...more], null)], ["now", "ahead"]);
 });

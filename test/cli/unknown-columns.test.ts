@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Case } from "../../src/demo/case.ts";
+import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { isObject, type JsonObject } from "../../src/model/json.ts";
 import { runs } from "../hostile/cli.ts";
@@ -51,7 +51,7 @@ test("values of unknown columns stand in extra, secrets sealed, and extract coun
     .map((line) => JSON.parse(line) as JsonObject);
   const [extra] = [extraOf(one, "node")].flat();
   assert.ok(isObject(extra) && isObject(extra.api_token) && extra.rack === "r7");
-  assert.equal(extra.api_token.length, 7);
+  assert.equal(extra.api_token.of, caseUuid("node", 1));
   assert.deepEqual(extraOf(one, "interfaces"), [{ speed: 10 }, { speed: 40 }]);
   assert.deepEqual([extraOf(two, "node"), extraOf(two, "interfaces")], [[null], [null]]);
   assert.deepEqual(extraOf(three, "node"), [{ rack: "r\u00008" }]);

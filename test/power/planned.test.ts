@@ -3,6 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { recheckWith } from "../../src/cli/wire/recheck.ts";
+import { openWriting } from "../../src/edge/database/write.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import type { PowerProbe, PowerReading } from "../../src/model/power.ts";
 import { after, open, seal } from "../support/planned-case.ts";
@@ -81,7 +82,9 @@ test("a new extract keeps the readings of machines whose BMC and password are th
   const before = readings(at.folder);
   assert.equal(before[1]?.verdict, "wrong-password");
   const nova_bm = await open(after(at.written.extract, "--nova-bm-db")[0] ?? "", false);
-  await nova_bm.knex("bm_nodes").where({ id: 2 }).update({ pm_password: "corrected" });
+  const trx = await openWriting(nova_bm);
+  await trx("bm_nodes").where({ id: 2 }).update({ pm_password: "corrected" });
+  await trx.commit();
   await nova_bm.close();
   const extract = await run(at.folder, ["extract", "--run", "run", ...at.written.extract]);
   assert.equal(extract.code, 0, extract.err);

@@ -13,6 +13,9 @@ import { askGuests } from "./guests.ts";
 import { POWER, type Readings, readingsOf } from "./power.ts";
 import { newAside, questionsOf } from "./questions.ts";
 
+/** Minutes a reading may be ahead of the clock. */
+const AHEAD = 1;
+
 /**
  * The readings a plan was made with, when they may still be relied on. A plan made without readings
  * needs none: each of its machines was accepted without one.
@@ -38,6 +41,13 @@ export async function checkReadings(
       },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
+  // A clock that is a little behind another's is usual; one that was set back makes readings young again.
+  if (age < -AHEAD)
+    throw new MigrationError(
+      "N2I-E307",
+      `the oldest power reading is dated ${(-age).toFixed(1)} minutes ahead of this host's clock`,
+      { fix: "Set the clock right, then run power again, then plan, then apply." },
+    );
   if (age > most)
     throw new MigrationError(
       "N2I-E307",

@@ -41,6 +41,11 @@ function aged({
       details:
         "The power readings are not those the plan was made with.\nMend: nova2ironic plan, after the last power",
     };
+  if (minutes < -1)
+    return {
+      result: "Failure",
+      details: `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.\nMend: set the clock right, then nova2ironic power and plan`,
+    };
   if (minutes <= POWER_MAX_AGE)
     return fine(`The oldest power reading is ${minutes.toFixed(0)} minutes old.`);
   return {

@@ -15,6 +15,7 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
     "does not allow this user to do it",
   ],
   [/^ESILENT$/, "N2I-E216", "gave no answer in time"],
+  [/^(ECLEAR|MYSQL_CLEAR_PASSWORD_NOT_ENABLED)$/, "N2I-E223", "wants the password in clear"],
   [
     // A node of Galera that has lost its cluster; said of a COMMIT, nobody knows what became of it.
     /^(ER_UNKNOWN_COM_ERROR|ER_ERROR_DURING_COMMIT)$/,

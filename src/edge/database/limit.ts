@@ -71,7 +71,36 @@ export async function answered<T>(
 }
 
 interface Dialect {
+  _driver(): unknown;
   _query(connection: unknown, statement: unknown): Promise<unknown>;
+}
+
+/** pg's client, as far as a password is sent by it. */
+interface Asked {
+  readonly ssl: unknown;
+  readonly connection: { emit(event: "error", error: Error): void; readonly stream: Socket };
+  _handleAuthCleartextPassword(message: unknown): void;
+}
+
+/**
+ * pg, but that a password goes to nobody in clear who merely asks for it: over a line that is not
+ * encrypted that may be anybody. mysql2 refuses by itself.
+ */
+function guarded(driver: object): object {
+  // The driver's own module; its type knows nothing of how it logs in.
+  const { Client } = driver as { readonly Client: new (...settings: unknown[]) => Asked };
+  class Guarded extends Client {
+    override _handleAuthCleartextPassword(message: unknown): void {
+      if (this.ssl) {
+        super._handleAuthCleartextPassword(message);
+        return;
+      }
+      const error = new Error("the server wants the password in clear");
+      this.connection.emit("error", Object.assign(error, { code: "ECLEAR" }));
+      this.connection.stream.destroy();
+    }
+  }
+  return { ...driver, Client: Guarded };
 }
 
 /** knex's dialect of a server, with a limit on every statement, inside transactions and out. */
@@ -79,7 +108,12 @@ export function limitedClient(address: DatabaseAddress, patience: Patience): typ
   const dialect = address.engine === "mysql" ? "mysql2" : "postgres";
   // knex's types leave out what its dialects override.
   const Base = require(`knex/lib/dialects/${dialect}/index.js`) as new () => Dialect;
+  const clear = address.engine === "mysql" || address.tls === null || address.socket !== null;
   class Limited extends Base {
+    override _driver(): unknown {
+      const driver = super._driver();
+      return clear || typeof driver !== "object" || driver === null ? driver : guarded(driver);
+    }
     override _query(connection: unknown, statement: unknown): Promise<unknown> {
       return answered(super._query(connection, statement), connection, address, patience);
     }

@@ -1,7 +1,7 @@
 import { EXIT_STATUS } from "../exit.ts";
 import type { Refusal } from "./kind.ts";
 
-const { failed, halfway, locked, refused } = EXIT_STATUS;
+const { denied, failed, halfway, locked, refused } = EXIT_STATUS;
 
 /** N2I-E216, E217 and E318: a database that is silent, or was when it mattered; E219: one that counts wrong. */
 export const DATABASE = {
@@ -10,6 +10,12 @@ export const DATABASE = {
     title: "a database gives no answer in time",
     why: "It took the statement, or the connection, and was silent for --db-timeout seconds.",
     fix: "Look what the server is doing (SHOW PROCESSLIST, pg_stat_activity) and whether the network is up, then run the same command again.",
+  },
+  "N2I-E223": {
+    exit: denied.status,
+    title: "a server wants the password in clear",
+    why: "The line is not encrypted, and whoever answers there would have the password; it was not sent.",
+    fix: "Turn TLS on at the server, or let it ask by scram-sha-256 (pg_hba.conf). sslmode=disable in the address sends it all the same.",
   },
   "N2I-E217": {
     exit: halfway.status,

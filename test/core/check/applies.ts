@@ -23,6 +23,7 @@ export const CASES_APPLIES: readonly CheckCase[] = [
     /40 minutes old, and apply takes none older than 15\..*power, then plan/s,
   ],
   [TITLE, applies({ readings: { same: false, minutes: 1 } }), "Failure", /not those the plan/],
+  [TITLE, applies({ readings: { same: true, minutes: -90 } }), "Failure", /90 minutes ahead/],
   [TITLE, applies({ readings: null }), "Success", /^2 machines load/],
   [TITLE, { plan: null }, "Warning", /Not held against a plan/],
 ];

@@ -60,5 +60,5 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
   ])
     assert.match(out, words);
   const applied = await run(["apply", ...at, "--ironic-url", url, "--yes", "-q"]);
-  assertRefusal(applied, 4, "N2I-E304", /1 machines are blocked and 4 in conflict/);
+  assertRefusal(applied, 4, "N2I-E325", /1 are blocked, 4 in conflict/);
 });

@@ -45,6 +45,9 @@ function secretText(value: Json): string {
   return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
 }
 
+/** In place of a secret's place: it was sealed by a version that did not bind it to one. */
+export const UNBOUND = "an earlier version";
+
 /**
  * The place of the first secret in a value that was sealed for none of these places; null when all
  * are where they belong. What stands for a secret that nobody told is of no place.
@@ -53,6 +56,8 @@ export function strayed(value: Json, places: ReadonlySet<string>): string | null
   if (isSealed(value))
     return value.secret === "" || places.has(value.of.toLowerCase()) ? null : value.of;
   if (typeof value !== "object" || value === null) return null;
+  if (isObject(value) && typeof value.secret === "string" && typeof value.length === "number")
+    return UNBOUND;
   for (const inner of Object.values(value)) {
     const found = strayed(inner, places);
     if (found !== null) return found;

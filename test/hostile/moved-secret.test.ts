@@ -60,6 +60,15 @@ function opened(value: Json): Json {
         : value;
 }
 
+test("a plan of a version that sealed otherwise is refused, and not loaded as it stands", async (t) => {
+  const run = await tempRun(t);
+  const old = { secret: secret.secret, length: 6 };
+  await assert.rejects(
+    planLines(run, { records: [{ row: { driver_info: { ipmi_password: old } } }] }),
+    refuses("N2I-E113", "earlier version"),
+  );
+});
+
 test("a snapshot's password of another machine is refused", async (t) => {
   const run = await tempRun(t);
   const writer = await createArtefact(run, "snapshot.jsonl", { format: "nova2ironic/snapshot@1" });

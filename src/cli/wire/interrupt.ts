@@ -5,8 +5,8 @@ const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const
 /** Those an acting command comes to a good place for. */
 const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
-/** Two databases are written to under one Ctrl-C. */
-let told = false;
+/** Aborted by the first signal. What comes later in the same command is stopped before it begins. */
+const stop = new AbortController();
 /** Who has to come to a good place first. */
 let acting = 0;
 
@@ -32,29 +32,25 @@ export function onInterrupt(): {
   readonly signal: AbortSignal;
   readonly end: () => void;
 } {
-  let asked = false;
-  const stop = new AbortController();
-  const handle = (signal: keyof typeof STATUS): void => {
-    const status = STATUS[signal];
-    if (asked) process.exit(status);
-    asked = true;
-    process.exitCode = status;
-    stop.abort();
-    if (told) return;
-    told = true;
-    const text =
-      "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
-    if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
-    else process.stderr.write(`\n${text}\n`);
-  };
   acting += 1;
-  for (const signal of ASKING) process.on(signal, handle);
+  if (acting === 1) for (const signal of ASKING) process.on(signal, handle);
   return {
-    stopping: () => asked,
+    stopping: () => stop.signal.aborted,
     signal: stop.signal,
     end: () => {
       acting -= 1;
-      for (const signal of ASKING) process.off(signal, handle);
+      if (acting === 0) for (const signal of ASKING) process.off(signal, handle);
     },
   };
+}
+
+function handle(signal: keyof typeof STATUS): void {
+  const status = STATUS[signal];
+  if (stop.signal.aborted) process.exit(status);
+  process.exitCode = status;
+  stop.abort();
+  const text =
+    "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
+  if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
+  else process.stderr.write(`\n${text}\n`);
 }

@@ -14,7 +14,7 @@ import type { Finding } from "../../model/finding.ts";
 import type { Json } from "../../model/json.ts";
 import type { BmInterface, Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { strayed } from "../../model/sealing.ts";
+import { strayed, UNBOUND } from "../../model/sealing.ts";
 import type { Seal } from "../../model/secret.ts";
 
 /** A snapshot's line: a machine, or an interface that belongs to none. */
@@ -59,6 +59,10 @@ function atHome<T>(
   const places = [uuid ?? "", `bm_nodes:${id}`, `host:${service_host ?? ""}`, "host:*"];
   const other = strayed(line, new Set(places.map((place) => place.toLowerCase())));
   if (other === null) return read;
+  if (other === UNBOUND)
+    throw new MigrationError("N2I-E113", "this run was made by an earlier version of the tool", {
+      fix: "End it with the version that began it; or run extract and plan again, if nothing is loaded yet.",
+    });
   throw new MigrationError(
     "N2I-E115",
     `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,

@@ -50,8 +50,11 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   if (isOurs(found.maintenance, found.maintenance_reason)) return { do: "staged" };
   const ours = row.protected === true && typeof row.protected_reason === "string";
   const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
-  const held = guarded && row.maintenance === true && found.maintenance;
-  const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
+  const looked = row.maintenance !== true || !found.maintenance;
+  const held = guarded && !looked;
+  // Until somebody looked at its disk, the disk is not wiped either.
+  const uncleaned =
+    looked && row.automated_clean === false && !asSite && found.automated_clean === false;
   const change: Partial<Guards> = {
     ...(guarded && !held && { protected: false, protected_reason: null }),
     ...(uncleaned && { automated_clean: null }),

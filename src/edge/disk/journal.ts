@@ -62,7 +62,7 @@ export async function openEntries<Entry extends Doing>(
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
     const found = parseJournal(await contentOf(handle, path), path, parse);
-    await checkPlace(run, found.entries.length > 0);
+    await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
       await handle.sync();

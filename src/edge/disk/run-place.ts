@@ -1,4 +1,4 @@
-import { readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import { notWritten, quoted, systemCode } from "./failure.ts";
@@ -13,10 +13,9 @@ const NAME = "run.place";
  * A folder that is renamed stays itself: it is known by its inode, which a copy and a restored backup
  * do not keep.
  *
- * @param begun whether the run's journal has entries
  * @throws MigrationError N2I-E222, N2I-E120
  */
-export async function checkPlace(run: RunFolder, begun: boolean): Promise<void> {
+export async function checkPlace(run: RunFolder): Promise<void> {
   const path = join(run.path, NAME);
   const here = String((await stat(run.path, { bigint: true })).ino);
   const known = await readFile(path, "utf8").catch((cause: unknown) => {
@@ -24,7 +23,7 @@ export async function checkPlace(run: RunFolder, begun: boolean): Promise<void> 
     throw notWritten(path, cause);
   });
   if (known?.trim() === here) return;
-  if (begun && known !== null)
+  if (known !== null && (await hasBegun(run)))
     throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
       fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${quoted(path)}, then run the same command again.`,
     });
@@ -32,4 +31,13 @@ export async function checkPlace(run: RunFolder, begun: boolean): Promise<void> 
     throw notWritten(path, cause);
   });
   await syncFolder(run.path);
+}
+
+/** Journals of every part: a copy in which only the hand-over is new is a copy all the same. */
+const JOURNAL = /^(.*journal|release|boot|finish)\.jsonl$/;
+
+async function hasBegun({ path }: RunFolder): Promise<boolean> {
+  const names = (await readdir(path)).filter((name) => JOURNAL.test(name));
+  const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
+  return sizes.some((size) => size > 0);
 }

@@ -2,7 +2,8 @@ import assert from "node:assert/strict";
 import { cp, mkdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openJournal } from "../../../src/edge/disk/journal.ts";
+import { openEntries, openJournal } from "../../../src/edge/disk/journal.ts";
+import { parseEntry } from "../../../src/edge/disk/journal-entry.ts";
 import { refuses, tempRun } from "./temp-run.ts";
 
 const TARGET = {
@@ -33,6 +34,9 @@ test("a copy of a run that has begun is refused, a renamed one and one that is g
   const copy = join(run.path, "a copy");
   await cp(first, copy, { recursive: true });
   await assert.rejects(opened(copy), refuses("N2I-E222", `rm '${copy}/run.place'`));
+  const other = openEntries({ path: copy }, "finish.jsonl", parseEntry);
+  await assert.rejects(other, refuses("N2I-E222"));
+  await assert.rejects(opened(copy), refuses("N2I-E222"));
   await rm(join(copy, "run.place"));
   await opened(copy);
   const renamed = join(run.path, "renamed");

@@ -52,14 +52,18 @@ export async function withReleasing<T>(
     target: identity,
   } as const;
   const journal = { name: RELEASE, parse: parseRelease, open };
-  return withStage<ReleaseEntry, T>(run, await lockTarget(database), journal, async (stage) => {
-    const logs: Followed[] = [];
-    try {
-      for (const path of world.logs) logs.push(await follow(path));
-      const handover = committing(createHandover(database, release));
-      return await work({ ...stage, handover, logs, clock: { now: Date.now, sleep: world.sleep } });
-    } finally {
-      for (const log of logs) await log.close();
-    }
-  });
+  const logs: Followed[] = [];
+  try {
+    // A log that cannot be read is told before anything of the run is written.
+    for (const path of world.logs) logs.push(await follow(path));
+    return await withStage<ReleaseEntry, T>(run, await lockTarget(database), journal, (stage) =>
+      work({
+        ...stage,
+        handover: committing(createHandover(database, release)),
+        ...{ logs, clock: { now: Date.now, sleep: world.sleep } },
+      }),
+    );
+  } finally {
+    for (const log of logs) await log.close();
+  }
 }

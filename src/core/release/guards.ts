@@ -52,9 +52,10 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
   const looked = row.maintenance !== true || !found.maintenance;
   const held = guarded && !looked;
-  // Until somebody looked at its disk, the disk is not wiped either.
+  // A disk that nothing else protects is not wiped until somebody looked at it.
+  const keeps = !looked && !guarded;
   const uncleaned =
-    looked && row.automated_clean === false && !asSite && found.automated_clean === false;
+    !keeps && row.automated_clean === false && !asSite && found.automated_clean === false;
   const change: Partial<Guards> = {
     ...(guarded && !held && { protected: false, protected_reason: null }),
     ...(uncleaned && { automated_clean: null }),

@@ -64,6 +64,14 @@ const KINDS: readonly Kind[] = [
     seen: { maintenance: true, maintenance_reason: "look" },
     becomes: { automated_clean: null },
   },
+  {
+    name: "to be looked at, its disk protected by nothing else",
+    row: { automated_clean: false, maintenance: true },
+    seen: {
+      ...{ protected: false, protected_reason: null, automated_clean: false },
+      ...{ maintenance: true, maintenance_reason: "look" },
+    },
+  },
   { name: "held once", row: { ...PLANNED, maintenance: true }, becomes: CLEAR },
   { name: "gone", seen: null },
 ];

@@ -32,10 +32,7 @@ const GUARD = ["protected", "protected_reason"];
  */
 const FILLED = ["owner", "resource_class"];
 
-/**
- * Whether a node refuses cleaning as it does to become available untouched: that is set right at its
- * end, and what refuses it after that does so by somebody's will.
- */
+/** Whether a node refuses cleaning only to become available untouched: that is set right at its end. */
 export function isUntouched(planned: Row, found: Row): boolean {
   return (
     planned.provision_state === "available" &&
@@ -75,7 +72,7 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
     ...(under ? STATE : []),
     ...(under && wantsTraits(planned, found) ? ["traits"] : []),
     ...unplanned(planned, found),
-    ...(!ended && isUntouched(planned, found) ? ["automated_clean"] : []),
+    ...(isUntouched(planned, found) ? ["automated_clean"] : []),
     ...(under || undoing ? GUARD : unguarded),
     ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);

@@ -29,10 +29,10 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies Engine
     const { at } = made;
     const extract = (bm: Role, nova: Role): readonly string[] => [
       ...["extract", ...at, "-q", "--nova-bm-db", fileOf(made, bm)],
-      ...["--nova-db", fileOf(made, nova)],
+      ...["--nova-db", fileOf(made, nova), ...made.source.slice(4)],
     ];
     await runs(0, extract("bm", "nova"));
-    await runs(0, ["plan", ...at, "--ironic-db", fileOf(made, "ironic"), "-q"]);
+    await runs(0, ["plan", ...at, "--ironic-db", fileOf(made, "ironic"), ...made.plan, "-q"]);
     const before = await digests(made);
     for (const [wanted, given, saying] of SWAPS) {
       const words =

@@ -2,11 +2,11 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { deployed, readings, run, user } from "./deployed.ts";
 
-/** Nothing listens there. */
-const SILENT = "127.19.255.254";
+/** Nothing listens there, and loopback says so. */
+const CLOSED = "127.19.255.254";
 
-test("--deadline bounds a silent BMC, whoever asks it and how often", async (t) => {
-  const nodes = [1, 2, 3].map((id) => ({ id, pm_address: SILENT }));
+test("--deadline bounds a closed port, whoever asks it and how often", async (t) => {
+  const nodes = [1, 2, 3].map((id) => ({ id, pm_address: CLOSED }));
   const at = await deployed(t, [{ users: user(1) }], { nova_bm: { nodes } });
   if (at === null) return;
   const began = performance.now();
@@ -18,8 +18,8 @@ test("--deadline bounds a silent BMC, whoever asks it and how often", async (t) 
     bm_node_ids.map((id) => [id, verdict]),
   );
   assert.deepEqual(verdicts, [
-    [1, "unreachable"],
-    [2, "unreachable"],
-    [3, "unreachable"],
+    [1, "port-closed"],
+    [2, "port-closed"],
+    [3, "port-closed"],
   ]);
 });

@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { PowerProbe, PowerQuestion, PowerReading } from "../../model/power.ts";
+import type { PowerProbe, PowerQuestion, PowerReading, PowerVerdict } from "../../model/power.ts";
 import type { Clock } from "./line.ts";
 import { createBucket, createGaps, seeded } from "./pace.ts";
 import { bmcOf, createQueue } from "./queue.ts";
@@ -28,6 +28,9 @@ export const SCHEDULE: Schedule = {
   seed: 1,
   window: 65_536,
 };
+
+/** What a BMC's address says whoever asks it, and with whatever credentials. */
+const NOBODY_THERE: readonly PowerVerdict[] = ["unreachable", "port-closed"];
 
 /**
  * Asks every BMC, in a shuffled order, and once more those that failed, as soon as no other waits
@@ -92,7 +95,7 @@ export async function* askAll(
     const asking = probe(look.question, { deadline: look.deadline, signal })
       .then(
         (reading) => {
-          if (reading.verdict === "unreachable") silent[look.pass].set(bmc, reading);
+          if (NOBODY_THERE.includes(reading.verdict)) silent[look.pass].set(bmc, reading);
           conclude(look, reading);
         },
         (error: unknown) => {

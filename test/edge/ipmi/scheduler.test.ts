@@ -58,20 +58,21 @@ test("the deadline bounds both times a BMC is asked, and silence is asked for on
     address: "10.2.2.2",
     user,
   }));
-  for (const [deadline, starts] of [
-    [3000, 1],
-    [8000, 2],
+  for (const [deadline, starts, verdict] of [
+    [3000, 1, "unreachable"],
+    [8000, 2, "unreachable"],
+    [3000, 1, "port-closed"],
   ] as const) {
     const { readings, seen, clock } = await play(questions, {
       schedule: { deadline },
       took: 3000,
-      answer: () => ({ verdict: "unreachable", detail: "does not answer", elapsed: 3000 }),
+      answer: () => ({ verdict, detail: "says nothing", elapsed: 3000 }),
     });
     assert.equal(seen.starts.length, starts);
     assert.ok(clock.now() < deadline + 5500, `${clock.now()} ms`);
     const ids = readings.map(({ bm_node_ids: [id] }) => id ?? -1);
     assert.deepEqual(ids.toSorted(byNumber), [0, 1, 2]);
-    assert.ok(readings.every(({ verdict }) => verdict === "unreachable"));
+    assert.ok(readings.every((reading) => reading.verdict === verdict));
   }
 });
 

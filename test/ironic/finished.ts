@@ -11,8 +11,8 @@ interface Guards {
 
 /**
  * Ends the run with finish, over the scene's own road, and looks in the rows what became of it: each
- * machine's protection is gone, but of those the plan holds, and cleaning is Ironic's to decide.
- * Nothing after it protects a machine again but its undo, and a rollback wants a word.
+ * machine's protection is gone, but of those the plan holds, and cleaning is Ironic's to decide, but
+ * of disks that wait to be looked at. Nothing after it protects a machine again but its undo, and a rollback wants a word.
  */
 export async function finished(at: Scene): Promise<void> {
   const planned = loadedRows(at.plan(), "node");
@@ -27,11 +27,13 @@ export async function finished(at: Scene): Promise<void> {
     }));
   };
   const loaded = await guards();
-  const held = new Set(
-    planned.flatMap((row) => (row.protected && row.maintenance ? [String(row.uuid)] : [])),
-  );
+  const inMaintenance = planned.filter(({ maintenance }) => maintenance === true);
+  const held = new Set(inMaintenance.flatMap((row) => (row.protected ? [String(row.uuid)] : [])));
+  // Nothing else keeps these disks from being wiped before somebody looked at them.
+  const kept = new Set(inMaintenance.flatMap((row) => (row.protected ? [] : [String(row.uuid)])));
   const tenants = loaded.filter(({ uuid, protected: guarded }) => guarded && !held.has(uuid));
-  assert.ok(tenants.length > 20 && held.size > 0, `${tenants.length} and ${held.size} held`);
+  const count = `${tenants.length}, ${held.size} held, ${kept.size} kept`;
+  assert.ok(tenants.length > 20 && held.size > 0 && kept.size > 0, count);
   assert.ok(tenants.every(({ automated_clean }) => automated_clean === false));
 
   const made = await at.runs(0, "finish", "--yes");
@@ -39,7 +41,7 @@ export async function finished(at: Scene): Promise<void> {
   const cleared = loaded.map((row) => ({
     ...row,
     ...(!held.has(row.uuid) && { protected: false, protected_reason: null }),
-    automated_clean: null,
+    ...(!kept.has(row.uuid) && { automated_clean: null }),
   }));
   assert.deepEqual(await guards(), cleared);
   await at.runs(0, "verify");

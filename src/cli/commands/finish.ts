@@ -209,7 +209,10 @@ function someOf(nodes: readonly string[]): string {
 }
 
 function tell({ changed, fine, held, gone, left }: Finished, args: Args): void {
-  const keeps = held === 0 ? "" : `, ${held} held by the plan and still protected`;
+  const keeps =
+    held === 0
+      ? ""
+      : `, ${held} held by the plan (protected, or not cleaned, until somebody has looked)`;
   const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
   const text = args.undo
     ? `Finish taken back: ${changed} machines protected again`

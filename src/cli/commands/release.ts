@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandModule } from "yargs";
 import { nextCommand } from "../../core/apply/next.ts";
-import { type Pace, plannedNodes, release, type Trouble } from "../../core/release/release.ts";
+import { type Pace, plannedNodes, release } from "../../core/release/release.ts";
 import { restage } from "../../core/release/restage.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -122,7 +122,7 @@ export const releaseCommand: CommandModule<object, Args> = {
                   `Release taken back: ${staged} machines staged again, ${left.length} left.`,
                 );
                 if (stopped) say(args, STOPPED);
-                return { list: left, broke };
+                return { failed: left, noted: [], broke };
               })
             : await inStage(
                 "release",
@@ -138,10 +138,11 @@ export const releaseCommand: CommandModule<object, Args> = {
                 );
                 for (const notice of made.notices) say(args, `Notice: ${notice}.`);
                 if (made.stopped) say(args, STOPPED);
-                return { list: made.trouble, broke: made.broke };
+                return { failed: made.trouble, noted: made.noted, broke: made.broke };
               });
-          await printTrouble(trouble.list, args, world.logs.length > 0);
-
+          const listed = [...trouble.failed, ...trouble.noted];
+          if (listed.length > 0) await printStandings(listed, args, world.logs.length > 0);
+          if (trouble.failed.length > 0) exitWith(EXIT_STATUS.partial.status);
           if (trouble.broke !== null) throw trouble.broke;
           const undo = !args.undo;
           say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("release", args, { undo })}`);
@@ -162,14 +163,4 @@ function paceOf({ inFlight, perMinute, deadline, maxFailures }: Args): Pace {
     );
   const every = perMinute === undefined ? 0 : 60_000 / perMinute;
   return { inFlight, every, deadline, maxFailures };
-}
-
-async function printTrouble(
-  trouble: readonly Trouble[],
-  format: FormatOptions,
-  logs: boolean,
-): Promise<void> {
-  if (trouble.length === 0) return;
-  await printStandings(trouble, format, logs);
-  exitWith(EXIT_STATUS.partial.status);
 }

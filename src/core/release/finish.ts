@@ -22,7 +22,7 @@ export interface Finished {
   readonly changed: number;
   /** Machines that are as they should be without us. */
   readonly fine: number;
-  /** Of those, machines that the plan holds in maintenance: they keep their protection. */
+  /** Of those, machines that the plan holds in maintenance: they keep a guard. */
   readonly held: number;
   /** Nodes of the run that are not in Ironic. */
   readonly gone: readonly string[];

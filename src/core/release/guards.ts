@@ -43,7 +43,7 @@ export function nodesOf(
 /**
  * What is ours to clear of a machine: protection that it was loaded with, by our reason, and the
  * refusal of cleaning that no site document asked for. One that the plan holds in maintenance keeps
- * its protection for as long as it is there: somebody has still to look at its disk.
+ * its protection, or where it has none its disk, for as long as it is there: somebody has to look.
  */
 export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined): Duty {
   if (found === undefined) return { do: "gone" };
@@ -51,21 +51,20 @@ export function dutyOf({ row, asSite }: GuardedNode, found: Guarded | undefined)
   const ours = row.protected === true && typeof row.protected_reason === "string";
   const guarded = found.protected && ours && found.protected_reason === row.protected_reason;
   const looked = row.maintenance !== true || !found.maintenance;
-  const held = guarded && !looked;
+  const uncleaned = row.automated_clean === false && !asSite && found.automated_clean === false;
   // A disk that nothing else protects is not wiped until somebody looked at it.
-  const keeps = !looked && !guarded;
-  const uncleaned =
-    !keeps && row.automated_clean === false && !asSite && found.automated_clean === false;
+  const held = !looked && (guarded || uncleaned);
   const change: Partial<Guards> = {
-    ...(guarded && !held && { protected: false, protected_reason: null }),
-    ...(uncleaned && { automated_clean: null }),
+    ...(guarded && looked && { protected: false, protected_reason: null }),
+    ...(uncleaned && (looked || guarded) && { automated_clean: null }),
   };
   if (Object.keys(change).length > 0) return { do: "clear", change, held };
   const why = found.protected && !guarded ? `protected by somebody else: ${reason(found)}` : null;
   return { do: "nothing", held, why: held ? HELD : why };
 }
 
-export const HELD = "held in maintenance by the plan: it stays protected until somebody looked";
+export const HELD =
+  "held in maintenance by the plan: protected, or not cleaned, until somebody has looked";
 
 function reason({ protected_reason }: Guarded): string {
   return protected_reason ?? "without a reason";

@@ -56,6 +56,8 @@ export interface Released {
   /** Released, and not seen taken over when this ended. */
   waiting: number;
   readonly trouble: Trouble[];
+  /** Handed over, and a conductor says something of it that is worth a look. */
+  readonly noted: Trouble[];
   /** How many of them stood so when this began. */
   before: number;
   /** What became of conductors, and what ails all machines: a sentence each. */
@@ -118,6 +120,7 @@ export async function release(
       held: 0,
       waiting: 0,
       trouble: [],
+      noted: [],
       before: 0,
       notices: [],
       stopped: false,
@@ -137,12 +140,14 @@ export async function release(
     }
   };
   const ends = (node: Planned, judged: Judged): void => {
-    if (judged.standing === "done") result.done += 1;
-    else if (judged.standing === "held") result.held += 1;
+    const { uuid, bm_node_id } = node;
+    const log = outlook.quoted(uuid);
+    const words = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
+    if (judged.standing === "held") result.held += 1;
+    else if (judged.standing !== "done") result.trouble.push(words);
     else {
-      const { uuid, bm_node_id } = node;
-      const log = outlook.quoted(uuid);
-      result.trouble.push({ ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) });
+      result.done += 1;
+      if (judged.why !== null) result.noted.push(words);
     }
     behind += 1;
     releasing.progress(behind);

@@ -157,7 +157,7 @@ test("finish clears what this tool set, of every kind of machine, and nothing el
   const changed = KINDS.filter(({ becomes }) => becomes !== undefined).length;
   const gone = KINDS.flatMap(({ seen }, at) => (seen === null ? [`n${at}`] : []));
   assert.deepEqual(made, {
-    ...{ changed, fine: KINDS.length - changed - gone.length, held: 1, gone },
+    ...{ changed, fine: KINDS.length - changed - gone.length, held: 2, gone },
     ...{ left: [], stopped: false, broke: null },
   });
   assert.equal((await at.run()).changed, 0);

@@ -100,6 +100,17 @@ test("when the last conductor dies nothing is waited for, and the same command g
   assert.deepEqual([second.released, second.done, second.trouble], [2, 6, []]);
 });
 
+test("what a conductor says of a machine it took over is told, and ends nothing", async () => {
+  const console = "Failed to start console while taking over the node";
+  const world = ironic(3, { takes: 1, says: { n1: console } });
+  const made = await release(world.plan(), world.releasing(), { ...PACE, maxFailures: 1 });
+  assert.deepEqual([made.released, made.done, made.trouble], [3, 3, []]);
+  assert.deepEqual(
+    made.noted.map(({ uuid, standing, why }) => [uuid, standing, why]),
+    [["n1", "done", `a conductor says: ${console}`]],
+  );
+});
+
 test("a machine that is not taken over comes with what the conductor's log says of it", async () => {
   const world = ironic(1, { takes: 1_000_000 });
   const ended = "2026-01-01 00:00:02.000 7 ERROR futurist _sync_local_state: ansible";
@@ -167,6 +178,7 @@ const NOTHING = {
   waiting: 0,
   trouble: [],
   before: 0,
+  noted: [],
   notices: [],
   stopped: false,
   broke: null,

@@ -183,6 +183,8 @@ export type JournalEntry =
       readonly created: number;
       /** Steps found done already by somebody else: never ours to undo. */
       readonly found: readonly string[];
+      /** Nodes that did not get to their end; only where each machine goes alone. */
+      readonly failed?: readonly string[];
     }
   | {
       /** What was begun ended with nothing kept; of a whole stretch, only if it held nothing of ours. */

@@ -78,8 +78,8 @@ export interface Target {
    *
    * @param ours whether this run created the row of a step before: one that differs then drifted,
    *   and is left alone rather than held against the plan
-   * @param ended whether the journal says that the batch came to its end: then a machine that is
-   *   where it should be was finished, and what differs is drift
+   * @param ended whether the journal says that a node's batch came to its end, and the node with it:
+   *   then one that is where it should be was finished, and what differs is drift
    * @param guard runs inside the transaction, before anything is written; what it throws stops it
    * @param met told what becomes of rows to create, right before they are kept; what it throws stops it
    * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
@@ -89,7 +89,7 @@ export interface Target {
     ours: (id: string) => boolean,
     guard: () => Promise<void>,
     met?: (rows: Met) => Promise<void>,
-    ended?: boolean,
+    ended?: (node: string) => boolean,
   ) => Promise<Performed>;
   /** What `perform` would do now with rows to delete, without a lock; nothing is written. */
   readonly judge: (steps: readonly Step[]) => Promise<Judged>;

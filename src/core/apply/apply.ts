@@ -5,7 +5,7 @@ import type { Lock, Met, Performed, Target } from "../../model/target.ts";
 import { ahead } from "./ahead.ts";
 import { halted, keptNothing, midway } from "./halt.ts";
 import {
-  isOpen,
+  hasEnded,
   isOurs,
   type Ledger,
   ledgerOf,
@@ -159,7 +159,6 @@ export async function apply(
       try {
         await lock.check();
         const again = wasBegun(ledger, { from, to });
-        const ended = again && !isOpen(ledger, { from, to });
         // Before the stretch is begun: what is left out of it must never count as made by us.
         const out = loading
           .filter(({ bm_node_id }) => otherwise.has(bm_node_id))
@@ -187,6 +186,7 @@ export async function apply(
             .append({ do: "void", plan: sha256, from, to, at: acting.now(), why })
             .catch(() => undefined); // the first failure is the one to tell
         };
+        const ended = (node: string): boolean => hasEnded(ledger, { from, to }, node);
         const perform = target.perform(steps, (id) => ours.has(id), guarded, met, ended);
         const performed = await perform.catch(async (cause) => {
           if (keptNothing(cause) || (!writing && cause instanceof MigrationError))
@@ -215,6 +215,9 @@ export async function apply(
           at: acting.now(),
           created: performed.done.length + unrecorded(performed, ours, ledger, { from, to }),
           found: others(performed.found),
+          ...(performed.failed !== undefined && {
+            failed: performed.failed.map(({ uuid }) => uuid),
+          }),
         });
       } catch (cause) {
         if (!writing) throw cause;

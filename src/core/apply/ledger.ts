@@ -29,6 +29,8 @@ export interface Ledger {
   readonly created: number;
   /** Rows of ours that are there, as recorded, by stretch. */
   readonly rows: ReadonlyMap<string, number>;
+  /** Nodes that had not got to their end when their stretch ended last, by stretch. */
+  readonly failed: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
 /** A stretch as `Ledger.rows` names it. */
@@ -56,6 +58,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
   const back = new Map<string, number>();
   const rows = new Map<string, number>();
   const left = new Set<string>();
+  const failed = new Map<string, ReadonlySet<string>>();
   let created = 0;
   for (const entry of entries) {
     if (entry.do === "open" || entry.plan !== plan) continue;
@@ -94,6 +97,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         created += entry.created;
         rows.set(key, (rows.get(key) ?? 0) + entry.created);
         for (const id of entry.found) foreign.add(id);
+        failed.set(key, new Set(entry.failed));
         break;
       case "undo":
         cut.set(key, undoing.has(key));
@@ -113,7 +117,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
     }
   }
   const sum = [...back.values()].reduce((all, more) => all + more, 0);
-  return { begun, open, foreign, refused, undone, back: sum, left, created, rows };
+  return { begun, open, foreign, refused, undone, back: sum, left, created, rows, failed };
 }
 
 function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
@@ -164,6 +168,15 @@ export function wasBegun(ledger: Ledger, stretch: Stretch): boolean {
 
 function wasTakenBack({ undone, left }: Ledger, stretch: Stretch): boolean {
   return left.size === 0 && undone.get(stretchKey(stretch)) === "all";
+}
+
+/** Whether a machine's stretch was begun and ended, and the machine with it. */
+export function hasEnded(ledger: Ledger, stretch: Stretch, node: string): boolean {
+  return (
+    wasBegun(ledger, stretch) &&
+    !isOpen(ledger, stretch) &&
+    ledger.failed.get(stretchKey(stretch))?.has(node) !== true
+  );
 }
 
 /** Whether the stretch was begun and its end is not recorded. */

@@ -40,7 +40,8 @@ export function parseEntry(line: JsonObject, place: string): JournalEntry {
     }
     case "done": {
       const counts = { created: number("created"), found: texts("found") };
-      return { do: doing, ...plan(), at: text("at"), ...counts };
+      const failed = line.failed !== undefined && { failed: texts("failed") };
+      return { do: doing, ...plan(), at: text("at"), ...counts, ...failed };
     }
     case "void":
       return {

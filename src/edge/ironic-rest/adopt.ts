@@ -21,7 +21,7 @@ export interface Known {
   /** Whether this run made the row of a step before. */
   readonly ours: (id: string) => boolean;
   /** Whether the machine's batch came to its end. */
-  readonly ended: boolean;
+  readonly ended: (node: string) => boolean;
   /** Nodes whose protection finish cleared. */
   readonly unprotected?: ReadonlySet<string>;
   /** Whose a row is, written down before anything is done with it. */
@@ -81,7 +81,8 @@ async function makeNode(
   outcome: Outcome,
   fail: Fail,
 ): Promise<Row | null> {
-  const { ours, ended, met } = journal;
+  const { ours, met } = journal;
+  const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(idOf)];
   const known = ours(id) ? await lookAtNode(road, uuid) : null;

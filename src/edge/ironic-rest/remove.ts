@@ -7,7 +7,7 @@ import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import { hiding, lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
 import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
-import { isBeingUndone, isPassing, standingOf, UNDOING } from "./standing.ts";
+import { asMade, isBeingUndone, isPassing, isUntouched, standingOf, UNDOING } from "./standing.ts";
 
 /** Whether to try once more what a conductor's lock was in the way of, after so many tries. */
 export type Patience = (tries: number) => boolean;
@@ -140,7 +140,9 @@ function reasonToLeave(
   there: readonly Row[],
 ): string | null {
   if (node !== null) {
-    const standing = standingOf(node, row, rows.same, true);
+    // What failed at its last step refuses cleaning still, and is ours to take back.
+    const goal = isUntouched(node, row) ? asMade(node) : node;
+    const standing = standingOf(goal, row, rows.same, true);
     if (standing.is === "foreign") return "it no longer carries this tool's mark";
     if (standing.is === "changed")
       return `changed since it was loaded: ${standing.fields.join(", ")}`;

@@ -32,7 +32,10 @@ const GUARD = ["protected", "protected_reason"];
  */
 const FILLED = ["owner", "resource_class"];
 
-/** Whether a node refuses cleaning only to become available untouched: that is set right at its end. */
+/**
+ * Whether a node refuses cleaning as it does to become available untouched: that is set right at its
+ * end, and one that refuses it after that does so by somebody's will.
+ */
 export function isUntouched(planned: Row, found: Row): boolean {
   return (
     planned.provision_state === "available" &&
@@ -58,7 +61,7 @@ export type Standing =
  * What a node that is there already is to the plan. Half-made is one that carries our mark and
  * differs in nothing but what the road has still to write.
  *
- * @param ended whether the journal says the machine's batch came to its end
+ * @param ended whether the journal says the machine came to its end
  */
 export function standingOf(planned: Row, found: Row, same: SameSecret, ended: boolean): Standing {
   if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "foreign" };
@@ -72,7 +75,7 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
     ...(under ? STATE : []),
     ...(under && wantsTraits(planned, found) ? ["traits"] : []),
     ...unplanned(planned, found),
-    ...(isUntouched(planned, found) ? ["automated_clean"] : []),
+    ...(!ended && isUntouched(planned, found) ? ["automated_clean"] : []),
     ...(under || undoing ? GUARD : unguarded),
     ...(held && (under || !ended || undoing) ? HOLD : []),
   ]);

@@ -78,7 +78,7 @@ export function createRestTarget(
     },
     lock: () =>
       Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),
-    async perform(steps, ours, guard, met, ended = false) {
+    async perform(steps, ours, guard, met, ended = () => false) {
       const making = machinesOf(steps, ({ after }) => after);
       const taking = machinesOf(steps, ({ before }) => before);
       if (taking.length > 0) await seesAll(service);

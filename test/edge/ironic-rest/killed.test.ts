@@ -56,6 +56,18 @@ test("a free machine is provided uncleaned, and cleaned between tenants from the
   assert.deepEqual([provision_state, automated_clean], ["available", null]);
 });
 
+test("an operator who wants a free machine uncleaned is heard once it was loaded, and a rollback takes it back", async (t) => {
+  const ironic = await livingIronic(t);
+  const run = bothWays(ironic, [machineOf({ ...NATIVE, protected_reason: null })]);
+  await run.apply();
+  Object.assign(ironic.nodes.get(NODE) ?? {}, { automated_clean: false });
+  const { failed, drifted } = await run.apply();
+  assert.deepEqual({ failed, drifted }, { failed: [], drifted: 1 });
+  assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
+  const { removed, left } = await run.rollback();
+  assert.deepEqual({ removed, left }, { removed: 2, left: [] });
+});
+
 test("a machine whose protection failed is protected by the next apply", async (t) => {
   const ironic = await livingIronic(t);
   const run = bothWays(ironic, [machineOf()]);

@@ -13,7 +13,7 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
     const met: Partial<Met>[] = [];
     const { done, failed } = await adopt(ironic.road, machineOf(), {
       ours: () => false,
-      ended: false,
+      ended: () => false,
       met: async (rows) => void met.push(rows),
     });
     assert.equal(failed, null);
@@ -28,14 +28,18 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
 
 test("an answer about another node says nothing of ours", async (t) => {
   const ironic = await livingIronic(t);
-  await adopt(ironic.road, machineOf(), { ours: () => false, ended: false, met: async () => {} });
+  await adopt(ironic.road, machineOf(), {
+    ours: () => false,
+    ended: () => false,
+    met: async () => {},
+  });
   ironic.use((call) =>
     call === `GET /v1/nodes/${NODE}` ? { done: true, says: { status: 200, text: "{}" } } : null,
   );
   const met: Partial<Met>[] = [];
   const { broke } = await adopt(ironic.road, machineOf(), {
     ours: () => true,
-    ended: true,
+    ended: () => true,
     met: async (rows) => void met.push(rows),
   });
   assert.equal(broke?.code, "N2I-E212");

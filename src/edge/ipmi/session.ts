@@ -1,5 +1,4 @@
-import type { PowerLevel, PowerReading } from "../../model/power.ts";
-import { adviceFor, type Conductor, type Known, preferred, warningsFor } from "./advice.ts";
+import type { ConductorIpmitool, PowerLevel, PowerReading } from "../../model/power.ts";
 import { attemptOnce } from "./attempt.ts";
 import { codeWords } from "./codes.ts";
 import type { Capabilities, Chassis, Device } from "./commands.ts";
@@ -11,9 +10,10 @@ import { decide, NOTHING_YET, outOfTime, stageWait } from "./policy.ts";
 import { type Suite, suiteOf } from "./suites.ts";
 import { startTalk, type Talk } from "./talk.ts";
 import type { Verdict } from "./verdicts.ts";
+import { type Known, preferred, warningsFor } from "./warnings.ts";
 
 export interface SessionOptions {
-  readonly conductor: Conductor;
+  readonly conductor: ConductorIpmitool;
   /** Suites to ask for, in this order, instead of those the conductor would come to. */
   readonly suites: readonly number[] | null;
   /** The level to log in at first; ADMINISTRATOR unless given. */
@@ -96,7 +96,8 @@ export async function askPower(
     elapsed: tenths(talk.elapsed()),
     asked_at,
     warnings: warningsFor(known),
-    advice: adviceFor(known, options.conductor),
+    // For which conductor, and whether it has what to set, is not known here.
+    advice: [],
   };
 }
 

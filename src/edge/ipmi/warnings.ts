@@ -1,8 +1,5 @@
 import type { FindingCode } from "../../model/findings.ts";
-import type { PowerAdvice, PowerLevel, PowerVerdict } from "../../model/power.ts";
-
-/** Which ipmitool the conductor runs: they choose the cipher suite in different ways. */
-export type Conductor = "1.8.18" | "1.8.19";
+import type { ConductorIpmitool, PowerLevel, PowerVerdict } from "../../model/power.ts";
 
 /** What is known of a BMC when its reading is written. */
 export interface Known {
@@ -28,29 +25,10 @@ export interface Known {
  * @source facts/ipmi.md 5.1: up to 1.8.18 it takes 3, later ones 17 where the BMC lists it
  */
 export function preferred(
-  conductor: Conductor,
+  conductor: ConductorIpmitool,
   listed: readonly number[] | null,
 ): readonly number[] {
   return conductor === "1.8.19" && listed?.includes(17) === true ? [17, 3] : [3, 17];
-}
-
-/** What to set on the Ironic node so that the conductor gets on as well as we did. */
-export function adviceFor(known: Known, conductor: Conductor): readonly PowerAdvice[] {
-  const { verdict, suite, suites, privilege } = known;
-  const advice: PowerAdvice[] = [];
-  const unlike = suite !== preferred(conductor, suites)[0];
-  const slow = conductor === "1.8.19" && suites === null;
-  if (verdict === "ok" && suite !== null && (unlike || slow))
-    advice.push(setting("ipmi_cipher_suite", String(suite)));
-  if (verdict === "ok" && privilege === "OPERATOR")
-    advice.push(setting("ipmi_priv_level", "OPERATOR"));
-  if (verdict === "wrong-kg")
-    advice.push({
-      key: "ipmi_hex_kg_key",
-      value: null,
-      words: "set driver_info.ipmi_hex_kg_key to the BMC's Kg, or clear the Kg in the BMC",
-    });
-  return advice;
 }
 
 /** Observations that stand whatever the verdict. @source facts/ipmi.md 6 */
@@ -69,8 +47,4 @@ export function warningsFor(known: Known): readonly FindingCode[] {
     ["N2I-D628", suite !== null && suites === null],
   ];
   return found.flatMap(([code, holds]) => (holds ? [code] : []));
-}
-
-function setting(key: "ipmi_cipher_suite" | "ipmi_priv_level", value: string): PowerAdvice {
-  return { key, value, words: `set driver_info.${key} to ${value}` };
 }

@@ -68,6 +68,18 @@ export interface FlavorSize {
   readonly swap_mb: number;
 }
 
+/** MiB of disk a flavor asks for. @source facts/systems.md D4 */
+export function diskOf({ root_gb, ephemeral_gb, swap_mb }: FlavorSize): number {
+  return 1024 * (root_gb + ephemeral_gb) + swap_mb;
+}
+
+/** A live flavor that is for machines, whether or not an instance has it. */
+export interface MachineFlavor {
+  readonly name: string | null;
+  readonly size: FlavorSize;
+  readonly extra_specs: { readonly [key: string]: string | null };
+}
+
 /** A machine as the scheduler will see it. */
 export interface NodeSize {
   readonly cpus: number | null;

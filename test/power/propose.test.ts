@@ -12,13 +12,39 @@ const tenant = (id: number) => ({
   instance_uuid: caseUuid("instance", id),
 });
 
+const SIZE = { memory_mb: 49_152, root_gb: 40, ephemeral_gb: 0, swap: 0 };
+const TENANTS = { ...SIZE, id: 1, name: "baremetal", flavorid: "11", vcpus: 8, deleted: 0 };
+const SPARE = { ...TENANTS, id: 2, name: "spare", flavorid: "12", vcpus: 7 };
+const API = { ...SIZE, rxtx_factor: 1, is_public: true, disabled: false };
+const named = (id: number) => ({ id, name: `api-${id}`, flavorid: `${id}` });
+const spec = (asked: string) => ({ key: `resources:${asked}`, value: "1" });
+
 test("plan proposes a first site document; what only the operator knows is refused until it is filled in", async (t) => {
   const folder = privateFolder(t);
   const written = await writeCase(
     {
       ...{ shows: "three machines for 2023.1", allow_pairing: true },
       nova_bm: {
-        nodes: [tenant(1), { id: 2 }, { id: 3, cpus: 7 }, { id: 4, cpus: 9, task_state: "error" }],
+        nodes: [
+          ...[tenant(1), { id: 2 }, { id: 3, cpus: 7 }, { id: 4, cpus: 9, task_state: "error" }],
+          ...[
+            { id: 5, cpus: 10 },
+            { id: 6, cpus: 11 },
+          ],
+        ],
+      },
+      nova: {
+        flavors: [TENANTS, SPARE, { ...SPARE, id: 3, flavorid: "13", name: "gone", deleted: 3 }],
+        extra_specs: [2, 3].map((id) => ({
+          ...spec(`CUSTOM_OF_${id}`),
+          id,
+          instance_type_id: id,
+          deleted: 0,
+        })),
+      },
+      nova_api: {
+        flavors: [10, 11].map((vcpus) => ({ ...API, ...named(vcpus), vcpus })),
+        extra_specs: [{ ...spec("CUSTOM_IRON"), id: 1, flavor_id: 10 }],
       },
       ironic: { release: "2023.1" },
     },
@@ -39,14 +65,18 @@ test("plan proposes a first site document; what only the operator knows is refus
   await runs(0, ["extract", ...at, ...written.extract, "-q"]);
   const file = join(folder, "first.yaml");
   const plan = ["plan", ...at, ...written.ironic, "--allow-pairing", "--ironic-release", "2023.1"];
-  const from = ["--placement-db", `sqlite:///${join(folder, "placement.sqlite")}`];
+  const from = ["placement", "nova", "nova-api"].flatMap((role) => [
+    ...[`--${role}-db`, `sqlite:///${join(folder, role.replace("-", "_"))}.sqlite`],
+  ]);
   await runs(0, [...plan, ...from, "--propose-site", file]);
   const text = readFileSync(file, "utf8");
   const classOf = (id: number): string =>
     new RegExp(`"${caseUuid("node", id)}"}\n +set:\n +resource_class: ("[^"]*")`).exec(text)?.[1] ??
     "";
-  // Placement's, that of all machines of the same size, and nobody's.
-  assert.deepEqual([1, 2, 3].map(classOf), ['"gold"', '"gold"', '""'], text);
+  // Placement's, that of all machines of the same size, a spare flavor's, nobody's, and nova_api's;
+  // one that neither asks for a class nor names deploy images is for other hosts.
+  const known = ['"gold"', '"gold"', '"of_2"', '""', '"iron"', '""'];
+  assert.deepEqual([1, 2, 3, 4, 5, 6].map(classOf), known, text);
   const refused = await run([...plan, "--site", file]);
   assert.equal(refused.status, 64);
   assert.match(refused.err, /\/set\/resource_class .*pattern/s);

@@ -1,13 +1,19 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { createProposal, type Proposal } from "../../core/plan/propose.ts";
+import type { Database } from "../../edge/database/open.ts";
 import { systemCode } from "../../edge/disk/failure.ts";
+import { readFlavorSizes } from "../../edge/nova/flavor-sizes.ts";
 import { readClasses } from "../../edge/nova/later.ts";
+import { readApiFlavors } from "../../edge/nova-write/api.ts";
+import { readFlavorRows } from "../../edge/nova-write/flavors.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
+import type { MachineFlavor } from "../../model/settings.ts";
 import { openRole } from "./databases.ts";
+import { type FlavorPlaces, flavorsIn } from "./sizes.ts";
 
-interface Args {
+interface Args extends FlavorPlaces {
   readonly proposeSite?: string;
   readonly placementDb?: string;
 }
@@ -27,14 +33,38 @@ export const proposeOptions = {
 
 /** What gathers a first site document; null when none is asked for. */
 export async function openProposal(
-  { proposeSite, placementDb }: Args,
+  { proposeSite, placementDb, ...places }: Args,
   { power_keys: keys }: TargetDoc,
   readings: ReadonlyMap<number, PowerReading>,
 ): Promise<Proposal | null> {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");
   const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);
-  return createProposal({ placement, readings, keys });
+  const flavors = await flavorsIn(places, machineFlavors);
+  return createProposal({ placement, flavors, readings, keys });
+}
+
+/** Live flavors that are for machines: they ask for a class of theirs, or name deploy images. */
+async function machineFlavors(
+  database: Database,
+  place: "nova" | "nova_api",
+): Promise<ReadonlyMap<number, MachineFlavor>> {
+  const { knex } = database;
+  const { flavors, specs } = await (place === "nova"
+    ? readFlavorRows(database, knex)
+    : readApiFlavors(database, knex, new Map()));
+  const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
+  const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
+  const sizes = await readFlavorSizes(database, [...ids], place);
+  return new Map(
+    flavors.flatMap(({ id, name }) => {
+      const size = sizes.get(id);
+      if (size === undefined) return [];
+      const own = specs.filter(({ instance_type_id }) => instance_type_id === id);
+      const extra_specs = Object.fromEntries(own.map(({ key, value }) => [key, value]));
+      return [[id, { name, size, extra_specs }] as const];
+    }),
+  );
 }
 
 async function read(spec: string): Promise<ReadonlyMap<string, string>> {

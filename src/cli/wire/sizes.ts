@@ -1,3 +1,4 @@
+import type { Database } from "../../edge/database/open.ts";
 import { readFlavorSizes } from "../../edge/nova/flavor-sizes.ts";
 import { novaVersion } from "../../edge/nova/open.ts";
 import { identifyNovaApi } from "../../edge/nova-write/api.ts";
@@ -50,7 +51,9 @@ export async function sizesOf(run: string, places: FlavorPlaces): Promise<Sizes>
   const version = snapshot.header.source.nova?.schema_version ?? 0;
   const inUse = novaDb === undefined && novaApiDb === undefined;
   return {
-    flavors: inUse ? [...flavors.values()] : await flavorsIn(places, [...ids]),
+    flavors: inUse
+      ? [...flavors.values()]
+      : await flavorsIn(places, (database, place) => readFlavorSizes(database, [...ids], place)),
     nodes: planned ?? there,
     from: planned === null ? "the snapshot" : "the plan",
     unseen: novaDb !== undefined && novaApiDb === undefined && hasApiFlavors(version),
@@ -77,12 +80,17 @@ function flavorOf({ nova }: Machine) {
   };
 }
 
-/** Those of nova_api stand before nova's of the same id, as they do for Nova. */
-async function flavorsIn(
+/**
+ * What is read of flavors in each database that is given, by their ids: those of nova_api stand before
+ * nova's of the same id, as they do for Nova.
+ *
+ * @throws MigrationError N2I-E202, N2I-E203 for a nova or nova_api that is none
+ */
+export async function flavorsIn<T>(
   { novaDb, novaApiDb }: FlavorPlaces,
-  ids: readonly number[],
-): Promise<readonly FlavorSize[]> {
-  const found = new Map<number, FlavorSize>();
+  read: (database: Database, place: "nova" | "nova_api") => Promise<ReadonlyMap<number, T>>,
+): Promise<readonly T[]> {
+  const found = new Map<number, T>();
   for (const [role, spec, place] of [
     ["nova-db", novaDb, "nova"],
     ["nova-api-db", novaApiDb, "nova_api"],
@@ -91,7 +99,7 @@ async function flavorsIn(
     const database = await openRole(role, spec, { readOnly: true });
     try {
       await (place === "nova_api" ? identifyNovaApi : novaVersion)(database);
-      for (const [id, size] of await readFlavorSizes(database, ids, place)) found.set(id, size);
+      for (const [id, flavor] of await read(database, place)) found.set(id, flavor);
     } finally {
       await database.close();
     }

@@ -4,11 +4,10 @@ import { blocks } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { PowerReading } from "../../model/power.ts";
+import { type Classes, classOf, type Sized, sizeOf, withSizes } from "./propose-class.ts";
 
 /** What a first site document is made of, besides the plan's lines. */
-export interface Known {
-  /** Machine's uuid, in lower case -> class of its provider, `CUSTOM_GOLD`. */
-  readonly placement: ReadonlyMap<string, string>;
+export interface Known extends Classes {
   readonly readings: ReadonlyMap<number, PowerReading>;
   /** driver_info keys the release reads, of those that not every release does. */
   readonly keys: readonly string[];
@@ -20,17 +19,9 @@ export interface Proposal {
   readonly text: () => string;
 }
 
-/** Where a class comes from; the last two are a guess that the operator is told of. */
-interface Class {
-  readonly name: string;
-  readonly why: string;
-}
-
-interface Entry {
+interface Entry extends Sized {
   readonly uuid: string;
-  readonly size: string;
   readonly wantsClass: boolean;
-  readonly found: Class | null;
   readonly driver_info: { readonly [key: string]: string };
   readonly accept: readonly { readonly finding: string; readonly why: string }[];
 }
@@ -42,7 +33,7 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
  * A first site document: what is known is filled in, and what only the operator knows is empty, which
  * no command takes for an answer. A reason is never proposed: somebody has to have one.
  */
-export function createProposal({ placement, readings, keys }: Known): Proposal {
+export function createProposal({ readings, keys, ...classes }: Known): Proposal {
   const entries: Entry[] = [];
   const hard: string[] = [];
   const seen = { unasked: 0, images: false };
@@ -54,12 +45,11 @@ export function createProposal({ placement, readings, keys }: Known): Proposal {
       if (line.verdict === "skipped" || uuid === null) return;
       if (open.some(({ code }) => ASK_FIRST.includes(code))) seen.unasked += 1;
       seen.images ||= findings.some(({ message }) => /deploy_(kernel|ramdisk)$/.test(message));
-      const driver_info = settingsOf(codes, readings.get(bm_node_id), keys);
-      const answered = "ipmi_cipher_suite" in driver_info || "ipmi_priv_level" in driver_info;
+      const driver_info = settingsOf(findings, readings.get(bm_node_id), keys);
       const left = open.filter(
         ({ code, message }) =>
           !ASK_FIRST.includes(code) &&
-          !(code === "N2I-D602" && answered) &&
+          !(code === "N2I-D602" && Object.keys(driver_info).some((key) => names(message, key))) &&
           !/deploy_(kernel|ramdisk)$/.test(message),
       );
       const isAcceptable = (code: keyof typeof FINDINGS): boolean =>
@@ -67,72 +57,43 @@ export function createProposal({ placement, readings, keys }: Known): Proposal {
       for (const { code, message } of left)
         if (!isAcceptable(code)) hard.push(`${uuid} ${code} ${plain(message)}`);
       entries.push({
-        ...{ uuid, size: sizeOf(machine), wantsClass: codes.has("N2I-D407"), driver_info },
-        found: codes.has("N2I-D407") ? classOf(machine, placement) : null,
+        ...{ uuid, size: sizeOf(machine.node), wantsClass: codes.has("N2I-D407"), driver_info },
+        found: codes.has("N2I-D407") ? classOf(machine, classes.placement) : null,
+        node: machine.node,
         accept: left
           .filter(({ code }) => isAcceptable(code))
           .map(({ code, message }) => ({ finding: code, why: plain(message) })),
       });
     },
-    text: () => render(entries.map(withSameSize(entries)), hard, seen),
+    text: () => render(withSizes(entries, classes.flavors), hard, seen),
   };
 }
 
 /** What the readings found that a conductor needs, where its release reads it. */
 function settingsOf(
-  codes: ReadonlySet<string>,
+  findings: PlannedMachine["findings"],
   reading: PowerReading | undefined,
   keys: readonly string[],
 ): { readonly [key: string]: string } {
   if (reading?.verdict !== "ok") return {};
-  const needed = codes.has("N2I-D602") ? reading.advice : [];
-  const slow = codes.has("N2I-D628") && reading.suite !== null ? String(reading.suite) : null;
+  const wanted = findings.filter(({ code }) => code === "N2I-D602");
+  const slow = findings.some(({ code }) => code === "N2I-D628");
   const all = [
-    ...(slow === null ? [] : [["ipmi_cipher_suite", slow] as const]),
-    ...needed.flatMap(({ key, value }) =>
-      key === null || value === null ? [] : [[key, value] as const],
+    ...(slow && reading.suite !== null
+      ? [["ipmi_cipher_suite", String(reading.suite)] as const]
+      : []),
+    ...reading.advice.flatMap(({ key, value }) =>
+      key !== null && value !== null && wanted.some(({ message }) => names(message, key))
+        ? [[key, value] as const]
+        : [],
     ),
   ];
   return Object.fromEntries(all.filter(([key]) => keys.includes(key)));
 }
 
-function classOf({ node, nova }: Machine, placement: Known["placement"]): Class | null {
-  const provider = placement.get(node.uuid?.toLowerCase() ?? "");
-  if (provider !== undefined) return { name: bare(provider), why: `Placement has ${provider}` };
-  const flavor = nova?.instance?.flavor ?? null;
-  if (flavor === null) return null;
-  const asked = Object.entries(flavor.extra_specs).flatMap(([key, value]) =>
-    /^resources:CUSTOM_/.test(key) && value === "1" ? key.slice("resources:".length) : [],
-  );
-  const [only, ...more] = asked;
-  if (only !== undefined && more.length === 0)
-    return { name: bare(only), why: `flavor ${flavor.name ?? ""} asks for ${only}` };
-  const name = (flavor.name ?? "").replaceAll(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 80);
-  return name === "" ? null : { name, why: `named after flavor ${flavor.name ?? ""}: a guess` };
-}
-
-/** `CUSTOM_GOLD` as Nova makes it of a node's class `gold`. */
-function bare(custom: string): string {
-  return custom.replace(/^CUSTOM_/, "").toLowerCase();
-}
-
-function sizeOf({ node: { cpus, memory_mb, local_gb } }: Machine): string {
-  return `${cpus} cpus, ${memory_mb} MiB, ${local_gb} GB`;
-}
-
-/** A machine without a tenant gets the class that all machines of its size have. */
-function withSameSize(entries: readonly Entry[]): (entry: Entry) => Entry {
-  const bySize = new Map<string, Set<string>>();
-  for (const { size, found } of entries)
-    if (found !== null) bySize.set(size, (bySize.get(size) ?? new Set()).add(found.name));
-  return (entry) => {
-    const [only, ...more] = bySize.get(entry.size) ?? [];
-    const same =
-      entry.found === null && entry.wantsClass && only !== undefined && more.length === 0;
-    return same
-      ? { ...entry, found: { name: only, why: `as machines of ${entry.size}: a guess` } }
-      : entry;
-  };
+/** Whether a finding is about this key: `set driver_info.ipmi_priv_level to OPERATOR`. */
+function names(message: string, key: string): boolean {
+  return message.includes(`driver_info.${key} `);
 }
 
 function render(

@@ -1,9 +1,4 @@
-import type { FlavorSize, NodeSize, Stranded } from "../../model/settings.ts";
-
-/** MiB of disk a flavor asks for. @source facts/systems.md D4 */
-function diskOf({ root_gb, ephemeral_gb, swap_mb }: FlavorSize): number {
-  return 1024 * (root_gb + ephemeral_gb) + swap_mb;
-}
+import { diskOf, type FlavorSize, type NodeSize, type Stranded } from "../../model/settings.ts";
 
 /**
  * Flavors that ExactRamFilter, ExactDiskFilter and ExactCoreFilter together leave without a machine:

@@ -134,6 +134,13 @@ test("the core reads no clock, no randomness and no process", () => {
   );
 });
 
+test("a command has its streams, words and variables from who runs it", () => {
+  const own = ["io.ts", "main.ts", "wire/failpoint.ts"].map((name) => `src/cli/${name}`);
+  const others = SOURCES.filter((file) => file.startsWith("src/cli/") && !own.includes(file));
+  const named = /\bprocess\.(std(in|out|err)|exitCode|argv|env|cwd|umask)\b/;
+  assert.deepEqual(found(others, named), []);
+});
+
 test("no file is longer than 250 lines", () => {
   const long = ALL.map((file) => ({ file, lines: read(file).trimEnd().split("\n").length }))
     .filter(({ lines }) => lines > 250)

@@ -1,163 +1,18 @@
 #!/usr/bin/env node
 import { setFlagsFromString } from "node:v8";
-import yargs from "yargs";
-import { hideBin } from "yargs/helpers";
-import { CHECK_STATUS } from "../model/check.ts";
-import { MigrationError } from "../model/error.ts";
-import { loadCommands } from "./commands/load.ts";
-import { checkExitName } from "./print/checks.ts";
-import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
-import { createEvents } from "./print/events.ts";
-import { exitName } from "./print/explain.ts";
-import { outOfFiles } from "./print/files.ts";
-import { endOnBrokenPipe, onLost } from "./print/out.ts";
+import { processIo } from "./io.ts";
+import { endOnBrokenPipe } from "./print/out.ts";
+import { run } from "./program.ts";
 import { endOnSignal } from "./wire/interrupt.ts";
-import { setDatabaseTimeout } from "./wire/patience.ts";
-import { VERSION } from "./wire/version.ts";
-import { checkWords } from "./wire/words.ts";
-
-const words = hideBin(process.argv);
-const json = words.includes("--json");
-const debug = words.includes("--debug");
-/** `check` has nova-status's exit statuses, not the tool's. */
-const checks = words[0] === "check";
-
-/** A wrong command line: what yargs says of it, with our code. */
-function usage(message: string | null, error: Error | undefined): never {
-  // What yargs itself throws speaks of the command line; everything else comes from a command.
-  if (error !== undefined && error.name !== "YError") throw error;
-  const told = message ?? error?.message ?? "the command line is wrong";
-  throw new MigrationError("N2I-E100", told.replaceAll("\n", " "));
-}
-
-/** yargs makes NaN of what is no number, and goes on. */
-function checkNumbers(args: { readonly [name: string]: unknown }): true {
-  for (const name of [
-    "progress-interval",
-    "max-width",
-    "in-flight",
-    "lock-wait",
-    "api-timeout",
-    "rate",
-    "deadline",
-    "max-unreachable",
-    "max-failures",
-    "per-minute",
-    "watch",
-    "db-timeout",
-  ]) {
-    const value = args[name];
-    if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
-      throw new MigrationError("N2I-E100", `--${name} wants a number`);
-  }
-  if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
-  return true;
-}
-
-/** Options that may be repeated. */
-const LISTS: ReadonlySet<string> = new Set([
-  ...["node", "nova-conf", "tftp-root", "from", "conductor-log", "column", "sort-column"],
-  ...["compute-host", "flavor", "helper-host", "only", "host"],
-]);
-
-/** Of two values for an option that takes one, neither is the one that is meant. */
-function checkRepeated(given: { readonly [option: string]: unknown }): true {
-  for (const [option, value] of Object.entries(given)) {
-    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    if (Array.isArray(value) && name.length > 1 && !LISTS.has(name))
-      throw new MigrationError("N2I-E100", `--${name} is given more than once`);
-  }
-  return true;
-}
-
-async function main(): Promise<void> {
-  // What streams dies young: a heap of twice what is alive is enough, where V8 would take four times.
-  setFlagsFromString("--heap-growing-percent=100");
-  process.umask(0o077);
-  endOnSignal();
-  endOnBrokenPipe(process.stdout, (status) => process.exit(status));
-  endOnBrokenPipe(process.stderr, (status) => process.exit(status));
-  checkWords(words);
-  const program = yargs(words)
-    .scriptName("nova2ironic")
-    .usage(
-      "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
-    )
-    .parserConfiguration({
-      "dot-notation": false,
-      "parse-numbers": false,
-      "parse-positional-numbers": false,
-      "duplicate-arguments-array": true,
-      "greedy-arrays": false,
-    });
-  const addCommands = await loadCommands(words);
-  await addCommands(program)
-    .options({
-      quiet: {
-        alias: "q",
-        type: "boolean",
-        default: false,
-        global: true,
-        describe: "No progress on stderr",
-      },
-      json: {
-        type: "boolean",
-        default: false,
-        global: true,
-        describe: "Progress as JSON lines on stderr",
-      },
-      "progress-interval": {
-        type: "number",
-        default: 30,
-        global: true,
-        describe: "Seconds between progress lines without a terminal",
-      },
-      "db-timeout": {
-        type: "number",
-        default: 120,
-        global: true,
-        describe: "Seconds a database may take for one statement",
-      },
-      debug: {
-        type: "boolean",
-        default: false,
-        global: true,
-        describe: "With an error, where it came from",
-      },
-    })
-    .check(checkNumbers)
-    .completion("completion", "Print a completion script for your shell")
-    .demandCommand(1, "a command is missing")
-    .recommendCommands()
-    .strict()
-    .check(checkRepeated)
-    .version(VERSION)
-    .alias("help", "h")
-    .fail((message, error) => usage(message, error))
-    .wrap(Math.min(100, process.stdout.columns || 100))
-    .parseAsync();
-}
 
 /** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
 const OVER = 3000;
 
-try {
-  const lost = onLost(process.stdout);
-  await main();
-  await lost();
-} catch (caught) {
-  const error = outOfFiles(caught);
-  const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
-  // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
-  process.exitCode =
-    process.exitCode === 130 || process.exitCode === 143 ? process.exitCode : status;
-  if (json) emitError(createEvents(process.stderr, Date.now), error);
-  else process.stderr.write(errorText(error, { debug }));
-}
-if (json)
-  emitExit(
-    createEvents(process.stderr, Date.now),
-    Number(process.exitCode ?? 0),
-    checks ? checkExitName : exitName,
-  );
+// What streams dies young: a heap of twice what is alive is enough, where V8 would take four times.
+setFlagsFromString("--heap-growing-percent=100");
+process.umask(0o077);
+endOnSignal();
+endOnBrokenPipe(process.stdout, (status) => process.exit(status));
+endOnBrokenPipe(process.stderr, (status) => process.exit(status));
+process.exitCode = await run(processIo);
 setTimeout(() => process.exit(), OVER).unref();

@@ -2,19 +2,15 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { isCommand, type Ran, runHere } from "../support/in-process.ts";
 
-/** The program itself; every test here runs it as an operator would. */
+export type { Ran } from "../support/in-process.ts";
+
+/** The program itself, for tests of what only a process has. */
 export const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
 
 /** The checkout: a build outside of it finds mappings/ from its working directory. */
 const HOME = process.cwd();
-
-export interface Ran {
-  /** 128 + n after signal n, as a shell says it. */
-  readonly status: number;
-  readonly out: string;
-  readonly err: string;
-}
 
 export interface Started {
   readonly pid: number;
@@ -117,8 +113,11 @@ export function startProgram(
   };
 }
 
+/** Runs the tool to its end, in this process unless the options are about one. */
 export function run(words: readonly string[], options: Options = {}): Promise<Ran> {
-  return start(words, options).ended;
+  const { bare = false, ...process } = options;
+  if (Object.keys(process).length > 0 || !isCommand(words)) return start(words, options).ended;
+  return runHere(bare ? words : leavingNova(words));
 }
 
 /** Runs and expects this exit status. */

@@ -65,7 +65,7 @@ const HANDS: readonly (readonly [string, readonly (readonly [string, object, obj
       ["compute_nodes", { id: 1 }, { hypervisor_hostname: "A0000000-0000-4000-8000-000000000001" }],
       ["instance_types", { id: 2 }, { name: "Baremetal", flavorid: "11 " }],
       ["instance_types", { id: 5 }, { name: "baremetal ", flavorid: "011" }],
-      ["services", { id: 2 }, { host: "compute-1 " }],
+      ["services", { id: 3 }, { host: "compute-1 " }],
       ["compute_nodes", { id: 2 }, { hypervisor_hostname: "a0000000-0000-4000-8000-000000000001" }],
       ["instance_type_extra_specs", { id: 3 }, { key: "Baremetal:deploy_kernel_id" }],
     ],
@@ -74,7 +74,7 @@ const HANDS: readonly (readonly [string, readonly (readonly [string, object, obj
 
 for (const [what, hands] of HANDS)
   test(`in nova's rows, ${what} are told or passed over, and what is changed is taken back`, async (t) => {
-    const made = await deployFiles(t, cloud({ machines: 3, others: 3 }));
+    const made = await deployFiles(t, cloud({ machines: 4, others: 3 }));
     const { at, source, reader, writer, novaWriter, plan, run: folder, nova } = made;
     for (const [table, where, change] of hands) {
       const changed = await nova.db(table).where(where).update(change);

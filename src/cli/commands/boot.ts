@@ -6,6 +6,7 @@ import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { confirm } from "../wire/acting.ts";
@@ -160,7 +161,7 @@ async function tell(rows: readonly BootRow[], args: Args, title: string): Promis
   const listed = rows.filter(({ state }) => state !== "ready");
   if (listed.length > 0 || args.format !== "table")
     await printRows(
-      process.stdout,
+      io().stdout,
       ["UUID", "State", "Changes", "Why"],
       listed.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
       args,

@@ -1,6 +1,7 @@
 import type { CommandModule } from "yargs";
 import { checkAll, statusOfChecks } from "../../core/check/checks.ts";
 import { MigrationError } from "../../model/error.ts";
+import { io } from "../io.ts";
 import { checksJson, checksTable } from "../print/checks.ts";
 import { gather } from "../wire/check.ts";
 import { runAt } from "../wire/check-run.ts";
@@ -113,7 +114,7 @@ export const checkCommand: CommandModule<object, Args> = {
       run,
     );
     const rows = checkAll(view);
-    process.stdout.write(args.json ? checksJson(rows) : checksTable(rows));
+    io().stdout.write(args.json ? checksJson(rows) : checksTable(rows));
     exitWith(statusOfChecks(rows));
   },
 };

@@ -6,6 +6,7 @@ import { openRun } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Part, Stranded } from "../../model/settings.ts";
+import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { settingsJson, settingsText } from "../print/settings.ts";
 import { printRows } from "../print/table.ts";
@@ -101,7 +102,7 @@ export const configCommand: CommandModule<object, Args> = {
       throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
     const stranded =
       args.exactFilters && args.run !== undefined ? await strandedIn(args.run, args) : null;
-    if (args.json) process.stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));
+    if (args.json) io().stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));
     else await tell(wanted, looked, args);
     for (const note of wanted.notes) say(args, `Note: ${note}`);
     if (looked?.hosts) warn(args, `Wrong: ${looked.hosts}.`);
@@ -145,11 +146,11 @@ async function strandedIn(run: string, places: FlavorPlaces): Promise<Held> {
 async function tell(wanted: Wanted, looked: LookedAt | null, args: Args): Promise<void> {
   if (looked === null) return print(settingsText(wanted));
   if (!args.check) {
-    process.stdout.write(looked.patches.join(""));
+    io().stdout.write(looked.patches.join(""));
     return;
   }
   await printRows(
-    process.stdout,
+    io().stdout,
     ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
     looked.rows.map((row) => [
       ...[
@@ -168,7 +169,7 @@ async function tell(wanted: Wanted, looked: LookedAt | null, args: Args): Promis
 
 /** On stderr: stdout is the patch, for a program. It is no progress, so --quiet does not silence it. */
 function warn({ json }: Args, text: string): void {
-  if (!json) process.stderr.write(`${visibleLines(text).join("\n")}\n`);
+  if (!json) io().stderr.write(`${visibleLines(text).join("\n")}\n`);
 }
 
 function tellStranded(stranded: Held | null, args: Args): void {

@@ -1,4 +1,5 @@
 import type { CommandModule } from "yargs";
+import { io } from "../io.ts";
 import { CODE_COLUMNS, codeRows, explain } from "../print/explain.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
@@ -17,7 +18,7 @@ export const explainCommand: CommandModule<object, Args> = {
       .options(formatOptions)
       .example("$0 explain N2I-E304", "") as never,
   async handler(args) {
-    if (args.code === undefined) await printRows(process.stdout, CODE_COLUMNS, codeRows(), args);
+    if (args.code === undefined) await printRows(io().stdout, CODE_COLUMNS, codeRows(), args);
     else print(explain(args.code));
   },
 };

@@ -5,6 +5,7 @@ import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import type { Guarded } from "../../model/finish.ts";
 import type { Json } from "../../model/json.ts";
+import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { FINISH, openGuard } from "../wire/finishing.ts";
@@ -35,7 +36,7 @@ export async function previewFinish(
       }
     }
   };
-  await printRows(process.stdout, COLUMNS, rows(), args);
+  await printRows(io().stdout, COLUMNS, rows(), args);
 }
 
 function clearRow(node: GuardedNode, found: Guarded | undefined): readonly Json[] | null {

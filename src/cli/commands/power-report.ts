@@ -1,6 +1,7 @@
 import { nextCommand } from "../../core/apply/next.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
+import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { COLUMNS, rowOf, SHORT_COLUMNS, shortRowOf, summary } from "../print/power.ts";
 import { groups } from "../print/power-groups.ts";
@@ -30,7 +31,7 @@ export async function reportPower(
   const machines = await machinesOf(snapshot, idsIn(shown));
   const short = args.format === "table" && (args.column ?? []).length === 0;
   await printRows(
-    process.stdout,
+    io().stdout,
     short ? SHORT_COLUMNS : COLUMNS,
     shown.map((reading) => (short ? shortRowOf : rowOf)(reading, machines)),
     args,

@@ -8,6 +8,7 @@ import type { JournalEntry } from "../../model/artefact.ts";
 import type { Json } from "../../model/json.ts";
 import type { Step } from "../../model/plan.ts";
 import type { Judged, Target } from "../../model/target.ts";
+import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { checkEngine, checkIdentity } from "../wire/acting.ts";
@@ -27,7 +28,7 @@ const NODE = "node:";
 
 /** A run that loaded nothing has an empty list, where programs read it. */
 export async function previewNothing(args: FormatOptions): Promise<void> {
-  if (args.format !== "table") await printRows(process.stdout, COLUMNS, [], args);
+  if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
 }
 
 /**
@@ -55,9 +56,9 @@ export async function preview(
     for (const [uuid, why] of kept) staying.set(uuid, why);
     if (nova !== null) yield* novaPreview(run, args, nova, staying);
   };
-  await printRows(process.stdout, COLUMNS, rows(), args);
+  await printRows(io().stdout, COLUMNS, rows(), args);
   const cost = nodes === 0 ? null : costOfDelete(nodes, (await road?.scanned?.()) ?? []);
-  if (cost !== null) process.stderr.write(`${cost}\n`);
+  if (cost !== null) io().stderr.write(`${cost}\n`);
 }
 
 /** @param kept told of machines whose node stays, and why */

@@ -1,4 +1,5 @@
 import type { Options } from "yargs";
+import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { createProgress } from "../print/progress.ts";
@@ -102,7 +103,7 @@ export interface StageProgress {
 /** Progress of a stage on stderr, as the global options want it. */
 export function progressOf(stage: string, total: number | undefined, voice: Voice): StageProgress {
   const progress = createProgress({
-    stream: process.stderr,
+    stream: io().stderr,
     stage,
     ...(total !== undefined && { total }),
     interval: voice.progressInterval * 1000,
@@ -135,7 +136,7 @@ export async function inStage<T>(
   work: (at: StageProgress["at"], expect: StageProgress["expect"]) => Promise<T>,
   summary: (result: T) => string,
 ): Promise<T> {
-  if (voice.quiet || voice.json || !terminalOf(process.stderr, process.env).live) {
+  if (voice.quiet || voice.json || !terminalOf(io().stderr, io().env).live) {
     const progress = progressOf(title, total, voice);
     const result = await work(progress.at, progress.expect);
     progress.done(summary(result));
@@ -165,7 +166,7 @@ export async function inStage<T>(
 
 /** A line for people; machines get event lines instead. */
 export function say(voice: Voice, text: string): void {
-  if (!voice.quiet && !voice.json) process.stderr.write(`${text}\n`);
+  if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
 }
 
 /** How results are wanted: in what form, and whether stderr is for machines. */
@@ -173,8 +174,8 @@ export type Telling = FormatOptions & Pick<Voice, "json">;
 
 /** Totals, which stand beside the result whatever is silenced: an event for machines. */
 export function note(voice: Pick<Voice, "json">, text: string): void {
-  if (voice.json) createEvents(process.stderr, Date.now)("notice", { text });
-  else process.stderr.write(`${visibleLines(text).join("\n")}\n`);
+  if (voice.json) createEvents(io().stderr, Date.now)("notice", { text });
+  else io().stderr.write(`${visibleLines(text).join("\n")}\n`);
 }
 
 /** What was done, in words: the result where it is read by people, beside it where programs read. */
@@ -186,10 +187,10 @@ export function told(how: Telling, text: string): void {
 /** Result text for people or `less`; what came out of a database cannot repaint their screen. */
 export function print(text: string): void {
   const seen = visibleLines(text).join("\n");
-  process.stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
+  io().stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
 }
 
 /** A command leaves its exit status here; main ends with it. */
 export function exitWith(status: number): void {
-  process.exitCode = status;
+  io().status = status;
 }

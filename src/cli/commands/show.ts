@@ -3,6 +3,7 @@ import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { openNovaPlan } from "../wire/nova-acting.ts";
@@ -67,7 +68,7 @@ export const showCommand: CommandModule<object, Args> = {
   async handler(args) {
     const nova = await orNull(() => openNovaPlan(args.file));
     if (nova !== null && args.diff === undefined)
-      return printRows(process.stdout, NOVA_COLUMNS, novaRows(nova.lines()), args);
+      return printRows(io().stdout, NOVA_COLUMNS, novaRows(nova.lines()), args);
     if (nova !== null)
       throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is one for Nova`);
     const plan = await orNull(() => openPlan(args.file));
@@ -75,10 +76,10 @@ export const showCommand: CommandModule<object, Args> = {
       const snapshot = await openSnapshot(args.file);
       if (args.diff !== undefined)
         throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is a snapshot`);
-      return printRows(process.stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
+      return printRows(io().stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
     }
     if (args.diff === undefined)
-      return printRows(process.stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
+      return printRows(io().stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
     await printDiff(plan, args.diff, args.all);
   },
 };

@@ -13,6 +13,7 @@ import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
+import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
 import { allocationsText, type Places } from "../wire/allocations.ts";
@@ -153,7 +154,7 @@ export const statusCommand: CommandModule<object, Args> = {
     });
     const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
     const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
-    await printObject(process.stdout, fields, args);
+    await printObject(io().stdout, fields, args);
     say(args, `Next: ${state.next}`);
   },
 };

@@ -16,6 +16,7 @@ import { checkLog, linesOf } from "../../edge/log/scan.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
+import { io } from "../io.ts";
 import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";
 import { checkIdentity } from "../wire/acting.ts";
@@ -105,7 +106,7 @@ async function printFaults(logs: readonly Place[], format: Telling): Promise<num
       count += own;
     }
   };
-  await printRows(process.stdout, ["Conductor Log", "Says"], rows(), format);
+  await printRows(io().stdout, ["Conductor Log", "Says"], rows(), format);
   note(
     format,
     `Logs: ${count} faults in ${logs.length === 1 ? "1 log" : `${logs.length} logs`}` +

@@ -10,6 +10,7 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Json } from "../../model/json.ts";
 import type { Verifier } from "../../model/target.ts";
+import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
 import { checkEngine, checkIdentity } from "../wire/acting.ts";
@@ -93,7 +94,7 @@ export async function verifyPlan(
       ];
     if (nova !== null) yield* nova(used);
   };
-  await printRows(process.stdout, COLUMNS, rows(), format);
+  await printRows(io().stdout, COLUMNS, rows(), format);
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
   const hidden = verifier.uncompared?.() ?? 0;
   progress.done(`${validated} rows validated`);

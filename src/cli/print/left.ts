@@ -1,4 +1,5 @@
 import type { Json } from "../../model/json.ts";
+import { io } from "../io.ts";
 import type { FormatOptions } from "./options.ts";
 import { positions } from "./select.ts";
 import { printRows } from "./table.ts";
@@ -24,7 +25,7 @@ export function gatherLeft(options: FormatOptions): Left {
     any: () => rows.length > 0,
     async print() {
       if (rows.length > 0 || options.format !== "table" || options.printEmpty === true)
-        await printRows(process.stdout, COLUMNS, rows, options);
+        await printRows(io().stdout, COLUMNS, rows, options);
     },
   };
 }

@@ -1,4 +1,5 @@
 import type { Options } from "yargs";
+import type { Environment } from "../io.ts";
 
 const FORMATS = ["table", "json", "yaml", "csv", "value"] as const;
 const QUOTES = ["all", "minimal", "none", "nonnumeric"] as const;
@@ -51,8 +52,6 @@ export interface FormatOptions {
   readonly fitWidth?: boolean | undefined;
   readonly printEmpty?: boolean | undefined;
 }
-
-export type Environment = { readonly [name: string]: string | undefined };
 
 /** Columns of the screen a table may use; undefined when it may be as wide as it likes. */
 export function tableLimit(

@@ -1,8 +1,7 @@
 import type { JsonObject } from "../../model/json.ts";
+import { type Environment, io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
-import type { Environment } from "./options.ts";
 import { duration, measure, sentence } from "./rate.ts";
-import type { Output } from "./table.ts";
 import { terminalOf } from "./terminal.ts";
 import { visible } from "./visible.ts";
 import { takeWidth } from "./width.ts";
@@ -44,7 +43,7 @@ const ERASE = "\r\x1b[2K";
  * each 5 % (at most one a second), or event lines. It writes only when called and holds no timer.
  */
 export function createProgress(options: ProgressOptions): Progress {
-  const { stream, stage, interval, json, quiet, clock, env = process.env } = options;
+  const { stream, stage, interval, json, quiet, clock, env = io().env } = options;
   if (quiet) return SILENT;
   const terminal = terminalOf(stream, env);
   const emit = createEvents(stream, clock);

@@ -1,6 +1,6 @@
 import { Listr, ListrLogger, ProcessOutput } from "listr2";
+import { type Environment, io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
-import type { Environment } from "./options.ts";
 import { duration } from "./rate.ts";
 import { visible } from "./visible.ts";
 
@@ -13,7 +13,7 @@ export interface Stage {
 export interface StagesOptions {
   /** Whether the stream is a terminal that can draw over its lines. */
   readonly tty: boolean;
-  readonly stream?: NodeJS.WriteStream;
+  readonly stream?: Output;
   readonly clock?: Now;
   readonly env?: Environment;
 }
@@ -24,11 +24,12 @@ export interface StagesOptions {
  */
 export async function runStages(
   stages: readonly Stage[],
-  { tty, stream = process.stderr, clock = Date.now, env = process.env }: StagesOptions,
+  { tty, stream = io().stderr, clock = Date.now, env = io().env }: StagesOptions,
 ): Promise<void> {
   // listr2 wraps at the terminal's width and puts one character on a line when that is 0.
-  const drawn = tty && env.TERM !== "dumb" && stream.columns > 0;
-  if (drawn) await draw(stages, stream);
+  const drawn = tty && env.TERM !== "dumb" && (stream.columns ?? 0) > 0;
+  // A terminal has all that listr2 asks of a stream.
+  if (drawn) await draw(stages, stream as NodeJS.WriteStream);
   else await list(stages, stream, clock);
 }
 
@@ -54,11 +55,7 @@ async function draw(stages: readonly Stage[], stream: NodeJS.WriteStream): Promi
   }).run();
 }
 
-async function list(
-  stages: readonly Stage[],
-  stream: NodeJS.WriteStream,
-  clock: Now,
-): Promise<void> {
+async function list(stages: readonly Stage[], stream: Output, clock: Now): Promise<void> {
   for (const { title, run } of stages) {
     const began = clock();
     const line = (text: string): void => {

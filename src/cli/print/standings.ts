@@ -1,4 +1,5 @@
 import type { Trouble } from "../../core/release/release.ts";
+import { io } from "../io.ts";
 import type { FormatOptions } from "./options.ts";
 import { printRows } from "./table.ts";
 
@@ -19,5 +20,5 @@ export async function printStandings(
       yield [uuid, bm_node_id, standing, why, fix, ...(logs ? [log.join("\n")] : [])];
   };
   const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
-  await printRows(process.stdout, columns, rows(), format);
+  await printRows(io().stdout, columns, rows(), format);
 }

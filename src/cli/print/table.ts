@@ -1,14 +1,11 @@
-import type { Writable } from "node:stream";
 import type { Json, JsonObject } from "../../model/json.ts";
+import { type Environment, io, type Output } from "../io.ts";
 import { asCsv } from "./csv.ts";
 import { asJson, asValues, asYaml, jsonObject, objectOf, yamlText } from "./data.ts";
 import { asGrid } from "./grid.ts";
-import { type Environment, type FormatOptions, tableLimit } from "./options.ts";
+import { type FormatOptions, tableLimit } from "./options.ts";
 import { writeAll } from "./out.ts";
 import { positions, select } from "./select.ts";
-
-/** A stream that may be a terminal. */
-export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
 /**
  * Prints rows as they come; only a table looks at the first 5,000 before it begins, and only
@@ -21,7 +18,7 @@ export async function printRows(
   columns: readonly string[],
   rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>,
   options: FormatOptions,
-  env: Environment = process.env,
+  env: Environment = io().env,
 ): Promise<void> {
   const chosen = select(columns, each(rows), options);
   await writeAll(
@@ -39,7 +36,7 @@ export async function printObject(
   out: Output,
   object: JsonObject,
   options: FormatOptions,
-  env: Environment = process.env,
+  env: Environment = io().env,
 ): Promise<void> {
   const names = Object.keys(object);
   const wanted = options.column ?? [];

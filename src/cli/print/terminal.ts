@@ -1,5 +1,4 @@
-import type { Writable } from "node:stream";
-import type { Environment } from "./options.ts";
+import type { Environment, Output } from "../io.ts";
 
 /** What a stream can show. */
 export interface Terminal {
@@ -12,10 +11,7 @@ export interface Terminal {
 /**
  * @param env TERM=dumb forbids every control code; colours (NO_COLOR) are listr2's alone
  */
-export function terminalOf(
-  stream: Writable & { readonly isTTY?: boolean; readonly columns?: number },
-  env: Environment,
-): Terminal {
+export function terminalOf(stream: Output, env: Environment): Terminal {
   const live = stream.isTTY === true && env.TERM !== "dumb";
   return {
     live,

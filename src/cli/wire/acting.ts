@@ -9,6 +9,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { otherServer } from "../../model/same-server.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Release, Verifier } from "../../model/target.ts";
+import { io } from "../io.ts";
 import { withFailpoints } from "./failpoint.ts";
 import { onInterrupt } from "./interrupt.ts";
 import type { Road } from "./road.ts";
@@ -62,9 +63,9 @@ export function checkReasons({ doc, node }: Release): void {
  */
 export async function confirm(question: string, yes: boolean): Promise<void> {
   if (yes) return;
-  if (!process.stdin.isTTY || !process.stderr.isTTY)
+  if (!io().stdin.isTTY || !io().stderr.isTTY)
     throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given");
-  const readline = createInterface({ input: process.stdin, output: process.stderr });
+  const readline = createInterface({ input: io().stdin, output: io().stderr });
   try {
     const answer = await readline.question(`${question} Only "yes" is a yes: `).catch(aborted);
     if (answer.trim() !== "yes")
@@ -79,8 +80,8 @@ export async function confirm(question: string, yes: boolean): Promise<void> {
 /** Ctrl-D and Ctrl-C at a question are no answers; after Ctrl-C the status says so too. */
 function aborted(cause: unknown): string {
   if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
-  if (/Ctrl\+C/.test(cause.message)) process.exitCode = EXIT_STATUS.interrupted.status;
-  process.stderr.write("\n");
+  if (/Ctrl\+C/.test(cause.message)) io().status = EXIT_STATUS.interrupted.status;
+  io().stderr.write("\n");
   return "";
 }
 

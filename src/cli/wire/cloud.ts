@@ -2,6 +2,7 @@ import type { Cloud, Settings } from "../../edge/openstack/cloud.ts";
 import { cloudSettings } from "../../edge/openstack/clouds.ts";
 import { environmentSettings } from "../../edge/openstack/environment.ts";
 import { cloudOf } from "../../edge/openstack/settings.ts";
+import { io } from "../io.ts";
 
 /** The options by which a command says how to reach a service. */
 export interface RestOptions {
@@ -23,17 +24,17 @@ export interface RestOptions {
  * @throws MigrationError N2I-E106
  */
 export function cloudFor(options: RestOptions): Cloud {
-  const name = options.osCloud ?? (process.env.OS_CLOUD || undefined);
+  const name = options.osCloud ?? (io().env.OS_CLOUD || undefined);
   const { settings, from } =
     name === undefined
-      ? { settings: environmentSettings(process.env), from: "OS_*" }
-      : cloudSettings(name, process.env, process.cwd());
+      ? { settings: environmentSettings(io().env), from: "OS_*" }
+      : cloudSettings(name, io().env, io().cwd());
   return cloudOf(new Map([...settings, ...louder(options)]), from);
 }
 
 /** Whether anybody said how to log in. */
 export function saysCloud({ osCloud }: RestOptions): boolean {
-  const said = environmentSettings(process.env);
+  const said = environmentSettings(io().env);
   return osCloud !== undefined || ["cloud", "auth_url", "auth_type"].some((name) => said.has(name));
 }
 

@@ -1,5 +1,6 @@
 import { readDatabaseAddress } from "../../edge/config/database-address.ts";
 import { type Database, openDatabase } from "../../edge/database/open.ts";
+import { io } from "../io.ts";
 import { patience } from "./patience.ts";
 
 /** The databases by their option; each has a credential of its own. */
@@ -21,6 +22,6 @@ export async function openRole(
   spec: string,
   options: { readonly readOnly: boolean },
 ): Promise<Database> {
-  const address = await readDatabaseAddress(spec, ROLES[role], process.env);
+  const address = await readDatabaseAddress(spec, ROLES[role], io().env);
   return openDatabase(address, { ...options, patience: patience() });
 }

@@ -1,5 +1,6 @@
 import type { Images } from "../../core/flavors/flavors.ts";
 import { type AskedImage, findImages, type ImageUse } from "../../edge/glance/images.ts";
+import { io } from "../io.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";
 
 /** What stands before the name of an image that Glance is to be asked for. */
@@ -38,6 +39,6 @@ function askedOf(use: ImageUse, given: string): AskedImage {
 
 /** Whether anything says where a cloud is; half of a login is told as that, and not passed over. */
 function isSaid({ osCloud }: RestOptions): boolean {
-  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = process.env;
+  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = io().env;
   return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
 }

@@ -1,3 +1,4 @@
+import { io, isForMachines } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 
 /** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
@@ -47,10 +48,10 @@ export function onInterrupt(): {
 function handle(signal: keyof typeof STATUS): void {
   const status = STATUS[signal];
   if (stop.signal.aborted) process.exit(status);
-  process.exitCode = status;
+  io().status = status;
   stop.abort();
   const text =
     "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
-  if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
-  else process.stderr.write(`\n${text}\n`);
+  if (isForMachines()) createEvents(io().stderr, Date.now)("notice", { text });
+  else io().stderr.write(`\n${text}\n`);
 }

@@ -1,5 +1,6 @@
 import { PATIENCE, type Patience } from "../../edge/database/limit.ts";
 import { MigrationError } from "../../model/error.ts";
+import { io, isForMachines } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 
 /** Milliseconds a statement may take without an answer. */
@@ -12,8 +13,8 @@ export function setDatabaseTimeout(seconds: number): void {
 }
 
 function tell(text: string): void {
-  if (process.argv.includes("--json")) createEvents(process.stderr, Date.now)("notice", { text });
-  else process.stderr.write(`${text}\n`);
+  if (isForMachines()) createEvents(io().stderr, Date.now)("notice", { text });
+  else io().stderr.write(`${text}\n`);
 }
 
 /** How long every database is waited for. */

@@ -1,0 +1,154 @@
+import yargs from "yargs";
+import { CHECK_STATUS } from "../model/check.ts";
+import { MigrationError } from "../model/error.ts";
+import { loadCommands } from "./commands/load.ts";
+import { type Io, io, isForMachines, within } from "./io.ts";
+import { checkExitName } from "./print/checks.ts";
+import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
+import { createEvents } from "./print/events.ts";
+import { exitName } from "./print/explain.ts";
+import { outOfFiles } from "./print/files.ts";
+import { onLost } from "./print/out.ts";
+import { setDatabaseTimeout } from "./wire/patience.ts";
+import { VERSION } from "./wire/version.ts";
+import { checkWords } from "./wire/words.ts";
+
+/**
+ * Runs one command line to its end, in the world that it is given.
+ *
+ * What yargs prints by itself (help, version, completion) goes to the process, and ends it.
+ *
+ * @returns the exit status
+ */
+export function run(world: Io): Promise<number> {
+  return within(world, async () => {
+    /** `check` has nova-status's exit statuses, not the tool's. */
+    const checks = world.words[0] === "check";
+    const told = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
+    try {
+      const lost = onLost(world.stdout);
+      await command(world.words);
+      await lost();
+    } catch (caught) {
+      const error = outOfFiles(caught);
+      const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
+      // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
+      if (world.status !== 130 && world.status !== 143) world.status = status;
+      if (isForMachines()) emitError(told(), error);
+      else world.stderr.write(errorText(error, { debug: world.words.includes("--debug") }));
+    }
+    const status = world.status ?? 0;
+    if (isForMachines()) emitExit(told(), status, checks ? checkExitName : exitName);
+    return status;
+  });
+}
+
+async function command(words: readonly string[]): Promise<void> {
+  checkWords(words);
+  const program = yargs([...words])
+    .scriptName("nova2ironic")
+    .usage(
+      "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
+    )
+    .parserConfiguration({
+      "dot-notation": false,
+      "parse-numbers": false,
+      "parse-positional-numbers": false,
+      "duplicate-arguments-array": true,
+      "greedy-arrays": false,
+    });
+  const addCommands = await loadCommands(words);
+  await addCommands(program)
+    .options({
+      quiet: {
+        alias: "q",
+        type: "boolean",
+        default: false,
+        global: true,
+        describe: "No progress on stderr",
+      },
+      json: {
+        type: "boolean",
+        default: false,
+        global: true,
+        describe: "Progress as JSON lines on stderr",
+      },
+      "progress-interval": {
+        type: "number",
+        default: 30,
+        global: true,
+        describe: "Seconds between progress lines without a terminal",
+      },
+      "db-timeout": {
+        type: "number",
+        default: 120,
+        global: true,
+        describe: "Seconds a database may take for one statement",
+      },
+      debug: {
+        type: "boolean",
+        default: false,
+        global: true,
+        describe: "With an error, where it came from",
+      },
+    })
+    .check(checkNumbers)
+    .completion("completion", "Print a completion script for your shell")
+    .demandCommand(1, "a command is missing")
+    .recommendCommands()
+    .strict()
+    .check(checkRepeated)
+    .version(VERSION)
+    .alias("help", "h")
+    .fail((message, error) => usage(message, error))
+    .wrap(Math.min(100, io().stdout.columns || 100))
+    .parseAsync();
+}
+
+/** A wrong command line: what yargs says of it, with our code. */
+function usage(message: string | null, error: Error | undefined): never {
+  // What yargs itself throws speaks of the command line; everything else comes from a command.
+  if (error !== undefined && error.name !== "YError") throw error;
+  const told = message ?? error?.message ?? "the command line is wrong";
+  throw new MigrationError("N2I-E100", told.replaceAll("\n", " "));
+}
+
+/** yargs makes NaN of what is no number, and goes on. */
+function checkNumbers(args: { readonly [name: string]: unknown }): true {
+  for (const name of [
+    "progress-interval",
+    "max-width",
+    "in-flight",
+    "lock-wait",
+    "api-timeout",
+    "rate",
+    "deadline",
+    "max-unreachable",
+    "max-failures",
+    "per-minute",
+    "watch",
+    "db-timeout",
+  ]) {
+    const value = args[name];
+    if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
+      throw new MigrationError("N2I-E100", `--${name} wants a number`);
+  }
+  if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
+  return true;
+}
+
+/** Options that may be repeated. */
+const LISTS: ReadonlySet<string> = new Set([
+  ...["node", "nova-conf", "tftp-root", "from", "conductor-log", "column", "sort-column"],
+  ...["compute-host", "flavor", "helper-host", "only", "host"],
+]);
+
+/** Of two values for an option that takes one, neither is the one that is meant. */
+function checkRepeated(given: { readonly [option: string]: unknown }): true {
+  for (const [option, value] of Object.entries(given)) {
+    const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+    if (Array.isArray(value) && name.length > 1 && !LISTS.has(name))
+      throw new MigrationError("N2I-E100", `--${name} is given more than once`);
+  }
+  return true;
+}

@@ -1,14 +1,12 @@
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join, relative } from "node:path";
 import { test } from "node:test";
-import type { Argv, CommandModule } from "yargs";
-import yargs from "yargs";
 import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/core/apply/next.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
+import { commandOf, read } from "../support/command-line.ts";
 
 /** Options that no next command has from an earlier one, and why. */
 const ASKED_ANEW: { readonly [option: string]: string } = {
@@ -37,12 +35,6 @@ interface Option {
 
 const COMMANDS = Object.keys(KEPT) as readonly NextCommand[]; // of a constant of ours
 
-async function commandOf(name: NextCommand): Promise<CommandModule> {
-  const all: unknown = await import(`../../src/cli/commands/${name}.js`);
-  const found = Object.entries(all as object).find(([key]) => key === `${name}Command`);
-  return found?.[1] as CommandModule; // the module of that name exports it
-}
-
 async function optionsOf(name: NextCommand): Promise<{ readonly [option: string]: Option }> {
   const { builder } = await commandOf(name);
   const taken: { [option: string]: Option } = {};
@@ -68,22 +60,6 @@ function someValue(name: string, { type, array, choices }: Option, usual: unknow
 }
 
 const camel = (name: string) => name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
-
-/** What the tool would read when a person copies this line into a shell. */
-async function read(command: NextCommand, line: string) {
-  const script = `nova2ironic() { printf '%s\\0' "$@"; }; ${line}`;
-  const [name, ...words] = execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0");
-  assert.equal(name, command);
-  const { builder } = await commandOf(command);
-  const program = yargs(words.slice(0, -1))
-    .exitProcess(false)
-    .strict()
-    .parserConfiguration({ "parse-numbers": false, "greedy-arrays": false })
-    .fail((message, error) => {
-      throw error ?? new Error(message ?? line);
-    });
-  return (builder as (program: Argv) => Argv)(program).parseAsync();
-}
 
 for (const command of COMMANDS) {
   test(`of each option of ${command} it is decided whether the next command has it`, async () => {
@@ -145,9 +121,34 @@ test("what extract and plan were given is in the lines they end with", async (t)
   for (const { err } of [extracted, planned])
     for (const [line] of err.matchAll(/nova2ironic .*/g)) assert.ok(line.includes(quoted), line);
   assert.ok(planned.err.includes(written.ironic.join(" ")), planned.err);
-  const status = await runs(0, ["status", ...at]);
-  assert.match(status.err, /plan .* --key-file FILE/);
+  // Whoever asks for the status may stand in another folder.
+  const site = relative(process.cwd(), join(folder, "site.json"));
+  const more = ["--allow-pairing", "--site", site, ...after(written.extract, "--nova-db")];
+  await runs(0, ["plan", ...at, ...written.ironic, ...key, ...more, "--compute-host", "new one"]);
+  const next = async () => (await runs(0, ["status", ...at])).err;
+  assert.ok(
+    (await next()).endsWith(
+      `apply ${at.join(" ")} ${[...written.ironic, ...after(written.extract, "--nova-db")].join(" ")} ${quoted}\n`,
+    ),
+    await next(),
+  );
+  const kept = join(folder, "run", "given.json");
+  assert.equal(statSync(kept).mode & 0o777, 0o600);
+  assert.match(readFileSync(kept, "utf8"), new RegExp(`"site": "${folder}/site.json"`));
+  // A run of an earlier version has none, and nothing depends on it.
+  for (const spoilt of ["{", "[]", JSON.stringify({ format: "nova2ironic/given@1", given: [7] })]) {
+    writeFileSync(kept, spoilt);
+    assert.match(await next(), /apply .* --ironic-db DB --nova-db DB --key-file FILE/);
+  }
+  rmSync(kept);
+  assert.match(await next(), /apply .* --ironic-db DB --nova-db DB --key-file FILE/);
 });
+
+/** An option among these words, with its value. */
+function after(words: readonly string[], option: string): readonly string[] {
+  const at = words.indexOf(option);
+  return at === -1 ? [] : words.slice(at, at + 2);
+}
 
 /** The commands that the lines at its end name. */
 function namedIn(err: string): readonly (string | undefined)[] {

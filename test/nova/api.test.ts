@@ -116,7 +116,7 @@ test("a rollback takes back plans with flavors of nova_api and plans without", a
   const before = [await rowsOf(api), await rowsOf(nova)] as const;
   assert.equal((await act(["apply"])).status, 0);
   const next = await runs(0, ["status", ...at]);
-  assert.match(next.err, /verify .*--nova-db DB --nova-api-db DB/);
+  assert.match(next.err, /verify .*--nova-db file:\S+ --nova-api-db file:\S+/);
   const words = [...at, ...reader, ...source.slice(2, 4), ...plan, "--ironic-release", "train"];
   const said = await runs(0, ["plan", ...words, "--compute-host", "ironic-compute", "-q"]);
   assert.match(said.out, /N2I-D240 warning nova 402 \(Train\)/);
@@ -128,7 +128,10 @@ test("a rollback takes back plans with flavors of nova_api and plans without", a
   const ironic = ["rollback", ...at, ...made.writer, "--all", "--yes", "-q"];
   assert.equal((await run(ironic)).status, 2);
   const still = await runs(0, ["status", ...at]);
-  assert.match(still.err, /^Next: nova2ironic rollback .*--nova-db DB --nova-api-db DB --all/m);
+  assert.match(
+    still.err,
+    /^Next: nova2ironic rollback .*--nova-db file:\S+ --nova-api-db DB --all/m,
+  );
   const back = await act(["rollback", "--all"]);
   assert.equal(back.status, 0, `${back.out}${back.err}`);
   sameRows(await rowsOf(api), before[0]);

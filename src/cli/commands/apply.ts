@@ -13,6 +13,7 @@ import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm, withActing } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { checkNotFinished, unprotectedNodes } from "../wire/finishing.ts";
+import { rememberGiven } from "../wire/given.ts";
 import { checkBlocked } from "../wire/nothing.ts";
 import { besideNova, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
@@ -127,6 +128,7 @@ export const applyCommand: CommandModule<object, Args> = {
         const source = { check: true, staged, unprotected: await unprotectedNodes(run) };
         const ended = await besideNova(run, footer, { ...args, watching, lines }, (nova) =>
           withActing(run, road, header, seal, source, async (acting, verifier) => {
+            await rememberGiven(run, "apply", args);
             if (nova === null) say(args, UNASKED);
             const same = road.same(seal);
             const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);

@@ -7,6 +7,7 @@ import { openTrees } from "../../edge/tftp/tree.ts";
 import { openRole } from "../wire/databases.ts";
 import { releaseNames } from "../wire/documents.ts";
 import { extract } from "../wire/extract.ts";
+import { rememberGiven } from "../wire/given.ts";
 import { inRun } from "../wire/run.ts";
 import { inStage, keyOption, print, runOption, say, type Voice } from "./shared.ts";
 
@@ -69,6 +70,7 @@ export const extractCommand: CommandModule<object, Args> = {
             ? null
             : await openRole("nova-db", args.novaDb, { readOnly: true });
         try {
+          await rememberGiven(run, "extract", args);
           const now = new Date().toISOString();
           const made = await inStage(
             "extract",

@@ -16,6 +16,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { createLines } from "../print/plan-lines.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { type FlavorApi, openFlavorApi } from "../wire/flavor-api.ts";
+import { rememberGiven } from "../wire/given.ts";
 import { identified } from "../wire/images.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { habitsOf, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
@@ -153,6 +154,7 @@ export const planCommand: CommandModule<object, Args> = {
                 new Date().toISOString(),
                 api,
               );
+        await rememberGiven(run, "plan", args);
         const planned = await inStage(
           "plan",
           snapshot.footer.footer.machines,

@@ -6,6 +6,7 @@ import type { PowerReading } from "../../model/power.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { FAILED, live, words } from "../print/power.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
+import { rememberGiven } from "../wire/given.ts";
 import { onInterrupt } from "../wire/interrupt.ts";
 import { askFleet } from "../wire/power.ts";
 import { type PowerFor, powerFor } from "../wire/power-for.ts";
@@ -116,6 +117,7 @@ export const powerCommand: CommandModule<object, Args> = {
       const whom = await powerFor(run, snapshot, loadMappings(), { site, release, ipmitool });
       const { askedFor } = whom;
       say(args, forWords(askedFor, whom.ipmitool));
+      await rememberGiven(run, "power", args);
       const probe = openProbe(args.ipmiClient, whom.ipmitool);
       const interrupt = onInterrupt();
       const verdicts = new Map<string, number>();

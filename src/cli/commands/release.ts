@@ -11,6 +11,7 @@ import { confirm } from "../wire/acting.ts";
 import { openRole } from "../wire/databases.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { checkNotFinished } from "../wire/finishing.ts";
+import { rememberGiven } from "../wire/given.ts";
 import { wantedOf } from "../wire/named.ts";
 import { loadable, nothingLoads } from "../wire/nothing.ts";
 import { withReleasing } from "../wire/releasing.ts";
@@ -108,6 +109,7 @@ export const releaseCommand: CommandModule<object, Args> = {
         await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
         const world = { sleep, logs: args.conductorLog ?? [] };
         await withReleasing(run, database, plan.header, mappings, world, async (releasing) => {
+          if (!args.undo) await rememberGiven(run, "release", args);
           const nodes = () => plannedNodes(plan.lines(), wanted);
           const trouble = args.undo
             ? await inStage(

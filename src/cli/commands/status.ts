@@ -20,6 +20,7 @@ import { allocationsText, type Places } from "../wire/allocations.ts";
 import { BOOT } from "../wire/boot.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { endOfRun, knowsGuards } from "../wire/finishing.ts";
+import { readGiven } from "../wire/given.ts";
 import { novaPlanOf, openNovaPlan, readNovaJournal } from "../wire/nova-acting.ts";
 import { openPower, POWER } from "../wire/power.ts";
 import { RELEASE } from "../wire/releasing.ts";
@@ -125,7 +126,9 @@ export const statusCommand: CommandModule<object, Args> = {
         asked: power !== null,
         rest: !("missing" in plan) && plan.header.target.engine === "rest",
         release: releaseOf("missing" in plan ? null : plan, power),
-        given: { ...args, ...(sealedElsewhere(run, snapshot) && { keyFile: "FILE" }) },
+        given: args,
+        earlier: await readGiven(run),
+        sealedElsewhere: sealedElsewhere(run, snapshot),
       },
       ...(nova !== null && { nova }),
       ...(boot !== null && { boot }),

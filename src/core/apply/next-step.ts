@@ -1,4 +1,5 @@
-import { type NextCommand, nextCommand } from "./next.ts";
+import { BESIDE, type Given, saysRoad, wordsFor } from "./given.ts";
+import { camel, DB_TIMEOUT, type NextCommand, nextCommand } from "./next.ts";
 
 /** What the run's files know of earlier command lines, and the words of this one. */
 export interface Said {
@@ -11,8 +12,16 @@ export interface Said {
   readonly release?: string | undefined;
   /** Whether the plan is for Ironic's API. */
   readonly rest?: boolean;
-  /** Options as status was given them, and those the run's files tell, for the next command. */
-  readonly given?: { readonly run: string; readonly novaDb?: string; readonly keyFile?: string };
+  /** Options as status was given them. */
+  readonly given?: {
+    readonly run: string;
+    readonly novaDb?: string;
+    readonly placementDb?: string;
+  };
+  /** What the run's commands were given, the newest last; none in runs of earlier versions. */
+  readonly earlier?: readonly Given[];
+  /** Whether a key of --key-file sealed the run. */
+  readonly sealedElsewhere?: boolean;
 }
 
 /** A command that comes next, before it is put into words. */
@@ -37,10 +46,12 @@ export function wordsOf(
   staged: boolean,
 ): string {
   const { given = { run: "RUN" }, release, rest = false } = said ?? {};
-  const { run, keyFile } = given;
-  // Options for Nova go only where the command is to look at it.
-  const kept = nova === undefined ? { run, keyFile } : given;
-  const target = rest ? { ironicUrl: "URL" } : { ironicDb: "DB" };
+  const words = wordsGiven(command, said, (option) => {
+    // Options for Nova go only where the command is to look at it.
+    if (BESIDE.includes(option)) return nova !== undefined;
+    return option !== "conductor-log" || command !== "verify" || options?.takeover === true;
+  });
+  const target = saysRoad(words) ? {} : rest ? { ironicUrl: "URL" } : { ironicDb: "DB" };
   const known: { readonly [command in NextCommand]?: object } = {
     extract: { novaBmDb: "DB" },
     power: {},
@@ -49,8 +60,28 @@ export function wordsOf(
       ...{ allowPairing: said?.allowPairing === true },
     },
     apply: { ...target, staged },
-    release: { ironicDb: "DB" },
+    release: saysRoad(words) ? {} : { ironicDb: "DB" },
   };
-  const words = nextCommand(command, kept, { ...(known[command] ?? target), ...nova, ...options });
-  return note === undefined ? words : `${words}  (${note})`;
+  const more = { ...(known[command] ?? target), ...nova, ...options };
+  const line = nextCommand(command, { run: given.run, ...words }, more);
+  return note === undefined ? line : `${line}  (${note})`;
+}
+
+/** What was given to the run's commands, and on top what status was given. */
+function wordsGiven(
+  command: NextCommand,
+  { given, earlier = [], sealedElsewhere = false }: Partial<Said> = {},
+  wanted: (option: string) => boolean,
+): { readonly [name: string]: unknown } {
+  const usual = ([name, word]: readonly [string, unknown]): boolean =>
+    word === undefined || (name === camel(DB_TIMEOUT[0]) && word === DB_TIMEOUT[1]);
+  const now = Object.entries(given ?? {}).filter((one) => !usual(one));
+  const words: { [name: string]: unknown } = {
+    ...(sealedElsewhere && { keyFile: "FILE" }),
+    ...wordsFor(command, earlier),
+    ...Object.fromEntries(now),
+  };
+  for (const option of [...BESIDE, "conductor-log"])
+    if (!wanted(option)) delete words[camel(option)];
+  return words;
 }

@@ -1,10 +1,10 @@
 import { POWER_MAX_AGE } from "../../model/power.ts";
 
 /** Options that say where Ironic is and how to reach it. */
-const TARGET = [
+export const TARGET = [
   ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
 ] as const;
-const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
+export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
 
 /**
  * Options of a command that running it next, or again, wants as they were given before. What is missing
@@ -53,7 +53,7 @@ export const DEFAULTS: {
 };
 
 /** Seconds for a statement; every command has it. */
-const DB_TIMEOUT = ["db-timeout", 120] as const;
+export const DB_TIMEOUT = ["db-timeout", 120] as const;
 
 /**
  * The next command for people to copy: it has whatever was given that it wants too, quoted for a shell.
@@ -106,7 +106,7 @@ function optionWords(name: string, value: unknown): readonly string[] {
 }
 
 /** An address with a password is refused before any command runs; should one come here, it stays here. */
-function withoutSecret(word: string): string {
+export function withoutSecret(word: string): string {
   return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))/is.test(word) ? "DB" : word;
 }
 
@@ -115,7 +115,7 @@ export function shellWord(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-function camel(name: string): string {
+export function camel(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 

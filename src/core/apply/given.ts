@@ -1,0 +1,121 @@
+import {
+  camel,
+  DB_TIMEOUT,
+  DEFAULTS,
+  KEPT,
+  type NextCommand,
+  NOVA,
+  TARGET,
+  withoutSecret,
+} from "./next.ts";
+
+/** A word as yargs gives it. */
+export type Word = string | number | true | readonly string[];
+
+/** What a command of a run was given, by the options' names. */
+export interface Given {
+  readonly command: NextCommand;
+  readonly options: { readonly [option: string]: Word };
+}
+
+/** Options of Nova's side; a command that does not look at it is given none of them. */
+export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
+
+/** Which machines it was about, and what somebody allowed for one time, is said anew. */
+const SAID_ANEW: readonly string[] = [
+  ...["node", "host", "only", "list", "leave-nova", "allow-running-compute"],
+  ...["allow-queued-requests", "after-finish"],
+];
+
+/** What conductors are: whoever said it last is right, whichever command that was. */
+const CONDUCTORS: readonly string[] = ["site", "ironic-release", "conductor-ipmitool"];
+
+/** Options that mean the same to every command that has them. */
+const SHARED: readonly string[] = [
+  ...[...TARGET, ...BESIDE, ...CONDUCTORS, "key-file", "conductor-log", "db-timeout"],
+];
+
+/** Those that say where Ironic is. */
+const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
+
+/** What was said of the commands that come after it was said of what is no more. */
+const VOIDS: { readonly [command in NextCommand]?: readonly NextCommand[] } = {
+  plan: ["apply", "release"],
+  apply: ["release"],
+};
+
+const RECORDED: ReadonlySet<string> = new Set<string>([
+  ...Object.values(KEPT).flat(),
+  DB_TIMEOUT[0],
+]);
+
+/**
+ * What is kept of a command line for the commands that follow: no secret, and nothing that is so anyway.
+ *
+ * @param args by yargs's names
+ * @param absolute of an option's word, a path in it from the root
+ */
+export function givenOf(
+  command: NextCommand,
+  args: object,
+  absolute: (option: string, word: string) => string,
+): Given {
+  const told = new Map<string, unknown>(Object.entries(args));
+  const usual = new Map<string, unknown>([DB_TIMEOUT, ...Object.entries(DEFAULTS[command] ?? {})]);
+  const options = [...RECORDED].flatMap((option) => {
+    const word = told.get(camel(option));
+    if (SAID_ANEW.includes(option) || !isWord(word) || word === usual.get(option)) return [];
+    const words = (Array.isArray(word) ? word : [word]).map(String);
+    if (words.some((one) => withoutSecret(one) !== one)) return [];
+    const kept =
+      typeof word === "string"
+        ? absolute(option, word)
+        : typeof word === "object"
+          ? word.map((one) => absolute(option, one))
+          : word;
+    return [[option, kept] as const];
+  });
+  return { command, options: Object.fromEntries(options) };
+}
+
+export function isWord(value: unknown): value is Word {
+  return (
+    value === true ||
+    typeof value === "number" ||
+    typeof value === "string" ||
+    (Array.isArray(value) && value.every((one) => typeof one === "string"))
+  );
+}
+
+/** With what was given now, the newest last. */
+export function withGiven(earlier: readonly Given[], now: Given): readonly Given[] {
+  const gone: readonly NextCommand[] = [now.command, ...(VOIDS[now.command] ?? [])];
+  return [...earlier.filter(({ command }) => !gone.includes(command)), now];
+}
+
+/** What this command is to be given next, by yargs's names: its own words, and others' that it shares. */
+export function wordsFor(
+  command: NextCommand,
+  given: readonly Given[],
+): { readonly [name: string]: Word } {
+  const own = given.filter((one) => one.command === command);
+  const others = given.filter((one) => one.command !== command);
+  const words = new Map<string, Word>();
+  for (const { options } of others) put(words, options, SHARED);
+  for (const { options } of own) put(words, options, [...RECORDED]);
+  for (const { options } of given) put(words, options, CONDUCTORS);
+  return Object.fromEntries([...words].map(([option, word]) => [camel(option), word]));
+}
+
+/** Where Ironic is, is said as a whole: nothing of another way there is left. */
+function put(words: Map<string, Word>, options: Given["options"], names: readonly string[]): void {
+  const told = Object.entries(options).filter(([option]) => names.includes(option));
+  if (told.some(([option]) => ROADS.includes(option)))
+    for (const option of TARGET) words.delete(option);
+  for (const [option, word] of told) words.set(option, word);
+}
+
+/** Whether these words say where Ironic is. */
+export function saysRoad(words: { readonly [name: string]: unknown }): boolean {
+  return ROADS.some((option) => words[camel(option)] !== undefined);
+}

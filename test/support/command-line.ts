@@ -1,0 +1,27 @@
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import type { Argv, CommandModule } from "yargs";
+import yargs from "yargs";
+import type { NextCommand } from "../../src/core/apply/next.ts";
+
+export async function commandOf(name: NextCommand): Promise<CommandModule> {
+  const all: unknown = await import(`../../src/cli/commands/${name}.js`);
+  const found = Object.entries(all as object).find(([key]) => key === `${name}Command`);
+  return found?.[1] as CommandModule; // the module of that name exports it
+}
+
+/** What the tool would read when a person copies this line into a shell. */
+export async function read(command: NextCommand, line: string) {
+  const script = `nova2ironic() { printf '%s\\0' "$@"; }; ${line}`;
+  const [name, ...words] = execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0");
+  assert.equal(name, command);
+  const { builder } = await commandOf(command);
+  const program = yargs(words.slice(0, -1))
+    .exitProcess(false)
+    .strict()
+    .parserConfiguration({ "parse-numbers": false, "greedy-arrays": false })
+    .fail((message, error) => {
+      throw error ?? new Error(message ?? line);
+    });
+  return (builder as (program: Argv) => Argv)(program).parseAsync();
+}

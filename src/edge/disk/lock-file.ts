@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
-import { readFileSync, rmSync } from "node:fs";
-import { link, readFile, readlink, rename, rm, writeFile } from "node:fs/promises";
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
@@ -38,7 +38,7 @@ export async function takeLock(path: string, command: string): Promise<() => Pro
   });
   try {
     for (;;) {
-      if (await created(path, me)) break;
+      if (created(path, me)) break;
       const holder = await readHolder(path);
       if (holder === null) continue; // released between the two
       if (!(await dead(holder, me))) throw held(path, holder);
@@ -49,10 +49,10 @@ export async function takeLock(path: string, command: string): Promise<() => Pro
     throw notWritten(path, cause);
   }
   return async () => {
-    gone();
     await rm(path, { force: true }).catch((cause: unknown) => {
       throw notWritten(path, cause);
     });
+    gone();
   };
 }
 
@@ -60,36 +60,38 @@ async function replaced(path: string, holder: Holder, me: Holder): Promise<boole
   const release = await takeLock(`${path}.${holder.token}`, me.command);
   try {
     if ((await readHolder(path))?.token !== holder.token) return false;
-    const whole = await written(path, me);
-    await rename(whole, path);
+    renameSync(written(path, me), path);
     return true;
   } finally {
     await release();
   }
 }
 
-/** Makes the file with its content in one step: a reader never finds it half written. */
-async function created(path: string, me: Holder): Promise<boolean> {
-  const whole = await written(path, me);
+/**
+ * Makes the file with its content in one step: a reader never finds it half written. In one turn of
+ * the loop, too: a signal ends the process between two, and would leave the other name behind.
+ */
+function created(path: string, me: Holder): boolean {
+  const whole = written(path, me);
   try {
-    await link(whole, path);
+    linkSync(whole, path);
     return true;
   } catch (cause) {
     // ENOENT: the holder swept leftovers and took ours for one.
     if (systemCode(cause) === "EEXIST" || systemCode(cause) === "ENOENT") return false;
     throw cause;
   } finally {
-    await rm(whole, { force: true });
+    rmSync(whole, { force: true });
   }
 }
 
-async function written(path: string, me: Holder): Promise<string> {
+function written(path: string, me: Holder): string {
   const whole = `${path}.${me.pid}-${me.token}.n2i-tmp`;
   try {
-    await writeFile(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
+    writeFileSync(whole, `${JSON.stringify(me)}\n`, { flag: "wx", mode: 0o600 });
   } catch (cause) {
     // A full disk takes the name and not the content.
-    await rm(whole, { force: true }).catch(() => undefined);
+    rmSync(whole, { force: true });
     throw cause;
   }
   return whole;

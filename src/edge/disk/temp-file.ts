@@ -1,5 +1,5 @@
 import { randomBytes } from "node:crypto";
-import { rmSync } from "node:fs";
+import { closeSync, openSync, rmSync } from "node:fs";
 import { type FileHandle, open, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { atExit } from "../process/at-exit.ts";
@@ -21,10 +21,18 @@ const SUFFIX = ".n2i-tmp";
 export async function createTemp(folder: string, name: string): Promise<TempFile> {
   const final = join(folder, name);
   const path = `${final}.${process.pid}-${randomBytes(4).toString("hex")}${SUFFIX}`;
-  const handle = await open(path, "wx", 0o600).catch((cause: unknown) => {
+  // Made and meant to go in one turn of the loop: a signal ends the process between two.
+  try {
+    closeSync(openSync(path, "wx", 0o600));
+  } catch (cause) {
+    throw notWritten(final, cause);
+  }
+  const gone = atExit(() => rmSync(path, { force: true }));
+  const handle = await open(path, "r+").catch((cause: unknown) => {
+    rmSync(path, { force: true });
+    gone();
     throw notWritten(final, cause);
   });
-  const gone = atExit(() => rmSync(path, { force: true }));
   const drop = async (): Promise<void> => {
     await handle.close().catch(() => undefined);
     await rm(path, { force: true }).catch(() => undefined);

@@ -1,9 +1,6 @@
-import { rmSync } from "node:fs";
-import { mkdtemp, open, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { atExit } from "../process/at-exit.ts";
+import { type BriefFile, briefFile } from "../process/brief-file.ts";
 import { sweep } from "./leftovers.ts";
 
 /** The folders' names begin so; the process that made them is next. */
@@ -26,21 +23,20 @@ export async function withPasswordFile<T>(
 ): Promise<T> {
   swept ??= sweep(tmpdir(), PREFIX);
   await swept;
-  const folder = await mkdtemp(join(tmpdir(), `${PREFIX}${process.pid}-`)).catch(refuse);
-  const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
-  const remove = (): Promise<void> => rm(folder, { recursive: true, force: true });
+  const file = made(password === "" ? "\0" : password);
   try {
-    const path = join(folder, "password");
-    const file = await open(path, "wx", 0o600).catch(refuse);
-    await file
-      .writeFile(password === "" ? "\0" : password)
-      .finally(() => file.close())
-      .catch(refuse);
     // Failing here, it fails below again.
-    return await use(path, () => void remove().catch(() => undefined));
+    return await use(file.path, () => void file.remove().catch(() => undefined));
   } finally {
-    await remove();
-    gone();
+    await file.remove();
+  }
+}
+
+function made(text: string): BriefFile {
+  try {
+    return briefFile(`${PREFIX}${process.pid}-`, "password", 0o600, text);
+  } catch (cause) {
+    return refuse(cause);
   }
 }
 

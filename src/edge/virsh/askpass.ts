@@ -1,9 +1,5 @@
-import { rmSync } from "node:fs";
-import { mkdtemp, open, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { atExit } from "../process/at-exit.ts";
+import { type BriefFile, briefFile } from "../process/brief-file.ts";
 
 /** What the program says on stderr when ssh wants a password again: the first one was wrong. */
 export const ASKED_AGAIN = "n2i: asked for the password again";
@@ -41,24 +37,21 @@ fi
 export async function withAskpass<T>(
   use: (environment: { readonly [name: string]: string }) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "n2i-ssh-")).catch(refuse);
-  const gone = atExit(() => rmSync(folder, { recursive: true, force: true }));
+  const program = made();
   try {
-    const program = join(folder, "askpass");
-    await write(program, 0o700, PROGRAM);
-    return await use({ SSH_ASKPASS: program, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" });
+    const { path } = program;
+    return await use({ SSH_ASKPASS: path, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" });
   } finally {
-    await rm(folder, { recursive: true, force: true });
-    gone();
+    await program.remove();
   }
 }
 
-async function write(path: string, mode: number, text: string): Promise<void> {
-  const file = await open(path, "wx", mode).catch(refuse);
-  await file
-    .writeFile(text)
-    .finally(() => file.close())
-    .catch(refuse);
+function made(): BriefFile {
+  try {
+    return briefFile("n2i-ssh-", "askpass", 0o700, PROGRAM);
+  } catch (cause) {
+    return refuse(cause);
+  }
 }
 
 function refuse(cause: unknown): never {

@@ -1,0 +1,96 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, readdirSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { takeLock } from "../../../src/edge/disk/lock-file.ts";
+import { createTemp } from "../../../src/edge/disk/temp-file.ts";
+import { withPasswordFile } from "../../../src/edge/ipmi/password-file.ts";
+import { withAskpass } from "../../../src/edge/virsh/askpass.ts";
+
+/**
+ * What stands on the disk for the time of a command, and the names that are all of it. A signal ends
+ * the process between two turns of its loop, and what the thread pool has begun by then still happens.
+ */
+const MADE: readonly Made[] = [
+  {
+    what: "a lock",
+    names: ["run.lock"],
+    async make(folder, made) {
+      const release = await takeLock(join(folder, "run.lock"), "test");
+      made();
+      await release();
+    },
+  },
+  {
+    what: "a new file",
+    names: ["plan.jsonl"],
+    async make(folder, made) {
+      const temp = await createTemp(folder, "plan.jsonl");
+      made();
+      await temp.drop();
+    },
+  },
+  {
+    what: "a password file",
+    names: ["n2i-ipmi-", "password"],
+    make: (_, made) => withPasswordFile("x", async () => made()),
+  },
+  {
+    what: "a program for ssh",
+    names: ["n2i-ssh-", "askpass"],
+    make: (_, made) => withAskpass(async () => made()),
+  },
+];
+
+interface Made {
+  readonly what: string;
+  /** Of its whole: a folder and what is in it. */
+  readonly names: readonly string[];
+  /** Calls `made` once it is there, and removes it. */
+  readonly make: (folder: string, made: () => void) => Promise<void>;
+}
+
+for (const { what, names, make } of MADE)
+  test(`${what} is removed at exit from the moment it is there, and is never there in part`, async (t) => {
+    const folder = mkdtempSync(join(tmpdir(), "n2i-exit-"));
+    const before = process.env.TMPDIR;
+    process.env.TMPDIR = folder;
+    t.after(() => {
+      if (before === undefined) delete process.env.TMPDIR;
+      else process.env.TMPDIR = before;
+      rmSync(folder, { recursive: true, force: true });
+    });
+    const others = process.listenerCount("exit");
+    const faults = new Set<string>();
+    let state: "making" | "made" | "over" = "making";
+    const look = (): void => {
+      if (state === "over") return;
+      const there = namesIn(folder);
+      const told = there.map((name) => name.replaceAll(/[\d-][\w-]*/g, "")).join(" ");
+      if (there.length > 0 && process.listenerCount("exit") === others) faults.add(`${told} stays`);
+      if (state === "making" && ![0, names.length].includes(there.length)) faults.add(told);
+      if (/lock.*tmp/.test(told)) faults.add(told);
+      setImmediate(look);
+    };
+    look();
+    for (let times = 0; times < 20; times += 1) {
+      state = "making";
+      await make(folder, () => {
+        state = "made";
+        assert.equal(readdirSync(folder, { recursive: true }).length, names.length);
+      });
+    }
+    state = "over";
+    assert.deepEqual([...faults], []);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
+/** None where what was there goes while it is listed. */
+function namesIn(folder: string): readonly string[] {
+  try {
+    return readdirSync(folder, { recursive: true, encoding: "utf8" });
+  } catch {
+    return [];
+  }
+}

@@ -1,9 +1,13 @@
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { test } from "node:test";
+import fc from "fast-check";
+import { visibleLines } from "../../src/cli/print/visible.ts";
 import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/core/apply/next.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
+import { shellWord } from "../../src/model/shell-word.ts";
 import { runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { commandOf, read } from "../support/command-line.ts";
@@ -154,6 +158,30 @@ function after(words: readonly string[], option: string): readonly string[] {
 function namedIn(err: string): readonly (string | undefined)[] {
   return [...err.matchAll(/nova2ironic (\w+) --run/g)].map(([, command]) => command);
 }
+
+test("any word is read by a shell as it was given, on one line that moves no terminal", () => {
+  const words = fc.sample(
+    fc.oneof(fc.string({ unit: "binary" }), fc.string({ unit: fc.constantFrom(...AWKWARD) })),
+    { numRuns: 500, seed: 1 },
+  );
+  // Neither is an argument of a process.
+  const given = words.filter((word) => !word.includes("\0") && !/\p{Surrogate}/u.test(word));
+  const lines = given.map((word) => `p ${shellWord(word)}`);
+  for (const [at, line] of lines.entries())
+    if (!given[at]?.endsWith("\n")) assert.deepEqual(visibleLines(line), [line]);
+  const script = `p() { printf '%s\\0' "$1"; }\n${lines.join("\n")}`;
+  const read = execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0");
+  assert.deepEqual(read.slice(0, -1), given);
+});
+
+const AWKWARD = [..."a1 '\"\\%!$`~#&;|<>(){}[]*?=-\n\r\t\u001b\u200f\u2028é\u05d0🔑"];
+
+test("a value that begins as an option does is read as a value", async () => {
+  for (const run of ["-x", "--all", "-x y", "-7"]) {
+    const line = nextCommand("status", { run });
+    assert.equal((await read("status", line)).run, run, line);
+  }
+});
 
 test("no secret is in a next command, and a cloud beside Ironic's database only where it is asked", () => {
   const given = { run: "m1", ironicDb: "mysql://u:pw@h/ironic", osCloud: "admin" };

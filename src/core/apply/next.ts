@@ -1,4 +1,5 @@
 import { POWER_MAX_AGE } from "../../model/power.ts";
+import { shellWord } from "../../model/shell-word.ts";
 
 /** Options that say where Ironic is and how to reach it. */
 export const TARGET = [
@@ -102,17 +103,16 @@ function isSaid(command: NextCommand, name: string, value: unknown): boolean {
 function optionWords(name: string, value: unknown): readonly string[] {
   if (value === true) return [`--${name}`];
   const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return values.map((one) => `--${name} ${shellWord(withoutSecret(String(one)))}`);
+  return values.map((one) => {
+    const word = shellWord(withoutSecret(String(one)));
+    // One that begins as an option does would be read as one.
+    return String(one).startsWith("-") ? `--${name}=${word}` : `--${name} ${word}`;
+  });
 }
 
 /** An address with a password is refused before any command runs; should one come here, it stays here. */
 export function withoutSecret(word: string): string {
   return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))/is.test(word) ? "DB" : word;
-}
-
-/** A word as a shell needs it, for people to copy. */
-export function shellWord(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
 export function camel(name: string): string {

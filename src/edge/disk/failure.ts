@@ -24,11 +24,6 @@ export function notRead(path: string, cause: unknown): unknown {
     : cause;
 }
 
-/** `path` as a shell takes it, for commands that mend something. */
-export function quoted(path: string): string {
-  return /^[\w@%+=:,./-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
-}
-
 function isSystem(cause: unknown): cause is Error {
   return cause instanceof Error && "syscall" in cause && systemCode(cause) !== null;
 }

@@ -2,7 +2,8 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { notWritten, quoted, systemCode } from "./failure.ts";
+import { shellWord } from "../../model/shell-word.ts";
+import { notWritten, systemCode } from "./failure.ts";
 import { syncFolder } from "./temp-file.ts";
 
 const HEADER = "nova2ironic/key@1";
@@ -51,11 +52,11 @@ export async function readKey(runFolder: string, keyFile?: string): Promise<Buff
   });
   if (!found.isFile()) throw refusal(`${path} is not a regular file`);
   if ((found.mode & 0o077) !== 0) {
-    const fix = `Run: chmod 600 ${quoted(path)}; if others may have read it, change the BMC passwords.`;
+    const fix = `Run: chmod 600 ${shellWord(path)}; if others may have read it, change the BMC passwords.`;
     throw refusal(`${path} is open to other users (mode ${(found.mode & 0o777).toString(8)})`, fix);
   }
   if (found.size === 0) {
-    const fix = `A run that was killed may have left it: rm ${quoted(path)}, then run extract again.`;
+    const fix = `A run that was killed may have left it: rm ${shellWord(path)}, then run extract again.`;
     throw refusal(`${path} is empty`, fix);
   }
   const text = found.size > 4096 ? "" : await readFile(path, "latin1").catch(failed(path));

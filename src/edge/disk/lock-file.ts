@@ -4,8 +4,9 @@ import { readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
+import { shellWord } from "../../model/shell-word.ts";
 import { atExit } from "../process/at-exit.ts";
-import { notWritten, quoted, systemCode } from "./failure.ts";
+import { notWritten, systemCode } from "./failure.ts";
 
 /** Who holds a lock, as the lock file tells it. */
 export interface Holder {
@@ -107,7 +108,7 @@ async function readHolder(path: string): Promise<Holder | null> {
   const texts = [host, command, since, realm, began, token];
   if (typeof pid !== "number" || texts.some((value) => typeof value !== "string")) {
     throw new MigrationError("N2I-E302", `${path} is no lock of this tool`, {
-      fix: `Find out who made it, then: rm ${quoted(path)}`,
+      fix: `Find out who made it, then: rm ${shellWord(path)}`,
     });
   }
   return {
@@ -179,7 +180,7 @@ function held(path: string, holder: Holder): MigrationError {
   const fix =
     host === hostname()
       ? `Wait for process ${pid} to end; its lock dies with it.`
-      : `Wait for it to end; if ${host} is down for good: rm ${quoted(path)}`;
+      : `Wait for it to end; if ${host} is down for good: rm ${shellWord(path)}`;
   const who = `${command} (process ${pid} on ${host}) since ${since}`;
   return new MigrationError("N2I-E302", `${path} is held by ${who}`, { fix });
 }

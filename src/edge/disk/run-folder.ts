@@ -1,7 +1,8 @@
 import { mkdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { notWritten, quoted, systemCode } from "./failure.ts";
+import { shellWord } from "../../model/shell-word.ts";
+import { notWritten, systemCode } from "./failure.ts";
 import { takeLock } from "./lock-file.ts";
 import { removeLeftovers } from "./temp-file.ts";
 
@@ -44,12 +45,12 @@ export async function openRun(
   if (!found.isDirectory()) throw refusal(`${run.path} is not a folder`);
   const user = process.getuid?.() ?? found.uid;
   if (found.uid !== user) {
-    const fix = `Run: chown -R ${user} ${quoted(run.path)}; or work as user ${found.uid}.`;
+    const fix = `Run: chown -R ${user} ${shellWord(run.path)}; or work as user ${found.uid}.`;
     throw refusal(`${run.path} belongs to another user (uid ${found.uid})`, fix);
   }
   if ((found.mode & 0o077) !== 0) {
     const mode = (found.mode & 0o777).toString(8);
-    const fix = `Run: chmod 700 ${quoted(run.path)}`;
+    const fix = `Run: chmod 700 ${shellWord(run.path)}`;
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
   return run;

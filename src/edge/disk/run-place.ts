@@ -1,7 +1,8 @@
 import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { notWritten, quoted, systemCode } from "./failure.ts";
+import { shellWord } from "../../model/shell-word.ts";
+import { notWritten, systemCode } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";
 
@@ -25,7 +26,7 @@ export async function checkPlace(run: RunFolder): Promise<void> {
   if (known?.trim() === here) return;
   if (known !== null && (await hasBegun(run)))
     throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
-      fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${quoted(path)}, then run the same command again.`,
+      fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${shellWord(path)}, then run the same command again.`,
     });
   await writeFile(path, `${here}\n`, { mode: 0o600 }).catch((cause: unknown) => {
     throw notWritten(path, cause);

@@ -1,0 +1,23 @@
+import { UNSEEN } from "./unseen.ts";
+
+/**
+ * A word as a POSIX shell takes it, for people to copy. One with characters that a terminal acts on
+ * has them written out, and is on one line: pasted as they are they would be typed keys.
+ */
+export function shellWord(text: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(text)) return text;
+  // $() takes line breaks away from the end.
+  if (text.search(UNSEEN) === -1 || text.endsWith("\n")) return `'${quoted(text)}'`;
+  const form = text.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
+  return `"$(printf '${quoted(form.replace(UNSEEN, octal))}')"`;
+}
+
+function quoted(text: string): string {
+  return text.replaceAll("'", `'\\''`);
+}
+
+/** As printf(1) has it. */
+function octal(text: string): string {
+  const bytes = [...Buffer.from(text)];
+  return bytes.map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
+}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { refused, run } from "./cli.ts";
+import { refused, run, runs } from "./cli.ts";
 import { digests, treeOf } from "./digest.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
@@ -13,6 +13,7 @@ function wrong(made: Whole): readonly Wrong[] {
   const { at, tree, old, reader, writer, novaReader, source, folder, check, boot, planning } = made;
   const bare = ["boot", ...at, "--from", old, "--tftp-root"];
   const release = ["release", ...at, ...writer, "--yes"];
+  const finish = ["finish", ...at, ...writer];
   const verify = ["verify", ...at, ...reader];
   return [
     [64, "N2I-E100", /wants DIR/, [...bare, "", "--yes"]],
@@ -42,6 +43,10 @@ function wrong(made: Whole): readonly Wrong[] {
     [64, "N2I-E105", /ENOENT/, [...release, "--conductor-log", "/nowhere/log"]],
     [64, "N2I-E105", /not a regular file/, [...release, "--conductor-log", "/dev/zero"]],
     [64, "N2I-E100", /ironic-db/, ["release", ...at, ...novaReader, "--yes"]],
+    [4, "N2I-E320", /has loaded nothing/, [...finish, "--yes"]],
+    [4, "N2I-E320", /has loaded nothing/, [...finish, "--undo", "--yes"]],
+    [4, "N2I-E320", /has loaded nothing/, ["finish", ...at, ...reader, "--plan"]],
+    [64, "N2I-E100", /nova-db/, [...finish, ...novaReader, "--yes"]],
     [64, "N2I-E100", /--takeover needs --ironic-db/, ["verify", ...at, "--takeover"]],
     [64, "N2I-E100", /--takeover and --nova-db/, [...verify, "--takeover", ...novaReader]],
     [64, "N2I-E100", /N2I-D209/, ["explain", "N2I-D208", "N2I-D209"]],
@@ -86,6 +91,34 @@ test("what is wrong with a new command's words is one paragraph with its code, a
   const seen = async () => [await digests(made), treeOf(made.run), made.trees()];
   const before = await seen();
   for (const [status, code, saying, words] of wrong(made))
+    await refused([...words, "-q"], status, code, [saying]);
+  assert.deepEqual(await seen(), before);
+});
+
+/** Words that a command may not take once something is loaded. */
+function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
+  const finish = ["finish", ...at, ...writer];
+  const isNot = /is not an Ironic/;
+  return [
+    [4, "N2I-E303", /--yes/, finish],
+    [4, "N2I-E303", /--yes/, [...finish, "--undo"]],
+    [64, "N2I-E306", /"" is not in the plan/, [...finish, "--yes", "--node", ""]],
+    [64, "N2I-E306", /"\\u001b\[2j" is/, [...finish, "--undo", "--plan", "--node", "\u001b[2J"]],
+    [64, "N2I-E100", /--lock-wait wants a number/, [...finish, "--yes", "--lock-wait", "-1"]],
+    [4, "N2I-E202", isNot, ["finish", ...at, "--ironic-db", source[3] ?? "", "--yes"]],
+    [4, "N2I-E202", isNot, ["finish", ...at, "--undo", "--plan", "--ironic-db", source[1] ?? ""]],
+    [64, "N2I-E100", /nothing says where Ironic is/, ["finish", ...at, "--yes"]],
+    [64, "N2I-E110", /nowhere/, ["finish", "--run", "/nowhere", ...reader, "--plan"]],
+  ];
+}
+
+test("what is wrong with finish's words is one paragraph with its code too, and nothing is written", async (t) => {
+  const made = await plannedWhole("sqlite", t);
+  if (made === null) return;
+  await runs(0, ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"]);
+  const seen = async () => [await digests(made), treeOf(made.run)];
+  const before = await seen();
+  for (const [status, code, saying, words] of wrongLater(made))
     await refused([...words, "-q"], status, code, [saying]);
   assert.deepEqual(await seen(), before);
 });

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { fleet, fleetUuid } from "../support/fleet.ts";
 import { run, runs } from "./cli.ts";
+import { deployFiles } from "./deployment.ts";
+import { digests } from "./digest.ts";
 import { plannedWhole } from "./whole.ts";
 
 const ESCAPE = "\u001b]0;owned\u0007\u001b[2J";
@@ -48,6 +51,7 @@ test("whatever Ironic's rows became, check, release and --takeover end in words,
       ["verify", ...at, ...reader],
       release,
       [...release, "--undo"],
+      ["finish", ...at, ...writer, "--yes"],
     ]) {
       const { status, out, err } = await run(words);
       const told = `${words.join(" ")}\n${out}${err}`.slice(0, 5000);
@@ -63,4 +67,55 @@ test("whatever Ironic's rows became, check, release and --takeover end in words,
       for (const row of rows) await ironic.db(table).where({ id: row.id }).update(row);
     await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
   }
+});
+
+/** What others may have made of two tenants' nodes, and how many of the two finish still clears. */
+const GUARDS: readonly (readonly [object, object, number])[] = [
+  [{ protected_reason: `mine\n${ESCAPE}` }, { maintenance: true, maintenance_reason: ESCAPE }, 2],
+  [{ reservation: `lab\n${ESCAPE}` }, { instance_uuid: null, provision_state: null }, 1],
+  [
+    { protected: "yes", extra: "[1" },
+    { automated_clean: 7, protected_reason: "r".repeat(1_000_000) },
+    0,
+  ],
+];
+
+test("whatever somebody made of the rows, finish and its undo end in words, and change no other field", async (t) => {
+  const made = await deployFiles(t, fleet(6, "2023.1"));
+  const { at, source, reader, writer, plan, ironic } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const before = await ironic.db("nodes").orderBy("id");
+  const loaded = await digests(made);
+  const fields = ["protected", "protected_reason", "automated_clean", "updated_at"];
+  const others = async () =>
+    (await ironic.db("nodes").orderBy("id")).map((row) =>
+      Object.entries(row).filter(([name]) => !fields.includes(name)),
+    );
+  for (const [first, second, cleared] of GUARDS) {
+    await ironic
+      .db("nodes")
+      .where({ uuid: fleetUuid(3) })
+      .update(first);
+    await ironic
+      .db("nodes")
+      .where({ uuid: fleetUuid(6) })
+      .update(second);
+    const changed = await others();
+    const finish = ["finish", ...at, ...writer, "--yes", "--lock-wait", "0"];
+    for (const words of [finish, [...finish, "--undo"]]) {
+      const { status, out, err } = await run(words);
+      const told = `${words.join(" ")}\n${out}${err}`.slice(0, 5000);
+      for (const sign of ["\u001b", "\u0007", "node:internal", "N2I-E900"])
+        assert.ok(!(out + err).includes(sign), told);
+      assert.ok([0, 3].includes(status), told);
+      assert.ok(out.length < 200_000, told);
+      assert.deepEqual(await others(), changed, told);
+      const did = words === finish ? `Finish: ${cleared} machines` : "Finish taken back: ";
+      assert.ok(out.includes(did), told);
+    }
+    for (const row of before) await ironic.db("nodes").where({ id: row.id }).update(row);
+  }
+  assert.deepEqual(await digests(made), loaded);
 });

@@ -14,8 +14,10 @@ import {
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { copyFolder } from "../support/copy-folder.ts";
+import { fleet } from "../support/fleet.ts";
 import { smallDisk } from "../support/small-disk.ts";
 import { refused, run, runs } from "./cli.ts";
+import { deployFiles } from "./deployment.ts";
 import { digests, treeOf } from "./digest.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
@@ -170,6 +172,48 @@ test("a journal whose last line a crash cut short is gone on with, and all is ta
   assert.deepEqual([await digests(made), made.trees()], made.before);
 });
 
+test("a damaged finish.jsonl is refused by every command that reads it, and one cut short is gone on with", async (t) => {
+  const made = await deployFiles(t, fleet(6, "2023.1"));
+  const { at, source, reader, writer, plan } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  const before = await digests(made);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const loaded = await digests(made);
+  await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
+  const finished = await digests(made);
+  const copy = join(made.folder, "damaged");
+  const on = ["--run", copy];
+  const all: readonly (readonly string[])[] = [
+    ["finish", ...on, ...writer, "--yes"],
+    ["finish", ...on, ...reader, "--undo", "--plan"],
+    ["apply", ...on, ...writer, "--yes"],
+    ["release", ...on, ...writer, "--undo", "--yes"],
+    ["rollback", ...on, ...writer, "--all", "--yes"],
+  ];
+  for (const [damage, code, readers] of [
+    [edit('"fields":["protected"', '"fields":["Protected"'), "N2I-E112", all],
+    [edit("finish@1", "finish@2"), "N2I-E113", all.slice(0, 1)],
+    [fifo, "N2I-E113", all.slice(0, 1)],
+  ] as const) {
+    copyFolder(made.run, copy);
+    damage(join(copy, "finish.jsonl"));
+    for (const words of readers) await refused([...words, "-q"], 4, code, [/finish\.jsonl/]);
+    const { out } = await runs(0, ["status", ...on]);
+    assert.ok(out.includes(code), out);
+    rmSync(copy, { recursive: true });
+  }
+  assert.deepEqual(await digests(made), finished);
+  const journal = join(made.run, "finish.jsonl");
+  appendFileSync(journal, '{"do":"reo');
+  assert.match((await runs(0, ["status", ...at])).out, /done, ended/);
+  await runs(0, ["finish", ...at, ...writer, "--undo", "--yes"]);
+  assert.doesNotMatch(readFileSync(journal, "utf8"), /"reo(?!pen)/);
+  assert.deepEqual(await digests(made), loaded);
+  await runs(0, ["rollback", ...at, ...writer, "--all", "--yes"]);
+  assert.deepEqual(await digests(made), before);
+});
+
 test("on a full disk boot, release and Nova's part of apply begin nothing, and work once there is room", async (t) => {
   const disk = smallDisk(t, "size=2048k");
   if (disk === null) return;
@@ -193,7 +237,8 @@ test("on a full disk boot, release and Nova's part of apply begin nothing, and w
   await runs(0, boot);
   const loaded = await digests(made);
   fill();
-  await refused(release, 1, "N2I-E120", [/ENOSPC/]);
+  const finish = ["finish", "--run", at, ...made.writer, "--yes", "-q"];
+  for (const words of [release, finish]) await refused(words, 1, "N2I-E120", [/ENOSPC/]);
   assert.deepEqual(await digests(made), loaded);
   rmSync(filler);
   await runs(3, release);

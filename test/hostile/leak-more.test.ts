@@ -61,6 +61,9 @@ function everything(made: Whole, log: string): readonly Step[] {
     [0, ["status", ...at, "-f", "json"]],
     [0, [...check, "--debug"]],
     [0, [...check, "--json"]],
+    [0, ["finish", ...at, ...reader, "--plan", "--debug", "-f", "json"]],
+    [0, ["finish", ...at, ...writer, "--yes", "--json", "-f", "json"]],
+    [0, ["finish", ...at, ...writer, "--yes", "--undo", "--json", "-f", "json"]],
     [0, ["rollback", ...at, ...reader, ...novaReader, "--all", "--plan", "-f", "json"]],
     [0, [...release, "--undo", "--json", "-f", "json"]],
     [0, [...boot, "--undo", "--yes", "--json", "-f", "json"]],
@@ -119,6 +122,7 @@ test("running, they have secrets neither in their arguments nor in their environ
     [apply, "nova.commit.before", 0],
     [[...boot, "--node", SECOND, "--yes"], "boot.temp", 0],
     [["release", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
+    [["finish", ...at, ...writer, "--yes"], "end.before", 0],
   ] as const) {
     const paused = start(words, {
       env: { ...env, NOVA2IRONIC_FAILPOINT: `${point}:1:pause` },

@@ -19,6 +19,7 @@ function readers(made: Whole): readonly (readonly [number, number, readonly stri
     [2, 0, ["verify", ...at, ...reader, ...novaReader]],
     [2, 2, ["verify", ...at, ...reader, "--takeover"]],
     [0, 0, ["rollback", ...at, ...reader, ...novaReader, "--all", "--plan"]],
+    [4, 0, ["finish", ...at, ...reader, "--plan"]],
     [0, 0, ["status", ...at]],
   ];
 }

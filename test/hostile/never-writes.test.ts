@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
+import { fleet } from "../support/fleet.ts";
 import { refused, runs } from "./cli.ts";
 import { countersOf } from "./counters.ts";
 import { type Deployment, deploy } from "./deployment.ts";
@@ -50,6 +51,33 @@ for (const engine of ENGINES) {
     assert.deepEqual(await counters(), written);
   });
 }
+
+for (const engine of ENGINES)
+  test(`on ${engine}, finish shows without writing, and changes nothing for a user who may not write`, async (t) => {
+    const made = await deploy(engine, t, fleet(3, "2023.1"));
+    if (made === null) return;
+    const { at, source, reader, writer, plan } = made;
+    await runs(0, ["extract", ...at, ...source, "-q"]);
+    await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    const counters = await countersOf(made);
+    const seen = async () => [await digests(made), await counters(), filesOf(made)];
+    const loaded = await seen();
+    const shown = await runs(0, ["finish", ...at, ...reader, "--plan", "-f", "value"]);
+    assert.match(shown.out, /^clear \S+ 3 protected protected_reason automated_clean/m);
+    assert.deepEqual(await seen(), loaded);
+    if (engine !== "sqlite") {
+      await refused(["finish", ...at, ...reader, "--yes", "-q"], 12, "N2I-E206");
+      assert.deepEqual((await seen())[0], loaded[0]);
+    }
+    await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
+    const finished = await seen();
+    assert.notDeepEqual(finished[0], loaded[0]);
+    for (const undo of [[], ["--undo"]])
+      await runs(0, ["finish", ...at, ...reader, "--plan", ...undo]);
+    await runs(0, ["status", ...at]);
+    assert.deepEqual(await seen(), finished);
+  });
 
 for (const engine of ["mysql", "postgresql"] as const) {
   test(`on ${engine}, apply and rollback as a user with SELECT only are refused before anything is written`, async (t) => {

@@ -40,6 +40,7 @@ function refusals(made: Whole): readonly Refused[] {
     [/N2I-E303/, ["apply", ...at, ...both]],
     [/N2I-E202/, ["apply", ...at, ...swap(both, novaWriter[1], writer[1]), "--yes"]],
     [/N2I-E202/, ["apply", ...at, ...swap(both, writer[1], novaWriter[1]), "--yes"]],
+    [/N2I-E320/, ["finish", ...at, ...writer, "--yes"]],
   ];
 }
 
@@ -53,6 +54,9 @@ function later(made: Whole): readonly Refused[] {
     [/N2I-E202/, ["rollback", ...at, ...swap(both, writer[1], novaWriter[1]), "--all", "--yes"]],
     [/N2I-E202/, ["verify", ...at, ...reader, "--nova-db", source[1] ?? ""]],
     [/N2I-E306/, ["release", ...at, ...writer, "--node", "nobody", "--yes"]],
+    [/N2I-E303/, ["finish", ...at, ...writer]],
+    [/N2I-E306/, ["finish", ...at, ...writer, "--undo", "--node", "nobody", "--yes"]],
+    [/N2I-E202/, ["finish", ...at, ...swap(writer, writer[1], source[1]), "--yes"]],
     [/N2I-E/, swap(check, source[3], "file:/nowhere")],
   ];
 }

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { test } from "node:test";
+import { fleet } from "../support/fleet.ts";
 import { onTerminal, refused, run, runs, type Started, start } from "./cli.ts";
+import { deployFiles } from "./deployment.ts";
 import { digests } from "./digest.ts";
 import { plannedWhole, type Whole } from "./whole.ts";
 
@@ -75,6 +77,30 @@ test("Ctrl-C once and twice stops release and its undo, and both go on", async (
   assert.deepEqual(await digests(made), before);
 });
 
+test("Ctrl-C once and twice stops finish and its undo, and both go on", async (t) => {
+  const made = await deployFiles(t, fleet(9, "2023.1"));
+  const { at, source, reader, writer, plan } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const before = await digests(made);
+  const finish = ["finish", ...at, ...writer, "--yes"];
+  // What is begun is brought to its end, and said; no other machine is begun.
+  const first = await interrupted(finish, "write.after", 1);
+  assert.match(first.out, /^Finish: 1 machines cleared, \d with nothing to clear, 0 left\.$/m);
+  assert.doesNotMatch(first.out, /This run is done/);
+  await interrupted(finish, "unguard.after", 2);
+  assert.match((await runs(0, finish)).out, /^Finish: 2 machines cleared, 7 .*\n.* is done\.$/m);
+  const undo = [...finish, "--undo"];
+  const second = await interrupted(undo, "guard.after", 1);
+  assert.match(second.out, /^Finish taken back: 1 machines protected again, 0 left\.$/m);
+  await refused(["rollback", ...at, ...writer, "--all", "--yes", "-q"], 4, "N2I-E321");
+  await interrupted(undo, "write.after", 2);
+  await runs(0, undo);
+  assert.deepEqual(await digests(made), before);
+  await runs(0, ["rollback", ...at, ...writer, "--all", "--yes", "-q"]);
+});
+
 test("Ctrl-C ends check while it watches, with nothing on stdout", async (t) => {
   const made = await plannedWhole("sqlite", t);
   if (made === null) return;
@@ -104,6 +130,7 @@ test("of two commands in one run's folder the second is refused, and says who is
     [...release, "--undo"],
     ["apply", ...at, ...writer, ...novaWriter, "--yes", "-q"],
     ["rollback", ...at, ...writer, ...novaWriter, "--all", "--yes", "-q"],
+    ["finish", ...at, ...writer, "--yes", "-q"],
     [...made.planning, "-q"],
   ];
   for (const [words, point, holder] of [
@@ -122,18 +149,21 @@ test("of two commands in one run's folder the second is refused, and says who is
   await runs(0, [...boot, "--yes", "-q"]);
 });
 
-test("on a terminal boot and release ask first, and only yes is a yes", async (t) => {
+test("on a terminal boot, release and finish ask first, and only yes is a yes", async (t) => {
   if (spawnSync("script", ["--version"]).status !== 0) return t.skip("needs script(1)");
   const made = await plannedWhole("sqlite", t);
   if (made === null) return;
   await staged(made);
   const before = [await digests(made), made.trees()];
   const release = ["release", ...made.at, ...made.writer, "--deadline", "1"];
+  const finish = ["finish", ...made.at, ...made.writer];
   for (const [words, question] of [
     [made.boot, /Stage boot files in .*\/tree\? Only "yes" is a yes: /],
     [[...made.boot, "--undo"], /Take back boot files in .*\/tree\?/],
     [release, /Hand over the staged machines of sqlite:.*\?/],
     [[...release, "--undo"], /Stage again the staged machines of sqlite:.*\?/],
+    [finish, /Clear the protection of the machines of this run in sqlite:.*\? Nova may delete/],
+    [[...finish, "--undo", "--node", FIRST], /Protect a0000000-\S+ in sqlite:.* again\?/],
   ] as const)
     for (const answer of ["y\n", "\x04"]) {
       const ran = await onTerminal(words, answer);

@@ -55,10 +55,16 @@ export function hardwareOf(
   releases: readonly string[],
 ): ReleaseHardware {
   const at = releases.indexOf(release);
+  // Of hundreds of names, each with its span, a handful of spans differ.
+  const spans = new Map<Releases, boolean>();
   const has = (span: Releases): boolean => {
+    const known = spans.get(span);
+    if (known !== undefined) return known;
     const [first = "", last = first] = span.split("..");
     const until = span.includes("..") ? releases.indexOf(last) : releases.length;
-    return releases.indexOf(first) <= at && at <= until;
+    const within = releases.indexOf(first) <= at && at <= until;
+    spans.set(span, within);
+    return within;
   };
   const names = (by: ByName): readonly string[] =>
     Object.entries(by).flatMap(([name, span]) => (has(span) ? [name] : []));

@@ -48,9 +48,15 @@ export function releaseNames(): readonly string[] {
   return tablesVersions("ironic").map(String);
 }
 
-/** Reads, checks and compiles mappings/. */
+let mappings: Mappings | undefined;
+
+/** Reads, checks and compiles mappings/, once: they are part of the program. */
 export function loadMappings(): Mappings {
-  const folder = join(packageRoot(), "mappings");
+  mappings ??= readMappings(join(packageRoot(), "mappings"));
+  return mappings;
+}
+
+function readMappings(folder: string): Mappings {
   const hash = createHash("sha256");
   const read = (name: string): unknown => {
     const text = readFileSync(join(folder, name), "utf8");
@@ -90,7 +96,7 @@ export function loadMappings(): Mappings {
       const columns = { node: release.node, port: release.port };
       return {
         mapping: mappingFor(checked, release.doc, columns, site),
-        validate: recordValidator(ajv, release),
+        validate: recordValidator(createAjv({ often: true }), release),
       };
     },
   };

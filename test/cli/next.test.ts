@@ -8,7 +8,7 @@ import { visibleLines } from "../../src/cli/print/visible.ts";
 import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/core/apply/next.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { shellWord } from "../../src/model/shell-word.ts";
-import { runs } from "../hostile/cli.ts";
+import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";
 import { commandOf, read } from "../support/command-line.ts";
 
@@ -112,7 +112,11 @@ function requiredBy(options: { readonly [name: string]: object }, given: object)
 test("what extract and plan were given is in the lines they end with", async (t) => {
   const folder = privateFolder(t);
   const written = await writeCase(
-    { shows: "one machine", allow_pairing: true, nova_bm: { nodes: [{ id: 1 }] } },
+    {
+      shows: "one machine",
+      allow_pairing: true,
+      nova_bm: { nodes: [{ id: 1, pm_address: null }] },
+    },
     folder,
   );
   const key = ["--key-file", join(folder, "its key")];
@@ -125,6 +129,9 @@ test("what extract and plan were given is in the lines they end with", async (t)
   for (const { err } of [extracted, planned])
     for (const [line] of err.matchAll(/nova2ironic .*/g)) assert.ok(line.includes(quoted), line);
   assert.ok(planned.err.includes(written.ironic.join(" ")), planned.err);
+  const asked = await run(["power", ...at, ...key]);
+  const words = [...written.ironic, ...after(written.extract, "--nova-db"), "--allow-pairing"];
+  assert.match(asked.err, new RegExp(`Next: nova2ironic plan .*${words.join(" ")} --key-file`));
   // Whoever asks for the status may stand in another folder.
   const site = relative(process.cwd(), join(folder, "site.json"));
   const more = ["--allow-pairing", "--site", site, ...after(written.extract, "--nova-db")];
@@ -204,7 +211,7 @@ test("every line that names a next command is made in one place, of all that was
   assert.deepEqual(own, ["src/core/check/charsets.ts"]);
   for (const file of filesIn("src/cli/commands"))
     for (const [call] of readFileSync(file, "utf8").matchAll(/nextCommand\([^)]*/g))
-      assert.match(call, /"\w+", (?:args|again|\{ run: )/, `${file}: ${call}`);
+      assert.match(call, /"\w+", (?:args|again|known|\{ run: )/, `${file}: ${call}`);
 });
 
 function withoutHelp(text: string): string {

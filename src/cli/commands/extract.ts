@@ -1,4 +1,5 @@
 import type { CommandModule } from "yargs";
+import { roadOf } from "../../core/apply/given.ts";
 import { nextCommand } from "../../core/apply/next.ts";
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
@@ -7,7 +8,7 @@ import { openTrees } from "../../edge/tftp/tree.ts";
 import { openRole } from "../wire/databases.ts";
 import { releaseNames } from "../wire/documents.ts";
 import { extract } from "../wire/extract.ts";
-import { rememberGiven } from "../wire/given.ts";
+import { rememberGiven, withEarlier } from "../wire/given.ts";
 import { inRun } from "../wire/run.ts";
 import { inStage, keyOption, print, runOption, say, type Voice } from "./shared.ts";
 
@@ -80,6 +81,7 @@ export const extractCommand: CommandModule<object, Args> = {
             ({ counts }) => `${counts.machines} machines`,
           );
           const { machines, deleted, interfaces, orphans, instances } = made.counts;
+          const known = await withEarlier(run, "plan", args);
           print(
             [
               `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
@@ -89,7 +91,7 @@ export const extractCommand: CommandModule<object, Args> = {
           );
           say(
             args,
-            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", args, { ironicDb: "DB" })}`,
+            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", known, roadOf(known))}`,
           );
         } finally {
           await nova?.close();

@@ -1,3 +1,4 @@
+import { roadOf } from "../../core/apply/given.ts";
 import { nextCommand } from "../../core/apply/next.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
@@ -6,6 +7,7 @@ import type { FormatOptions } from "../print/options.ts";
 import { COLUMNS, rowOf, SHORT_COLUMNS, shortRowOf, summary } from "../print/power.ts";
 import { groups } from "../print/power-groups.ts";
 import { printRows } from "../print/table.ts";
+import { withEarlier } from "../wire/given.ts";
 import type { askFleet } from "../wire/power.ts";
 import type { openSnapshot } from "../wire/run.ts";
 import { machinesOf } from "../wire/selection.ts";
@@ -38,11 +40,14 @@ export async function reportPower(
   );
   for (const line of summary(done.counts.verdicts)) say(args, line);
   for (const line of groups(troubled, machines)) say(args, line);
-  sayNext(args, snapshot.header.source.nova !== null, done, readings, site);
+  const known = await withEarlier({ path: args.run }, "plan", args);
+  sayNext(args, known, snapshot.header.source.nova !== null, done, readings, site);
 }
 
 function sayNext(
   args: Voice & { readonly run: string },
+  /** Of earlier commands too. */
+  known: object,
   novaRead: boolean,
   { counts, sha256 }: Done,
   readings: readonly PowerReading[],
@@ -62,8 +67,8 @@ function sayNext(
       args,
       `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`,
     );
-  const known = { site, ironicDb: "DB", ...(novaRead && { novaDb: "DB" }) };
-  say(args, `Next: ${nextCommand("plan", args, known)}`);
+  const places = { ...roadOf(known), ...(novaRead && { novaDb: "DB" }) };
+  say(args, `Next: ${nextCommand("plan", known, { site, ...places })}`);
   if (Object.keys(verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { type Given, givenOf, isWord, withGiven } from "../../core/apply/given.ts";
+import { type Given, givenOf, isWord, withGiven, wordsFor } from "../../core/apply/given.ts";
 import { KEPT, type NextCommand } from "../../core/apply/next.ts";
 import { readNote, writeNote } from "../../edge/disk/note.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -32,6 +32,16 @@ export async function readGiven(run: RunFolder): Promise<readonly Given[]> {
     if (!Object.hasOwn(KEPT, one.command) || !Object.values(one.options).every(isWord)) return [];
     return [one as unknown as Given]; // looked at
   });
+}
+
+/** These words, and of those given to the run's commands earlier what this command wants besides. */
+export async function withEarlier(
+  run: RunFolder,
+  command: NextCommand,
+  args: object,
+): Promise<object> {
+  const now = Object.entries(args).filter(([, word]) => isWord(word));
+  return { ...wordsFor(command, await readGiven(run)), ...Object.fromEntries(now) };
 }
 
 const FILES: readonly string[] = ["site", "key-file", "os-cacert", "conductor-log"];

@@ -115,7 +115,8 @@ function put(words: Map<string, Word>, options: Given["options"], names: readonl
   for (const [option, word] of told) words.set(option, word);
 }
 
-/** Whether these words say where Ironic is. */
-export function saysRoad(words: { readonly [name: string]: unknown }): boolean {
-  return ROADS.some((option) => words[camel(option)] !== undefined);
+/** What stands for the way to Ironic in a line, where these words do not say it. */
+export function roadOf(words: object, rest = false): object {
+  if (ROADS.some((option) => camel(option) in words)) return {};
+  return rest ? { ironicUrl: "URL" } : { ironicDb: "DB" };
 }

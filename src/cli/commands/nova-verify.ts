@@ -1,5 +1,5 @@
 import { novaStretches } from "../../core/apply/nova.ts";
-import { auditAllocations, HEAL } from "../../core/hosts/allocations.ts";
+import { auditAllocations, heal } from "../../core/hosts/allocations.ts";
 import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
 import { auditComputes, type HypervisorTally } from "../../core/hosts/computes.ts";
 import { auditInstances } from "../../core/hosts/placed.ts";
@@ -212,6 +212,10 @@ async function* verifyNova(
     yield mismatched("compute nodes", machine, fault);
   if (placement === null) return;
   const placed = { instancesOf: tenants.instancesOf, allocatedOf: openAllocated(placement) };
-  for await (const { machine, instance } of auditAllocations(machines(), placed))
-    yield mismatched("allocations", machine, `instance ${instance} has no allocation; ${HEAL}`);
+  for await (const bare of auditAllocations(machines(), placed))
+    yield mismatched(
+      "allocations",
+      bare.machine,
+      `instance ${bare.instance} has no allocation; ${heal(bare.machine, bare.resource_class)}`,
+    );
 }

@@ -1,4 +1,4 @@
-import { auditAllocations, HEAL } from "../../core/hosts/allocations.ts";
+import { auditAllocations, heal } from "../../core/hosts/allocations.ts";
 import { openInstances } from "../../edge/nova-write/instances.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -34,7 +34,7 @@ export async function allocationsText(
       for await (const { instance } of auditAllocations(lines(), now)) bare.push(instance);
       if (bare.length === 0) return "every live instance of the plan has one";
       const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
-      return `${bare.length} live instances have none: ${bare.slice(0, NAMED).join(", ")}${more}; ${HEAL}`;
+      return `${bare.length} live instances have none: ${bare.slice(0, NAMED).join(", ")}${more}; ${heal()}`;
     } finally {
       await placement.close();
     }

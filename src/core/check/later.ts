@@ -1,6 +1,6 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
 import type { Provider } from "../../model/placement.ts";
-import { HEAL } from "../hosts/allocations.ts";
+import { heal } from "../hosts/allocations.ts";
 import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 
 /** A machine of the window with the instance it claims; uuids in lower case. */
@@ -110,7 +110,7 @@ function bare(
           "nova-manage db ironic_flavor_migration --resource_class CLASS --all (Pike 16.0.2 to Victoria; where machines have several classes --host HOST --node NODE in place of --all; it looks at compute nodes of the ironic driver alone), as heal_allocations goes by instance_extra.flavor",
         ]
       : []),
-    HEAL,
+    heal(),
   ];
   return told(texts, "instances have no allocation", mends.join("; then "));
 }

@@ -1,16 +1,27 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { isCarried } from "./keeps.ts";
+import { customClass } from "../flavors/flavors.ts";
+import { isCarried, nodeOf } from "./keeps.ts";
 import { instanceOn } from "./placed.ts";
 
+/** A machine whose instance lacks an allocation. */
+export interface Bare {
+  readonly machine: string | null;
+  readonly instance: string;
+  /** `CUSTOM_..`; null where the machine has none. */
+  readonly resource_class: string | null;
+}
+
 /**
- * Makes allocations that are missing. nova-compute reports reserved 1 for a node in use, and nothing
- * can be allocated on that.
+ * Makes an allocation that is missing. nova-compute reports reserved 1 for a node in use, and nothing
+ * can be allocated on that; while it is stopped nobody schedules to it.
  *
- * @source facts/rehearsal.md 4, variant H2, run on Nova 26.2
+ * @source facts/rehearsal.md 4, variant H2; each command run on Nova 26.2, Placement 8.0 and osc-placement 4.0
  */
-export const HEAL =
-  "nova-compute stopped: PUT their inventories with reserved 0, nova-manage placement heal_allocations, start it";
+export function heal(machine: string | null = null, resource_class: string | null = null): string {
+  const [node, custom] = [machine ?? "MACHINE", resource_class ?? "CUSTOM_CLASS"];
+  return `stop nova-compute; openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
+}
 
 /** What Nova and Placement say of instances, by their uuid in lower case. */
 export interface AllocationsNow {
@@ -26,7 +37,7 @@ export interface AllocationsNow {
 export async function* auditAllocations(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   { instancesOf, allocatedOf }: AllocationsNow,
-): AsyncGenerator<{ readonly machine: string | null; readonly instance: string }> {
+): AsyncGenerator<Bare> {
   for await (const batch of machines) {
     const lines = batch.filter(isCarried);
     const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
@@ -36,7 +47,13 @@ export async function* auditAllocations(
       const uuid = instanceOn(line)?.toLowerCase();
       const row = uuid === undefined ? undefined : rows.get(uuid);
       if (uuid === undefined || row === undefined || (row.deleted ?? 0) !== 0) continue;
-      if (!allocated.has(uuid)) yield { machine: line.uuid, instance: uuid };
+      if (allocated.has(uuid)) continue;
+      yield { machine: line.uuid, instance: uuid, resource_class: classOf(line) };
     }
   }
+}
+
+function classOf({ records }: PlannedMachine): string | null {
+  const name = nodeOf(records)?.resource_class;
+  return typeof name === "string" ? customClass(name) : null;
 }

@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { auditAllocations } from "../../../src/core/hosts/allocations.ts";
+import { auditAllocations, heal } from "../../../src/core/hosts/allocations.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine, Verdict } from "../../../src/model/plan.ts";
 
 /** A machine with an instance, as far as its allocation is looked at. */
 function line(verdict: Verdict, instance_uuid: string | null): PlannedMachine {
-  const row = { instance_uuid };
+  const row = { instance_uuid, resource_class: "bm.large" };
   const record = { resource: "node", id: "node:a", row, origins: [], change: "create" } as const;
   return {
     ...{ bm_node_id: 1, uuid: "A", service_host: "c-1", verdict, reason: null },
@@ -23,6 +23,8 @@ const TABLE: readonly (readonly [PlannedMachine, allocated: boolean, deleted: 0 
   [line("create", null), false, 0, 0],
 ];
 
+const TOLD = { machine: "A", instance: "b", resource_class: "CUSTOM_BM_LARGE" };
+
 test("a live instance without an allocation is told, and nothing else is", async () => {
   for (const [machine, allocated, deleted, count] of TABLE) {
     const row: InstanceRow = {
@@ -37,6 +39,14 @@ test("a live instance without an allocation is told, and nothing else is", async
     };
     const told: object[] = [];
     for await (const one of auditAllocations(lines(), now)) told.push(one);
-    assert.deepEqual(told, count === 0 ? [] : [{ machine: "A", instance: "b" }]);
+    assert.deepEqual(told, count === 0 ? [] : [TOLD]);
   }
+});
+
+test("the repair is commands that can be typed, in the order that works", () => {
+  assert.equal(
+    heal(TOLD.machine, TOLD.resource_class),
+    "stop nova-compute; openstack resource provider inventory set A --amend --resource CUSTOM_BM_LARGE:reserved=0; nova-manage placement heal_allocations; start nova-compute",
+  );
+  assert.match(heal(), / set MACHINE --amend --resource CUSTOM_CLASS:reserved=0;/);
 });

@@ -127,6 +127,11 @@ test("a task_state that stays while nova-compute is dead is told with the comman
   assert.match(whole.out, /N2I-D243/);
   const row = await checkRows(made);
   assert.match(row("Queued requests"), purge);
+  // So it is where instance_actions tells of the request: the machine is blocked already.
+  await tablesIn(nova.db);
+  await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
+  await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
+  assert.match((await runs(0, ["show", `${at[1]}/plan.jsonl`, "-f", "json"])).out, PURGE);
 });
 
 test("check says that it may not read the requests, with the grant, where MySQL hides their table", async (t) => {

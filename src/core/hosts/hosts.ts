@@ -13,7 +13,7 @@ import { aggregatesOf, joining } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held } from "./gate.ts";
 import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
-import { maybeQueued, queuedIn } from "./queued.ts";
+import { queuedIn, queuedOf } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
 export interface Hosts {
@@ -86,8 +86,9 @@ export function createHosts(
   return {
     judge(machine, made, rows) {
       const node = nodeOf(made.desired);
+      if (node === undefined && !made.blocked) return made;
       if (node === undefined)
-        return held(made, maybeQueued(machine, rows, made.findings), acceptances(machine));
+        return held(made, queuedOf(machine, rows, made.findings), acceptances(machine));
       const to = targetOf(machine.node.service_host, node);
       const [{ instance }, accepted] = [rows, acceptances(machine)];
       const found = accept(

@@ -17,18 +17,21 @@ export function queuedIn(
 }
 
 /**
- * A task_state that stays while nova-compute is dead: what it was to do waits in the queue, whether or
- * not instance_actions tells. It is said beside the finding that blocks for it, which may be accepted alone.
+ * The same for a machine that is blocked already, so that all is told at once. A task_state that stays
+ * while nova-compute is dead says it too: what it was to do waits in the queue, whether or not
+ * instance_actions tells. The finding that blocks for it may be accepted alone.
  */
-export function maybeQueued(
-  { node }: Machine,
-  { instance, queued = [] }: MachineRows,
+export function queuedOf(
+  machine: Machine,
+  rows: MachineRows,
   findings: readonly Finding[],
 ): readonly Finding[] {
+  const known = queuedIn(machine, rows);
   const busy = findings.some((found) => found.code === "N2I-D206" && blocks(found));
-  if (!busy || queued.length > 0 || instance === null || (instance.deleted ?? 0) !== 0) return [];
+  const { instance } = rows;
+  if (known.length > 0 || !busy || instance === null || (instance.deleted ?? 0) !== 0) return known;
   const { host, uuid, task_state } = instance;
   if (host === null || task_state === null) return [];
-  const where = `bm_nodes.id=${node.id} instance ${uuid}`;
+  const where = `bm_nodes.id=${machine.node.id} instance ${uuid}`;
   return [finding("N2I-D243", where, toldTaskState(task_state, host))];
 }

@@ -86,11 +86,10 @@ export function createHosts(
   return {
     judge(machine, made, rows) {
       const node = nodeOf(made.desired);
-      if (node === undefined && !made.blocked) return made;
-      if (node === undefined)
-        return held(made, queuedOf(machine, rows, made.findings), acceptances(machine));
-      const to = targetOf(machine.node.service_host, node);
       const [{ instance }, accepted] = [rows, acceptances(machine)];
+      if (node === undefined)
+        return made.blocked ? held(made, queuedOf(machine, rows, made.findings), accepted) : made;
+      const to = targetOf(machine.node.service_host, node);
       const found = accept(
         [
           ...volumesIn(machine, rows),

@@ -50,7 +50,9 @@ test("finish ends the window: tenants may use their machines as natively, and th
 
   for (const command of [["rollback", "--all"], ["apply"], ["release", "--undo"]])
     await refused([...command, ...on, "--yes", "-q"], 4, "N2I-E321");
-  await runs(0, ["rollback", ...on, "--all", "--plan"]);
+  const preview = ["rollback", ...on, "--all", "--plan"];
+  assert.match((await runs(0, preview)).err, /finish ended this run at .* --after-finish/);
+  assert.doesNotMatch((await runs(0, [...preview, "--after-finish"])).err, /finish ended/);
   const back = await runs(0, ["finish", ...on, "--yes", "--undo"]);
   assert.match(back.out, /^Finish taken back: 2 machines protected again, 0 left\.$/m);
   assert.equal(await at.digest(), loaded);

@@ -12,7 +12,7 @@ import { gatherLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
-import { checkNotFinished } from "../wire/finishing.ts";
+import { checkNotFinished, endOfRun } from "../wire/finishing.ts";
 import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
 import { inRun } from "../wire/run.ts";
@@ -139,6 +139,7 @@ export const rollbackCommand: CommandModule<object, Args> = {
       try {
         if (args.plan) {
           await preview(run, road, all, entries, args);
+          await noteFinished(run, args);
           if (untold)
             told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
           return;
@@ -168,6 +169,16 @@ export const rollbackCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+/** What is shown is refused until somebody says that it is meant. */
+async function noteFinished(run: RunFolder, args: Args): Promise<void> {
+  const end = args.afterFinish ? null : await endOfRun(run);
+  if (end !== null)
+    note(
+      args,
+      `finish ended this run at ${end.at}; without --plan this is refused unless you give --after-finish (N2I-E321).`,
+    );
+}
 
 /** Only a preview may do without Ironic, and says so. */
 function roadOf(

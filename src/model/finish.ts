@@ -16,6 +16,8 @@ export interface Guarded extends Guards {
   readonly maintenance_reason: string | null;
   /** Host of the conductor that works on it now. */
   readonly reservation: string | null;
+  /** Whether a conductor has taken it over; null: the API does not tell. */
+  readonly taken: boolean | null;
 }
 
 /** What became of a change: `again` when the node is no longer as it was seen, or is locked. */

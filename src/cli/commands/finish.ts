@@ -208,14 +208,16 @@ function someOf(nodes: readonly string[]): string {
   return `${nodes.slice(0, NAMED).join(", ")}${more}`;
 }
 
-function tell({ changed, fine, held, gone, left }: Finished, args: Args): void {
+function tell({ changed, fine, held, untaken, gone, left }: Finished, args: Args): void {
   const keeps =
     held === 0
       ? ""
       : `, ${held} held by the plan (protected, or not cleaned, until somebody has looked)`;
+  const waits =
+    untaken === 0 ? "" : `, ${untaken} not taken over by a conductor yet (verify --takeover)`;
   const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
   const text = args.undo
     ? `Finish taken back: ${changed} machines protected again`
-    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}${missing}`;
+    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}${waits}${missing}`;
   told(args, `${text}, ${left.length} left.`);
 }

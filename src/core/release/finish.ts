@@ -24,6 +24,8 @@ export interface Finished {
   readonly fine: number;
   /** Of those, machines that the plan holds in maintenance: they keep a guard. */
   readonly held: number;
+  /** Machines in use that no conductor has taken over. */
+  readonly untaken: number;
   /** Nodes of the run that are not in Ironic. */
   readonly gone: readonly string[];
   readonly left: readonly Trouble[];
@@ -140,6 +142,7 @@ async function each(
   /** What was seen of a batch; each is looked at once more before it is changed again. */
   let seen: ReadonlyMap<string, Guarded> = new Map();
   const looked = new Set<string>();
+  const untaken = new Set<string>();
   const batches = async function* (): AsyncGenerator<readonly GuardedNode[]> {
     for await (const batch of plan) {
       seen = await guard.observe(batch.map(({ uuid }) => uuid));
@@ -155,6 +158,7 @@ async function each(
     const { uuid, bm_node_id } = node;
     const found = await look(uuid);
     const todo = next(node, found);
+    if (found?.taken === false && isTakenOver(node)) untaken.add(uuid);
     if ("left" in todo) left.push({ ...todo.left, uuid, bm_node_id });
     else if ("gone" in todo) {
       if (!todo.optional) gone.push(uuid);
@@ -179,7 +183,13 @@ async function each(
   };
   const walked = await walk(batches(), what, finishing, one, () => ({ behind, changed }));
   left.push(...walked.locked.map(([node, holder]) => lockedOut(node, holder)));
-  return { changed, fine, held, gone, left, stopped: walked.stopped, broke: walked.broke };
+  const { stopped, broke } = walked;
+  return { changed, fine, held, untaken: untaken.size, gone, left, stopped, broke };
+}
+
+/** Whether a conductor takes a machine over by itself, as it is planned. */
+function isTakenOver({ row }: GuardedNode): boolean {
+  return row.provision_state === "active" && row.maintenance !== true;
 }
 
 const AGAIN = "Run the same command again.";

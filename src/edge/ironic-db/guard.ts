@@ -7,7 +7,7 @@ import { writing } from "../database/write.ts";
 
 const SEEN = [
   ...["uuid", "provision_state", "instance_uuid", "maintenance", "maintenance_reason"],
-  "reservation",
+  ...["reservation", "conductor_affinity"],
 ];
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 
@@ -53,6 +53,7 @@ function guarded(row: RawRow): Guarded {
     maintenance: boolean(row.maintenance) === true,
     maintenance_reason: text(row.maintenance_reason),
     reservation: text(row.reservation),
+    taken: row.conductor_affinity !== null,
     protected: boolean(row.protected) === true,
     protected_reason: text(row.protected_reason),
     automated_clean: boolean(row.automated_clean),

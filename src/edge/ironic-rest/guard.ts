@@ -83,6 +83,7 @@ function guarded(row: JsonObject): Guarded {
     maintenance: row.maintenance === true,
     maintenance_reason: word("maintenance_reason"),
     reservation: word("reservation"),
+    taken: null,
     protected: row.protected === true,
     protected_reason: word("protected_reason"),
     automated_clean: typeof automated_clean === "boolean" ? automated_clean : null,

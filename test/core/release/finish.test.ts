@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOf } from "../../../src/core/release/ended.ts";
 import {
   type Finished,
   type Finishing,
@@ -8,7 +7,6 @@ import {
   unfinish,
 } from "../../../src/core/release/finish.ts";
 import type { GuardedNode } from "../../../src/core/release/guards.ts";
-import type { JournalEntry } from "../../../src/model/artefact.ts";
 import type { FinishEntry, Guarded, Guards } from "../../../src/model/finish.ts";
 import { STAGED } from "../../../src/model/staged.ts";
 
@@ -21,7 +19,7 @@ const FREE = {
   ...{ provision_state: "available", instance_uuid: null, maintenance: false },
   ...{ protected: false, protected_reason: null, automated_clean: null },
 };
-const SEEN: Guarded = { ...PLANNED, maintenance_reason: null, reservation: null };
+const SEEN: Guarded = { ...PLANNED, maintenance_reason: null, reservation: null, taken: true };
 const CLEAR: Guards = { protected: false, protected_reason: null, automated_clean: null };
 
 interface Kind {
@@ -71,6 +69,13 @@ const KINDS: readonly Kind[] = [
       ...{ protected: false, protected_reason: null, automated_clean: false },
       ...{ maintenance: true, maintenance_reason: "look" },
     },
+  },
+  { name: "nobody took it over", seen: { taken: false }, becomes: CLEAR },
+  {
+    name: "held by the plan, so that nobody takes it over",
+    row: { ...PLANNED, maintenance: true },
+    seen: { taken: false, maintenance: true, maintenance_reason: "look" },
+    becomes: { automated_clean: null },
   },
   { name: "held once", row: { ...PLANNED, maintenance: true }, becomes: CLEAR },
   { name: "gone", seen: null },
@@ -157,7 +162,7 @@ test("finish clears what this tool set, of every kind of machine, and nothing el
   const changed = KINDS.filter(({ becomes }) => becomes !== undefined).length;
   const gone = KINDS.flatMap(({ seen }, at) => (seen === null ? [`n${at}`] : []));
   assert.deepEqual(made, {
-    ...{ changed, fine: KINDS.length - changed - gone.length, held: 2, gone },
+    ...{ changed, fine: KINDS.length - changed - gone.length, held: 3, untaken: 1, gone },
     ...{ left: [], stopped: false, broke: null },
   });
   assert.equal((await at.run()).changed, 0);
@@ -221,28 +226,4 @@ test("a machine that is staged still is left, and one of another tenant by now i
     ["it has another instance now", "it is available now"],
   );
   assert.equal(back.changed, 0);
-});
-
-test("a run is ended by finish, until something is loaded, all protected again or all taken back", () => {
-  const by = "a test";
-  const end = { do: "end", plan: "p", at: "2026-01-02T00:00:00.000Z", by } as const;
-  const span = { plan: "p", from: 0, to: 1, by } as const;
-  const late = "2026-01-03T00:00:00.000Z";
-  const begin = (at: string): JournalEntry => ({ do: "begin", ...span, at });
-  const undo = (nodes: "all" | readonly string[]): JournalEntry => ({
-    do: "undo",
-    ...span,
-    at: late,
-    nodes,
-  });
-  const [before, after] = [begin("2026-01-01T00:00:00.000Z"), begin(late)];
-  assert.deepEqual(endOf([end], [before]), { at: end.at, by });
-  assert.equal(endOf([], [before]), null);
-  assert.equal(endOf([end], [before, after]), null);
-  assert.equal(endOf([end], [undo("all")]), null);
-  assert.notEqual(endOf([end], [undo(["one"])]), null);
-  // One machine alone: Nova manages the others.
-  assert.notEqual(endOf([end, { do: "guard", node: "n", at: late, by }], []), null);
-  assert.equal(endOf([end, { do: "reopen", at: late, by }], []), null);
-  assert.notEqual(endOf([{ do: "guard", node: "n", at: end.at, by }, end], []), null);
 });

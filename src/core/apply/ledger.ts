@@ -29,7 +29,7 @@ export interface Ledger {
   readonly created: number;
   /** Rows of ours that are there, as recorded, by stretch. */
   readonly rows: ReadonlyMap<string, number>;
-  /** Nodes that had not got to their end when their stretch ended last, by stretch. */
+  /** Of each stretch that ended once, the nodes that never got to their end. */
   readonly failed: ReadonlyMap<string, ReadonlySet<string>>;
 }
 
@@ -59,6 +59,8 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
   const rows = new Map<string, number>();
   const left = new Set<string>();
   const failed = new Map<string, ReadonlySet<string>>();
+  /** Nodes that were left out of what is begun next. */
+  const out = new Map<string, Set<string>>();
   let created = 0;
   for (const entry of entries) {
     if (entry.do === "open" || entry.plan !== plan) continue;
@@ -78,6 +80,7 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
       case "void": {
         if (entry.rows !== undefined) {
           for (const id of entry.rows) refused.add(id);
+          out.set(key, new Set([...(out.get(key) ?? []), ...entry.rows.flatMap(nodeIn)]));
           break;
         }
         const before = earlier.get(key);
@@ -97,11 +100,14 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
         created += entry.created;
         rows.set(key, (rows.get(key) ?? 0) + entry.created);
         for (const id of entry.found) foreign.add(id);
-        failed.set(key, new Set(entry.failed));
+        failed.set(key, stillFailed(failed.get(key), entry.failed ?? [], out.get(key)));
+        out.delete(key);
         break;
       case "undo":
         cut.set(key, undoing.has(key));
         undoing.set(key, entry.nodes);
+        if (entry.nodes === "all") failed.delete(key);
+        else failed.set(key, new Set([...(failed.get(key) ?? []), ...entry.nodes]));
         break;
       case "undone": {
         const { removed, gone } = entry;
@@ -118,6 +124,20 @@ export function ledgerOf(entries: readonly JournalEntry[], plan: string): Ledger
   }
   const sum = [...back.values()].reduce((all, more) => all + more, 0);
   return { begun, open, foreign, refused, undone, back: sum, left, created, rows, failed };
+}
+
+function nodeIn(row: string): readonly string[] {
+  return row.startsWith("node:") ? [row.slice("node:".length)] : [];
+}
+
+/** What ended once stays ended, whatever becomes of it in a later run. */
+function stillFailed(
+  before: ReadonlySet<string> | undefined,
+  failed: readonly string[],
+  out: ReadonlySet<string> = new Set(),
+): ReadonlySet<string> {
+  const now = new Set([...failed, ...out]);
+  return before === undefined ? now : new Set([...before].filter((node) => now.has(node)));
 }
 
 function together(before: Machines | undefined, more: readonly string[] | "all"): Machines {
@@ -170,13 +190,9 @@ function wasTakenBack({ undone, left }: Ledger, stretch: Stretch): boolean {
   return left.size === 0 && undone.get(stretchKey(stretch)) === "all";
 }
 
-/** Whether a machine's stretch was begun and ended, and the machine with it. */
-export function hasEnded(ledger: Ledger, stretch: Stretch, node: string): boolean {
-  return (
-    wasBegun(ledger, stretch) &&
-    !isOpen(ledger, stretch) &&
-    ledger.failed.get(stretchKey(stretch))?.has(node) !== true
-  );
+/** Whether a machine's stretch ended once, and the machine with it; a later run that was cut changes nothing of that. */
+export function hasEnded({ failed }: Ledger, stretch: Stretch, node: string): boolean {
+  return failed.get(stretchKey(stretch))?.has(node) === false;
 }
 
 /** Whether the stretch was begun and its end is not recorded. */

@@ -63,6 +63,11 @@ test("an operator who wants a free machine uncleaned is heard once it was loaded
   Object.assign(ironic.nodes.get(NODE) ?? {}, { automated_clean: false });
   const { failed, drifted } = await run.apply();
   assert.deepEqual({ failed, drifted }, { failed: [], drifted: 1 });
+  // One that is cut has forgotten nothing.
+  ironic.use(() => ({ done: false, says: null }));
+  await run.apply().catch(() => undefined);
+  ironic.use(() => null);
+  assert.equal((await run.apply()).drifted, 1);
   assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
   const { removed, left } = await run.rollback();
   assert.deepEqual({ removed, left }, { removed: 2, left: [] });

@@ -6,10 +6,12 @@ import { UNSEEN } from "./unseen.ts";
  */
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
-  // $() takes line breaks away from the end.
-  if (text.search(UNSEEN) === -1 || text.endsWith("\n")) return `'${quoted(text)}'`;
-  const form = text.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
-  return `"$(printf '${quoted(form.replace(UNSEEN, octal))}')"`;
+  // $() takes line breaks away from the end: they come behind it.
+  const [, told = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];
+  if (told.search(UNSEEN) === -1) return `'${quoted(text)}'`;
+  const form = told.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
+  const end = breaks === "" ? "" : `'${breaks}'`;
+  return `"$(printf '${quoted(form.replace(UNSEEN, octal))}')"${end}`;
 }
 
 function quoted(text: string): string {

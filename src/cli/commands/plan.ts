@@ -59,7 +59,7 @@ interface Args extends Voice, TargetOptions, NovaArgs {
 
 export const planCommand: CommandModule<object, Args> = {
   command: "plan",
-  describe: "Show what apply would load; writes nothing but the run's plan",
+  describe: "Show what apply would load; writes to no database",
   builder: (yargs) =>
     yargs
       .options({
@@ -154,7 +154,7 @@ export const planCommand: CommandModule<object, Args> = {
                 new Date().toISOString(),
                 api,
               );
-        await rememberGiven(run, "plan", args);
+        await rememberGiven(run, "plan", args, true);
         const planned = await inStage(
           "plan",
           snapshot.footer.footer.machines,
@@ -179,6 +179,7 @@ export const planCommand: CommandModule<object, Args> = {
             ),
           ({ counts }) => `${counts.machines} machines`,
         );
+        await rememberGiven(run, "plan", args);
         print(
           [
             renderHeader(planned.header, planned.conductors),

@@ -136,7 +136,8 @@ export const releaseCommand: CommandModule<object, Args> = {
                 told(
                   args,
                   `Release: ${made.released} machines released now, ${made.done} handed over, ` +
-                    `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed${made.before > 0 ? `, ${made.before} of them before` : ""}.`,
+                    `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed${made.before > 0 ? `, ${made.before} of them before` : ""}` +
+                    `${made.noted.length > 0 ? `; of ${made.noted.length} a conductor says something` : ""}.`,
                 );
                 for (const notice of made.notices) say(args, `Notice: ${notice}.`);
                 if (made.stopped) say(args, STOPPED);

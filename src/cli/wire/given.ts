@@ -1,5 +1,12 @@
 import { resolve } from "node:path";
-import { type Given, givenOf, isWord, withGiven, wordsFor } from "../../core/apply/given.ts";
+import {
+  type Given,
+  givenOf,
+  isWord,
+  onlyKept,
+  withGiven,
+  wordsFor,
+} from "../../core/apply/given.ts";
 import { KEPT, type NextCommand } from "../../core/apply/next.ts";
 import { readNote, writeNote } from "../../edge/disk/note.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -12,14 +19,16 @@ const FORMAT = "nova2ironic/given@1";
  * Keeps what a command was given, so that `status` can name the next one whole. Called once everything
  * that was named is open: what is refused before is not worth repeating.
  *
+ * @param begun it may still be refused, and is told of once more at its end
  * @throws MigrationError N2I-E120
  */
 export async function rememberGiven(
   run: RunFolder,
   command: NextCommand,
   args: object,
+  begun = false,
 ): Promise<void> {
-  const given = withGiven(await readGiven(run), givenOf(command, args, absolute));
+  const given = withGiven(await readGiven(run), givenOf(command, args, absolute), begun);
   await writeNote(run, FILE, { format: FORMAT, given: given as unknown as Json }); // words alone
 }
 
@@ -30,7 +39,7 @@ export async function readGiven(run: RunFolder): Promise<readonly Given[]> {
   return (note.given as readonly Json[]).flatMap((one) => {
     if (!isObject(one) || !isObject(one.options) || typeof one.command !== "string") return [];
     if (!Object.hasOwn(KEPT, one.command) || !Object.values(one.options).every(isWord)) return [];
-    return [one as unknown as Given]; // looked at
+    return [onlyKept(one as unknown as Given)]; // looked at
   });
 }
 
@@ -55,6 +64,8 @@ function absolute(option: string, word: string): string {
     const path = word.slice(word.indexOf("=") + 1);
     return `${word.slice(0, word.length - path.length)}${resolve(path)}`;
   }
+  if (/^sqlite:\/\/\/[^/]/.test(word))
+    return `sqlite:///${resolve(word.slice("sqlite:///".length))}`;
   const [, form, paths] = /^(file|conf):(.+)$/s.exec(option.endsWith("-db") ? word : "") ?? [];
   if (form === undefined || paths === undefined) return word;
   const each = form === "conf" ? paths.split(",") : [paths];

@@ -87,9 +87,24 @@ export function isWord(value: unknown): value is Word {
   );
 }
 
-/** With what was given now, the newest last. */
-export function withGiven(earlier: readonly Given[], now: Given): readonly Given[] {
-  const gone: readonly NextCommand[] = [now.command, ...(VOIDS[now.command] ?? [])];
+/** Of what a file says was given, what could have been kept: a file may be edited. */
+export function onlyKept({ command, options }: Given): Given {
+  const kept = Object.entries(options).filter(
+    ([option, word]) =>
+      RECORDED.has(option) &&
+      !SAID_ANEW.includes(option) &&
+      (Array.isArray(word) ? word : [word]).map(String).every((one) => withoutSecret(one) === one),
+  );
+  return { command, options: Object.fromEntries(kept) };
+}
+
+/**
+ * With what was given now, the newest last.
+ *
+ * @param begun it may still be refused: what it will make void is not yet
+ */
+export function withGiven(earlier: readonly Given[], now: Given, begun = false): readonly Given[] {
+  const gone: readonly NextCommand[] = [now.command, ...(begun ? [] : (VOIDS[now.command] ?? []))];
   return [...earlier.filter(({ command }) => !gone.includes(command)), now];
 }
 

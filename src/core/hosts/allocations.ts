@@ -14,13 +14,13 @@ export interface Bare {
 
 /**
  * Makes an allocation that is missing. nova-compute reports reserved 1 for a node in use, and nothing
- * can be allocated on that; while it is stopped nobody schedules to it.
+ * can be allocated on that. Once it counts as down nobody else schedules to it.
  *
  * @source facts/rehearsal.md 4, variant H2; each command run on Nova 26.2, Placement 8.0 and osc-placement 4.0
  */
 export function heal(machine: string | null = null, resource_class: string | null = null): string {
   const [node, custom] = [machine ?? "MACHINE", resource_class ?? "CUSTOM_CLASS"];
-  return `stop nova-compute; openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
+  return `stop nova-compute and wait for service_down_time (60 s); openstack resource provider inventory set ${node} --amend --resource ${custom}:reserved=0; nova-manage placement heal_allocations; start nova-compute`;
 }
 
 /** What Nova and Placement say of instances, by their uuid in lower case. */

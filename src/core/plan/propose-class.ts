@@ -45,7 +45,7 @@ function flavorClass({
   if (only !== undefined && more.length === 0)
     return { name: bare(only), why: `${flavor} asks for ${only}`, guess: false };
   const name = (given ?? "").replaceAll(/[^A-Za-z0-9_.-]+/g, "-").slice(0, 80);
-  return name === "" ? null : { name, why: `named after ${flavor}: a guess`, guess: true };
+  return name === "" ? null : { name, why: `named after ${flavor}${GUESS}`, guess: true };
 }
 
 /** `CUSTOM_GOLD` as Nova makes it of a node's class `gold`. */
@@ -75,7 +75,7 @@ export function withSizes<T extends Sized>(
     const key = JSON.stringify([size, found?.name]);
     if (found === null || seen.has(key)) continue;
     seen.add(key);
-    note(size, { ...found, why: `as machines of ${size}: a guess` });
+    note(size, { ...found, why: `as machines of ${size}${GUESS}` });
   }
   const chosen = new Map([...bySize].map(([size, fitting]) => [size, choose(fitting)]));
   return entries.map((entry) =>
@@ -92,6 +92,8 @@ function fits({ size }: MachineFlavor, { cpus, memory_mb, local_gb }: NodeSize):
   );
 }
 
+const GUESS = ": a guess";
+
 /** What names a class counts before what one could be named after; between equals nobody chooses. */
 function choose(fitting: readonly Class[]): Class {
   const sure = fitting.filter(({ guess }) => !guess);
@@ -101,7 +103,9 @@ function choose(fitting: readonly Class[]): Class {
     if (!byName.has(name)) byName.set(name, one);
   }
   const [only, ...more] = byName.values();
-  if (only !== undefined && more.length === 0) return only;
+  // That a machine has the size is no word about it.
+  if (only !== undefined && more.length === 0)
+    return only.why.endsWith(GUESS) ? only : { ...only, why: `${only.why}${GUESS} by the size` };
   const each = [...byName.values()].map(({ name, why }) => `${name} (${why})`);
   return { name: "", why: `several fit: ${each.join(", ")}`, guess: true };
 }

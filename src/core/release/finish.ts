@@ -159,6 +159,7 @@ async function each(
     const found = await look(uuid);
     const todo = next(node, found);
     if (found?.taken === false && isTakenOver(node)) untaken.add(uuid);
+    else untaken.delete(uuid);
     if ("left" in todo) left.push({ ...todo.left, uuid, bm_node_id });
     else if ("gone" in todo) {
       if (!todo.optional) gone.push(uuid);

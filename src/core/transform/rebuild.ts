@@ -4,11 +4,8 @@ import { finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import { show } from "../../model/show.ts";
 
-/**
- * What Glance calls the filesystem of an Amazon image. Ironic detects raw and refuses that it differs;
- * of kernel and ramdisk (`aki`, `ari`) it lets it differ.
- */
-const AMAZON = "ami";
+/** What Glance calls parts of an Amazon image; none of them is a format that Ironic detects. */
+const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);
 
 /**
  * Instances that run on as they are, and whose rebuild Ironic will refuse.
@@ -21,7 +18,7 @@ export function inspectRebuild({ nova }: Machine, row: Row, where: string): read
   const format = nova?.instance?.system_metadata.image_disk_format ?? "";
   const { deploy_interface: by, instance_info: info } = row;
   const findings: Finding[] = [];
-  if (by === "direct" && format.toLowerCase() === AMAZON)
+  if (by === "direct" && AMAZON.has(format.toLowerCase()))
     findings.push(
       finding("N2I-D126", where, `its image has the disk_format ${show(format)}, under direct`),
     );

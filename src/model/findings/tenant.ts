@@ -124,7 +124,7 @@ export const TENANT = {
     severity: "warning",
     title: "Ironic will refuse a rebuild from this image",
     advice:
-      "The disk_format of the image is ami. Since the fix of CVE-2024-44082 (21.4.4, 23.0.3, 24.1.3, 26.1) Ironic compares it with what the file is and refuses the deployment. Upload the image again as raw or qcow2, and tell its tenants; the machine itself runs on.",
+      "The disk_format of the image is ami, ari or aki. Since the fix of CVE-2024-44082 (21.4.4, 23.0.3, 24.1.3, 26.1) Ironic compares it with what the file is and refuses the deployment: the conductor an ami, its agent (image_download_source swift) the others too. Upload the image again as raw or qcow2, and tell its tenants; the machine itself runs on.",
   },
   "N2I-D127": {
     severity: "warning",

@@ -46,7 +46,7 @@ test("a live instance without an allocation is told, and nothing else is", async
 test("the repair is commands that can be typed, in the order that works", () => {
   assert.equal(
     heal(TOLD.machine, TOLD.resource_class),
-    "stop nova-compute; openstack resource provider inventory set A --amend --resource CUSTOM_BM_LARGE:reserved=0; nova-manage placement heal_allocations; start nova-compute",
+    "stop nova-compute and wait for service_down_time (60 s); openstack resource provider inventory set A --amend --resource CUSTOM_BM_LARGE:reserved=0; nova-manage placement heal_allocations; start nova-compute",
   );
   assert.match(heal(), / set MACHINE --amend --resource CUSTOM_CLASS:reserved=0;/);
 });

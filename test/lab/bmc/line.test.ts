@@ -64,7 +64,8 @@ test("garbage comes before an answer, and is never like it", async (t) => {
   assert.equal(came.length, 100);
   const good = came.filter(({ bytes }) => bytes.equals(came[1]?.bytes ?? bytes));
   assert.equal(good.length, 50);
-  assert.ok(new Set(came.map(({ bytes }) => bytes.length)).size > 5);
+  // Whole, empty and cut ones: how many lengths there are follows from the address.
+  assert.ok(new Set(came.map(({ bytes }) => bytes.length)).size > 2);
 });
 
 test("a BMC may be mute, closed, or answer from another address", async (t) => {

@@ -9,7 +9,7 @@ test("a staged load holds every machine, and one whose maintenance somebody took
   const at = await scene("sqlite", t, fleet(4, "kilo"));
   if (at === null) return;
   const before = await at.digest();
-  const { err } = await at.start("apply", ["--yes", "--staged"]).ended;
+  const { err } = await at.does("apply", ["--yes", "--staged"]);
   assert.match(err, /8 validated, 0 mismatched.*; 4 machines staged\./);
   const rows = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
   assert.deepEqual(
@@ -19,14 +19,14 @@ test("a staged load holds every machine, and one whose maintenance somebody took
   const [first, second] = [fleetUuid(1), fleetUuid(2)];
   // What was begun staged goes on so, whoever forgets to say it.
   await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--node", first, "--yes"]);
-  const rest = await at.start("apply", ["--yes"]).ended;
+  const rest = await at.does("apply", ["--yes"]);
   assert.match(rest.err, /^This load was begun with --staged, and goes on so\.$/m);
   assert.match(rest.err, /8 validated, 0 mismatched.*; 4 machines staged\./);
   await at.sql((db) =>
     db("nodes").where({ uuid: first }).update({ maintenance_reason: "fans broken" }),
   );
   await at.sql((db) => db("nodes").where({ uuid: second }).update({ maintenance: false }));
-  const seen = await at.start("verify", ["-f", "value", "-c", "UUID", "-c", "Fields"]).ended;
+  const seen = await at.does("verify", ["-f", "value", "-c", "UUID", "-c", "Fields"]);
   assert.deepEqual(seen.out.trim().split("\n"), [
     `${first} maintenance maintenance_reason`,
     `${second} maintenance_reason`,
@@ -36,7 +36,7 @@ test("a staged load holds every machine, and one whose maintenance somebody took
       .whereIn("uuid", [first, second])
       .update({ maintenance_reason: null, maintenance: 0 }),
   );
-  const released = await at.start("verify").ended;
+  const released = await at.does("verify");
   assert.match(released.err, /8 validated.*; 2 machines staged\./);
   await runs(0, ["rollback", "--run", at.run, ...at.ironic, "--all", "--yes"]);
   assert.equal(await at.digest(), before);
@@ -74,7 +74,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
   const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
   assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
-  const half = await at.start("status").ended;
+  const half = await at.does("status");
   assert.match(half.out, /2 of 4 staged machines released/);
   assert.match(half.err, /^Next: nova2ironic release --run /m);
   const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
@@ -91,7 +91,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   const back = await release(0, "--yes", "--undo");
   assert.match(back.out, /^Release taken back: 2 machines staged again, 0 left\./);
   assert.equal(await at.digest(), digest);
-  assert.match((await at.start("status").ended).out, /0 of 4 staged machines released/);
+  assert.match((await at.does("status")).out, /0 of 4 staged machines released/);
   await refused(
     ["release", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
     64,
@@ -130,7 +130,7 @@ for (const [options, point, told] of [
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     // Of a machine with a tenant nobody takes over, so that all are released at once.
     const release = ["--yes", "--deadline", "1", "--max-failures", "9"];
-    if (options.length > 0) await at.start("release", release).ended;
+    if (options.length > 0) await at.does("release", release);
     const started = at.start("release", [...release, ...options], `${point}:2:pause`);
     await started.said(`failpoint ${point}`);
     at.line?.cut({ forGood: true });
@@ -140,7 +140,7 @@ for (const [options, point, told] of [
     assert.ok(out.includes(told), out);
     assert.match(err, /^ERROR N2I-E301 release( --undo)? stopped after \d machines: N2I-E200 /m);
     at.line?.mend();
-    const again = await at.start("release", [...release, ...options]).ended;
+    const again = await at.does("release", [...release, ...options]);
     assert.match(again.out, /: 2 machines (released now|staged again)/);
   });
 
@@ -158,8 +158,7 @@ for (const [engine, point] of KILLED)
   test(`on ${engine}, killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
     const at = await scene(engine, t, fleet(2, "kilo"));
     if (at === null) return;
-    const again = (...options: readonly string[]) =>
-      at.start("release", ["--yes", ...options]).ended;
+    const again = (...options: readonly string[]) => at.does("release", ["--yes", ...options]);
     await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     const staged = await at.digest();

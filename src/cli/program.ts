@@ -9,6 +9,7 @@ import { createEvents } from "./print/events.ts";
 import { exitName } from "./print/explain.ts";
 import { outOfFiles } from "./print/files.ts";
 import { onLost } from "./print/out.ts";
+import { beginCommand } from "./wire/interrupt.ts";
 import { setDatabaseTimeout } from "./wire/patience.ts";
 import { VERSION } from "./wire/version.ts";
 import { checkWords } from "./wire/words.ts";
@@ -25,6 +26,7 @@ export function run(world: Io): Promise<number> {
     /** `check` has nova-status's exit statuses, not the tool's. */
     const checks = world.words[0] === "check";
     const told = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
+    beginCommand();
     try {
       const lost = onLost(world.stdout);
       await command(world.words);

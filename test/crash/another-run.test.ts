@@ -31,16 +31,16 @@ async function twoRuns(t: TestContext): Promise<Two | null> {
 test("a run that was rolled back takes nothing that another run loaded since", async (t) => {
   const two = await twoRuns(t);
   if (two === null) return;
-  await ends(0, two.start("apply", YES));
-  await ends(0, two.start("rollback", ALL));
+  await ends(0, two.does("apply", YES));
+  await ends(0, two.does("rollback", ALL));
   await two.other(0, "apply", YES);
-  const { out } = await ends(0, two.start("rollback", ALL));
+  const { out } = await ends(0, two.does("rollback", ALL));
   assert.equal(out, "Rollback: 0 rows removed, 0 gone already, 0 left.\n");
-  await ends(0, two.start("rollback", ["--node", fleetUuid(1), ...YES]));
+  await ends(0, two.does("rollback", ["--node", fleetUuid(1), ...YES]));
   assert.equal(await loadedRows(two), ROWS);
   await t.test("not even after it found them in an apply of its own", async () => {
-    await ends(0, two.start("apply", YES));
-    await ends(0, two.start("rollback", ALL));
+    await ends(0, two.does("apply", YES));
+    await ends(0, two.does("rollback", ALL));
     assert.equal(await loadedRows(two), ROWS);
   });
   await two.other(0, "verify", []);
@@ -49,10 +49,10 @@ test("a run that was rolled back takes nothing that another run loaded since", a
 test("one machine rolled back stays another run's, and the rest is still ours", async (t) => {
   const two = await twoRuns(t);
   if (two === null) return;
-  await ends(0, two.start("apply", YES));
-  await ends(0, two.start("rollback", ["--node", fleetUuid(2), ...YES]));
+  await ends(0, two.does("apply", YES));
+  await ends(0, two.does("rollback", ["--node", fleetUuid(2), ...YES]));
   await two.other(0, "apply", YES);
-  await ends(0, two.start("rollback", ALL));
+  await ends(0, two.does("rollback", ALL));
   assert.equal(await loadedRows(two), 2);
 });
 
@@ -69,13 +69,13 @@ test("a plan refused as stale is refused again, and does not own what it met", a
   await set(true);
   const digest = await two.digest();
   for (const _ of ["once", "again"]) {
-    const { err } = await ends(4, two.start("apply", YES));
+    const { err } = await ends(4, two.does("apply", YES));
     assert.match(err, /N2I-E300 1 rows stand in the plan's way/);
   }
   assert.match((await statusOf(two)).apply, /: 0 rows created in 0 batches$/);
   await set(false);
-  await ends(0, two.start("apply", YES));
-  await ends(0, two.start("rollback", ALL));
+  await ends(0, two.does("apply", YES));
+  await ends(0, two.does("rollback", ALL));
   await set(true);
   assert.equal(await two.digest(), digest);
 });
@@ -83,11 +83,11 @@ test("a plan refused as stale is refused again, and does not own what it met", a
 test("what another run loaded of a machine we rolled back is not ours once we found it", async (t) => {
   const two = await twoRuns(t);
   if (two === null) return;
-  await ends(0, two.start("apply", YES));
-  await ends(0, two.start("rollback", ["--node", fleetUuid(2), ...YES]));
+  await ends(0, two.does("apply", YES));
+  await ends(0, two.does("rollback", ["--node", fleetUuid(2), ...YES]));
   await two.other(0, "apply", YES);
-  await ends(0, two.start("apply", YES));
-  await ends(0, two.start("rollback", ALL));
+  await ends(0, two.does("apply", YES));
+  await ends(0, two.does("rollback", ALL));
   assert.equal(await loadedRows(two), 2);
 });
 
@@ -95,10 +95,10 @@ test("what was found once, went, and was then loaded by us is ours to take back"
   const two = await twoRuns(t);
   if (two === null) return;
   await two.other(0, "apply", YES);
-  await ends(0, two.start("apply", YES));
+  await ends(0, two.does("apply", YES));
   await two.other(0, "rollback", ALL);
-  await ends(0, two.start("apply", YES));
-  const { out } = await ends(0, two.start("rollback", ALL));
+  await ends(0, two.does("apply", YES));
+  const { out } = await ends(0, two.does("rollback", ALL));
   assert.equal(out, `Rollback: ${ROWS} rows removed, 0 gone already, 0 left.\n`);
   assert.equal(await loadedRows(two), 0);
 });
@@ -108,7 +108,7 @@ test("an apply killed over rows another run loaded does not take them for its ow
   if (two === null) return;
   await two.other(0, "apply", YES);
   await killedAt(two, "commit.after:1", "apply", YES);
-  await ends(0, two.start("apply", YES));
-  await ends(0, two.start("rollback", ALL));
+  await ends(0, two.does("apply", YES));
+  await ends(0, two.does("rollback", ALL));
   assert.equal(await loadedRows(two), ROWS);
 });

@@ -23,7 +23,7 @@ async function loaded(
     db("conductors").insert({ hostname: "conductor-1", online: true, conductor_group: "" }),
   );
   const before = await made.digest();
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
   return { ...made, before };
 }
 
@@ -45,7 +45,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     await made.sql(async (db) => {
       for (const { work, uuid, id } of machines) await work({ db, uuid, id });
     });
-    const { out, err } = await ends(2, made.start("rollback", [...ALL, ...AT_ONCE, "-f", "csv"]));
+    const { out, err } = await ends(2, made.does("rollback", [...ALL, ...AT_ONCE, "-f", "csv"]));
     const there = await nodeIds(made);
     for (const { what, uuid, left } of machines)
       await t.test(`${left === null ? "removed" : "left"} although ${what}`, () => {
@@ -75,9 +75,9 @@ test("what was left goes with the next rollback, once the hand's work is undone"
       return await db("nodes").where({ uuid }).update({ reservation: state });
     });
   await set("conductor-1");
-  await ends(2, made.start("rollback", [...ALL, ...AT_ONCE]));
+  await ends(2, made.does("rollback", [...ALL, ...AT_ONCE]));
   const began = Date.now();
-  await ends(2, made.start("rollback", [...ALL, "--lock-wait", "2"]));
+  await ends(2, made.does("rollback", [...ALL, "--lock-wait", "2"]));
   assert.ok(Date.now() - began > 2000, "it waited for the lock");
   const waiting = made.start("rollback", ALL);
   while ((await undos(made)) < 3) await sleep(50);
@@ -96,14 +96,14 @@ test("a rollback of one machine takes that machine alone", async (t) => {
   const made = await loaded("sqlite", t);
   if (made === null) return;
   const after = await made.digest();
-  await ends(0, made.start("rollback", ["--node", fleetUuid(2), "--node", "3", ...YES]));
+  await ends(0, made.does("rollback", ["--node", fleetUuid(2), "--node", "3", ...YES]));
   const there = await nodeIds(made);
   for (const [at] of DEEDS.entries())
     assert.equal(there.has(fleetUuid(at + 1)), at + 1 !== 2 && at + 1 !== 3);
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
   assert.equal(await made.digest(), after);
   const rows = 2 * DEEDS.length;
   assert.match((await statusOf(made)).apply, new RegExp(`: ${rows} rows created in 1 batch$`));
-  await ends(0, made.start("rollback", ALL));
+  await ends(0, made.does("rollback", ALL));
   assert.equal(await made.digest(), made.before);
 });

@@ -59,7 +59,7 @@ async function cutAll(
     await t.test(`its connections ${means} at ${point.name}, ${command} goes on`, async () => {
       await scene.restore(from);
       await loses(scene, point.name, means, command, options);
-      await ends(0, scene.start(command, options));
+      await ends(0, scene.does(command, options));
       assert.equal(await scene.digest(), scene[to]);
     });
 }
@@ -71,7 +71,7 @@ export async function goesBack(t: TestContext, scene: Prepared): Promise<void> {
     await loses(scene, "commit.before:2", "cut", "apply", YES);
     const { apply } = await statusOf(scene);
     assert.match(apply, /1000 rows created in 1 batch, 1 batch begun and not recorded as done/);
-    await ends(0, scene.start("rollback", ALL));
+    await ends(0, scene.does("rollback", ALL));
     assert.equal(await scene.digest(), scene.before);
   });
 }

@@ -41,7 +41,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
       const { apply, next } = await statusOf(made);
       assert.match(apply, /: 1000 rows created in 1 batch$/);
       assert.match(next, / apply .*goes on where it stopped/);
-      await ends(0, made.start("apply", YES));
+      await ends(0, made.does("apply", YES));
       assert.equal(await made.digest(), made.after);
     });
 
@@ -52,7 +52,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
         await ends(status, await signalled(made, "apply", signal, 2));
         assert.equal(await loadedRows(made), 0);
         assert.match((await statusOf(made)).apply, / 0 rows created .*1 batch begun and not/);
-        await ends(0, made.start("apply", YES));
+        await ends(0, made.does("apply", YES));
         assert.equal(await made.digest(), made.after);
       },
     );
@@ -62,7 +62,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
       await ends(status, await signalled(made, "rollback", signal, 1));
       assert.equal(await loadedRows(made), rowsOf(3) - rowsOf(1));
       assert.match((await statusOf(made)).apply, /, 1000 rows rolled back$/);
-      await ends(0, made.start("rollback", ALL));
+      await ends(0, made.does("rollback", ALL));
       assert.equal(await made.digest(), made.before);
     });
 
@@ -70,7 +70,7 @@ test("a run that is asked to stop can be gone on with", async (t) => {
       await made.restore("applied");
       await ends(status, await signalled(made, "rollback", signal, 2));
       assert.equal(await made.digest(), made.after);
-      await ends(0, made.start("rollback", ALL));
+      await ends(0, made.does("rollback", ALL));
       assert.equal(await made.digest(), made.before);
     });
   }
@@ -78,9 +78,9 @@ test("a run that is asked to stop can be gone on with", async (t) => {
   await t.test("a rollback that was stopped can be turned round by an apply", async () => {
     await made.restore("applied");
     await ends(130, await signalled(made, "rollback", "SIGINT", 1));
-    await ends(0, made.start("apply", YES));
+    await ends(0, made.does("apply", YES));
     assert.equal(await made.digest(), made.after);
-    const { out } = await ends(0, made.start("rollback", ["--all", "--plan", "-f", "csv"]));
+    const { out } = await ends(0, made.does("rollback", ["--all", "--plan", "-f", "csv"]));
     assert.equal(out.match(/^"?remove"?,/gm)?.length, rowsOf(3));
   });
 });
@@ -93,6 +93,6 @@ for (const engine of ["mysql", "postgresql"] as const)
     await ends(130, await signalled(made, "apply", "SIGINT", 2));
     await made.connections.gone();
     assert.equal(await made.digest(), before);
-    await ends(0, made.start("apply", YES));
+    await ends(0, made.does("apply", YES));
     assert.equal(await loadedRows(made), 12);
   });

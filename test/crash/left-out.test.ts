@@ -55,7 +55,7 @@ test("a machine that was left out of a load is not this run's when another run l
   assert.equal(await loadedRows(one), 4);
   await runs(0, ["apply", ...at, ...YES]);
   assert.equal(await loadedRows(one), 6);
-  await ends(0, one.start("rollback", ALL));
+  await ends(0, one.does("rollback", ALL));
   assert.equal(await loadedRows(one), 2);
 });
 
@@ -63,9 +63,9 @@ test("a machine that was left out is this run's once a later apply loads it", as
   const one = await scene("sqlite", t, fleet(3));
   if (one === null) return;
   await applyWithout(one, fleetUuid(2));
-  await ends(0, one.start("apply", YES));
+  await ends(0, one.does("apply", YES));
   assert.equal(await loadedRows(one), 6);
-  await ends(0, one.start("rollback", ALL));
+  await ends(0, one.does("rollback", ALL));
   assert.equal(await loadedRows(one), 0);
 });
 
@@ -81,6 +81,6 @@ test("Ctrl-C while machines are asked once more ends the asking, and none of the
   process.exitCode = status;
   assert.equal(applied?.stopped, true);
   assert.equal(await loadedRows(one), 0);
-  await ends(0, one.start("apply", YES));
+  await ends(0, one.does("apply", YES));
   assert.equal(await loadedRows(one), 6);
 });

@@ -17,21 +17,21 @@ test("a lost plan keeps nothing from being taken back but what it loaded itself"
     await runs(0, ["extract", "--run", run, ...source]);
     await runs(0, ["plan", "--run", run, ...ironic, ...plan]);
   };
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
   await t.test("refused while its rows are there", async () => {
     await again();
     const [name = ""] = kept();
     assert.match(name, /^plan-[0-9a-f]{12}[.]jsonl$/);
     await made.save("loaded");
     rmSync(join(run, name));
-    const { err } = await ends(64, made.start("rollback", ALL));
+    const { err } = await ends(64, made.does("rollback", ALL));
     assert.match(err, /N2I-E110 .* has no plan with the digest/);
     await made.restore("loaded");
   });
-  await ends(0, made.start("rollback", ALL));
+  await ends(0, made.does("rollback", ALL));
   await again();
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
   for (const name of kept()) rmSync(join(run, name));
-  await ends(0, made.start("rollback", ALL));
+  await ends(0, made.does("rollback", ALL));
   assert.equal(await loadedRows(made), 0);
 });

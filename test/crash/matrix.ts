@@ -25,8 +25,8 @@ export async function prepared(
   if (made === null) return null;
   const before = await made.digest();
   await made.save("fresh");
-  await ends(0, made.start("apply", YES));
-  await ends(0, made.start("verify"));
+  await ends(0, made.does("apply", YES));
+  await ends(0, made.does("verify"));
   await made.connections.gone();
   const after = await made.digest();
   assert.notEqual(after, before);
@@ -38,7 +38,7 @@ export async function prepared(
 async function isApplied(scene: Prepared, point: Point): Promise<void> {
   assert.equal(await scene.digest(), scene.after);
   if (!isAsked(scene, point)) return;
-  await ends(0, scene.start("verify"));
+  await ends(0, scene.does("verify"));
   const { apply, next } = await statusOf(scene);
   assert.match(apply, new RegExp(`: ${rowsOf(3)} rows created in 3 batches$`));
   assert.match(next, / verify /);
@@ -83,7 +83,7 @@ export async function killRollbacks(
     await t.test(`killed at ${point.name}, a rollback goes on`, async () => {
       await scene.restore("applied");
       await killedAt(scene, point.name, "rollback", ALL);
-      await ends(0, scene.start("rollback", ALL));
+      await ends(0, scene.does("rollback", ALL));
       assert.equal(await scene.digest(), scene.before);
       if (!isAsked(scene, point)) return;
       const { apply, next } = await statusOf(scene);

@@ -79,7 +79,7 @@ test("on PostgreSQL, a commit that outlives its client keeps every other run out
       ["rollback", ALL],
       ["apply", YES],
     ] as const) {
-      const { err } = await ends(11, made.start(command, words));
+      const { err } = await ends(11, made.does(command, words));
       assert.match(err, /^ERROR N2I-E318 .*has not ended yet/m);
     }
     assert.match((await statusOf(made)).apply, /1 batch begun and not recorded as done/);
@@ -87,7 +87,7 @@ test("on PostgreSQL, a commit that outlives its client keeps every other run out
     await gate.end();
   }
   await made.connections.gone();
-  const { out } = await ends(0, made.start("rollback", ALL));
+  const { out } = await ends(0, made.does("rollback", ALL));
   assert.match(out, new RegExp(`^Rollback: ${2 * MACHINES} rows removed, 0 gone already, 0 left`));
   assert.equal(await made.digest(), before);
 });

@@ -33,11 +33,11 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     await numbersOn();
     await killedAt(made, "commit.before:1", "apply", YES);
     await numbersOn();
-    await ends(0, made.start("apply", YES));
+    await ends(0, made.does("apply", YES));
     await numbersOn();
-    await ends(0, made.start("verify"));
-    await ends(0, made.start("rollback", ALL));
+    await ends(0, made.does("verify"));
+    await ends(0, made.does("rollback", ALL));
     await numbersOn();
-    await ends(0, made.start("apply", YES));
+    await ends(0, made.does("apply", YES));
     await numbersOn();
   });

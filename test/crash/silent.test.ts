@@ -35,7 +35,7 @@ test("a database that falls silent at the commit ends an apply, by the second si
     await made.connections.gone();
     assert.match((await statusOf(made)).apply, / 0 rows created .*1 batch begun and not/);
   }
-  await ends(0, made.start("rollback", ALL));
+  await ends(0, made.does("rollback", ALL));
   assert.equal(await made.digest(), before);
 });
 
@@ -43,7 +43,7 @@ test("a line that swallows the commit of a rollback ends it by itself, and the s
   const made = await scene("mysql", t, fleet(4), { proxy: true });
   if (made === null) return;
   const before = await made.digest();
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
   const started = made.start("rollback", [...ALL, "--db-timeout", "1"], "commit.before:1:pause");
   await started.said("failpoint commit.before");
   made.line?.silence();
@@ -52,6 +52,6 @@ test("a line that swallows the commit of a rollback ends it by itself, and the s
   assert.match(err, /^ERROR N2I-E301 rollback stopped .*: N2I-E217 .* did not answer the COMMIT/m);
   made.line?.mend();
   await made.connections.gone();
-  await ends(0, made.start("rollback", ALL));
+  await ends(0, made.does("rollback", ALL));
   assert.equal(await made.digest(), before);
 });

@@ -103,7 +103,7 @@ test("a stale plan changes nothing and says what changed", async (t) => {
       await made.restore("fresh");
       await make(made);
       const digest = await made.digest();
-      const { err } = await ends(4, made.start("apply", YES));
+      const { err } = await ends(4, made.does("apply", YES));
       assert.match(err, says);
       assert.equal(await made.digest(), digest);
     });
@@ -142,7 +142,7 @@ test("a row in the last batch's way is met before the first batch is loaded", as
   const made = await scene("sqlite", t, fleet(1001));
   if (made === null) return;
   await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(1001, 0)));
-  const { err } = await ends(4, made.start("apply", YES));
+  const { err } = await ends(4, made.does("apply", YES));
   assert.match(err, new RegExp(caseMac(1001, 0)));
   assert.equal(await loadedRows(made), 1);
 });
@@ -151,7 +151,7 @@ test("rows that are in nobody's way, added after the plan, do not make it stale"
   const made = await scene("sqlite", t, fleet(MACHINES));
   if (made === null) return;
   await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", "52:54:ff:00:00:09"));
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
   assert.equal(await loadedRows(made), 2 * MACHINES + 1);
 });
 

@@ -6,8 +6,8 @@ import type { Scene } from "../support/scene.ts";
 import { isOnce, type Point, rowsOf } from "./points.ts";
 
 /** Waits for the end of a command and expects this exit status. */
-export async function ends(status: number, started: Started): Promise<Ran> {
-  const ran = await started.ended;
+export async function ends(status: number, started: Started | Promise<Ran>): Promise<Ran> {
+  const ran = await ("ended" in started ? started.ended : started);
   assert.equal(ran.status, status, `exit ${ran.status}\n${ran.out}${ran.err}`);
   return ran;
 }
@@ -29,7 +29,7 @@ export async function killedAt(
 export async function statusOf(
   scene: Scene,
 ): Promise<{ readonly apply: string; readonly next: string }> {
-  const { out, err } = await ends(0, scene.start("status", ["-f", "json"]));
+  const { out, err } = await ends(0, scene.does("status", ["-f", "json"]));
   // The form of `-f json`; what it says is asserted.
   const fields = JSON.parse(out) as { readonly apply: string };
   return { apply: fields.apply, next: err.match(/Next: (.*)/)?.[1] ?? "" };

@@ -70,7 +70,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
       const created = ran.flatMap(({ out }) => out.match(/^Apply: (\d+) rows created/m)?.[1] ?? []);
       const sum = created.reduce((rows, more) => rows + Number(more), 0);
       assert.equal(sum, ROWS, told);
-      await ends(0, made.start("verify"));
+      await ends(0, made.does("verify"));
     });
   });
 
@@ -83,14 +83,14 @@ test("a run's folder lets one writing command in, and names who is inside", asyn
     ["rollback", ALL],
     ["plan", made.plan],
   ] as const) {
-    const { err } = await ends(11, made.start(command, words));
+    const { err } = await ends(11, made.does(command, words));
     assert.match(
       err,
       new RegExp(`^ERROR N2I-E302 .*run.lock is held by apply \\(process ${first.pid} `, "m"),
     );
   }
   await ends(11, start(["extract", "--run", made.run, ...made.source]));
-  await ends(0, made.start("status"));
+  await ends(0, made.does("status"));
   first.signal("SIGUSR2");
   await ends(0, first);
 });
@@ -101,5 +101,5 @@ test("a killed apply leaves no lock behind", async (t) => {
   const first = await holding(made);
   first.signal("SIGKILL");
   await ends(128, first);
-  await ends(0, made.start("apply", YES));
+  await ends(0, made.does("apply", YES));
 });

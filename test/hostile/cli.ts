@@ -115,9 +115,12 @@ export function startProgram(
 
 /** Runs the tool to its end, in this process unless the options are about one. */
 export function run(words: readonly string[], options: Options = {}): Promise<Ran> {
-  const { bare = false, ...process } = options;
-  if (Object.keys(process).length > 0 || !isCommand(words)) return start(words, options).ended;
-  return runHere(bare ? words : leavingNova(words));
+  const { bare = false, env = {}, ...process } = options;
+  // Other variables are for the programs and libraries under it.
+  const own = Object.keys(env).every((name) => name.startsWith("OS_"));
+  if (Object.keys(process).length > 0 || !own || !isCommand(words))
+    return start(words, options).ended;
+  return runHere(bare ? words : leavingNova(words), env);
 }
 
 /** Runs and expects this exit status. */

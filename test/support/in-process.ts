@@ -20,14 +20,17 @@ let [under, before] = [0, 0];
 
 /**
  * Runs the tool in this process, as main does: without a terminal, and with nothing of our
- * environment but PATH. For what only a process has (signals, a death, another user), start one.
+ * environment but PATH besides these variables. For what only a process has (signals, a death, another user), start one.
  */
-export async function runHere(words: readonly string[]): Promise<Ran> {
+export async function runHere(
+  words: readonly string[],
+  env: { readonly [name: string]: string } = {},
+): Promise<Ran> {
   const { run } = await import("../../src/cli/program.ts");
   const [out, err] = [collector(), collector()];
   const world: Io = {
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
-    ...{ env: { PATH: process.env.PATH }, cwd: () => process.cwd(), status: undefined },
+    ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
   };
   if (under === 0) before = process.umask(0o077);
   under += 1;

@@ -10,7 +10,7 @@ import { writeCase } from "../../src/demo/write-case.ts";
 import { readDatabaseAddress } from "../../src/edge/config/database-address.ts";
 import { openDatabase } from "../../src/edge/database/open.ts";
 import { digestDatabase } from "../../src/edge/ironic-db/digest.ts";
-import { runs, type Started, start } from "../hostile/cli.ts";
+import { type Ran, runs, run as runTool, type Started, start } from "../hostile/cli.ts";
 import { connect } from "../lab/connect.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { type Connections, connectionsOf } from "./connections.ts";
@@ -32,6 +32,8 @@ export interface Scene extends Kept {
   readonly file: string;
   /** Starts a command on this run and target; at `failpoint` it is killed or waits. */
   readonly start: (command: string, options?: readonly string[], failpoint?: string) => Started;
+  /** Runs a command on this run and target to its end. */
+  readonly does: (command: string, options?: readonly string[]) => Promise<Ran>;
   /** Digest of the whole target but for numbered ids. */
   readonly digest: () => Promise<string>;
   /** A look, or a hand, at the target by a connection of the test's own. */
@@ -70,14 +72,18 @@ export async function scene(
   const at = ["--run", run];
   await runs(0, ["extract", ...at, ...written.extract]);
   await runs(0, ["plan", ...at, ...ironic, ...written.plan]);
+  const words = (command: string, options: readonly string[]): readonly string[] => [
+    ...[command, ...at, ...(command === "status" ? [] : ironic), ...options],
+  ];
   return {
     ...{ engine, folder, run, file, ironic, sql, source: written.extract, plan: written.plan },
     ...keeper({ engine, folder, run, file, sql, beside: target?.beside ?? "" }),
     start: (command, options = [], failpoint) =>
       start(
-        [command, ...at, ...(command === "status" ? [] : ironic), ...options],
+        words(command, options),
         failpoint === undefined ? {} : { env: { NOVA2IRONIC_FAILPOINT: failpoint } },
       ),
+    does: (command, options = []) => runTool(words(command, options)),
     digest: () => digestAt(direct),
     connections: target?.connections ?? { gone: async () => {}, kill: async () => {} },
     line: target?.line ?? null,

@@ -7,9 +7,14 @@ const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const
 const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 /** Aborted by the first signal. What comes later in the same command is stopped before it begins. */
-const stop = new AbortController();
+let stop = new AbortController();
 /** Who has to come to a good place first. */
 let acting = 0;
+
+/** A command begins: what stopped one before it in this process does not stop it. */
+export function beginCommand(): void {
+  if (acting === 0 && stop.signal.aborted) stop = new AbortController();
+}
 
 /**
  * Ends the process on a signal while nobody acts: what stands on the disk for the time of a command
@@ -35,12 +40,13 @@ export function onInterrupt(): {
 } {
   acting += 1;
   if (acting === 1) for (const signal of ASKING) process.on(signal, handle);
+  const { signal } = stop;
   return {
-    stopping: () => stop.signal.aborted,
-    signal: stop.signal,
+    stopping: () => signal.aborted,
+    signal,
     end: () => {
       acting -= 1;
-      if (acting === 0) for (const signal of ASKING) process.off(signal, handle);
+      if (acting === 0) for (const name of ASKING) process.off(name, handle);
     },
   };
 }

@@ -36,7 +36,10 @@ test("finish ends the window: tenants may use their machines as natively, and th
   assert.equal(await at.digest(), loaded);
   await refused(["finish", ...on, "-q"], 4, "N2I-E303");
   const one = await runs(0, ["finish", ...on, "--yes", "--node", "3"]);
-  assert.match(one.out, /^Finish: 1 machines cleared, 0 with nothing to clear, 1 not taken over by a conductor yet .*, 0 left\.$/m);
+  assert.match(
+    one.out,
+    /^Finish: 1 machines cleared, 0 with nothing to clear, 1 not taken over by a conductor yet .*, 0 left\.$/m,
+  );
   assert.doesNotMatch((await at.start("status").ended).out, /done, ended/);
   const rest = await runs(0, ["finish", ...on, "--yes"]);
   assert.match(rest.out, /^Finish: 1 machines cleared, 5 with .*, 0 left\.\nThis run is done\.$/m);
@@ -85,7 +88,10 @@ test("an Ironic that protects nothing has nothing to clear, and the run is done"
   const loaded = await at.digest();
   const { out } = await at.start("finish", ["--yes"]).ended;
   assert.match(out, /^Ironic rocky protects no machine: there is nothing to clear\.$/m);
-  assert.match(out, /^Finish: 0 machines cleared, 2 with nothing to clear, .*0 left\.\nThis run is/m);
+  assert.match(
+    out,
+    /^Finish: 0 machines cleared, 2 with nothing to clear, .*0 left\.\nThis run is/m,
+  );
   assert.equal(await at.digest(), loaded);
 });
 

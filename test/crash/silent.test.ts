@@ -39,19 +39,23 @@ test("a database that falls silent at the commit ends an apply, by the second si
   assert.equal(await made.digest(), before);
 });
 
-test("a line that swallows the commit of a rollback ends it by itself, and the same command goes on", async (t) => {
-  const made = await scene("mysql", t, fleet(4), { proxy: true });
-  if (made === null) return;
-  const before = await made.digest();
-  await ends(0, made.does("apply", YES));
-  const started = made.start("rollback", [...ALL, "--db-timeout", "1"], "commit.before:1:pause");
-  await started.said("failpoint commit.before");
-  made.line?.silence();
-  started.signal("SIGUSR2");
-  const { err } = await ends(5, started);
-  assert.match(err, /^ERROR N2I-E301 rollback stopped .*: N2I-E217 .* did not answer the COMMIT/m);
-  made.line?.mend();
-  await made.connections.gone();
-  await ends(0, made.does("rollback", ALL));
-  assert.equal(await made.digest(), before);
-});
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, a line that swallows the commit of a rollback ends it by itself, and the same command goes on`, async (t) => {
+    const made = await scene(engine, t, fleet(4), { proxy: true });
+    if (made === null) return;
+    const before = await made.digest();
+    await ends(0, made.does("apply", YES));
+    const started = made.start("rollback", [...ALL, "--db-timeout", "1"], "commit.before:1:pause");
+    await started.said("failpoint commit.before");
+    made.line?.silence();
+    started.signal("SIGUSR2");
+    const { err } = await ends(5, started);
+    assert.match(
+      err,
+      /^ERROR N2I-E301 rollback stopped .*: N2I-E217 .* did not answer the COMMIT/m,
+    );
+    made.line?.mend();
+    await made.connections.gone();
+    await ends(0, made.does("rollback", ALL));
+    assert.equal(await made.digest(), before);
+  });

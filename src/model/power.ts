@@ -45,6 +45,19 @@ export type PowerLevel = "ADMINISTRATOR" | "OPERATOR";
  */
 export type ConductorIpmitool = "1.8.18" | "1.8.19";
 
+/**
+ * The cipher suites to try, the one first that this ipmitool takes of its own accord; the other of 3
+ * and 17 is asked for only when the first is refused.
+ *
+ * @param listed those the BMC lists; null when it does not say
+ */
+export function suiteOrder(
+  ipmitool: ConductorIpmitool,
+  listed: readonly number[] | null,
+): readonly [first: number, second: number] {
+  return ipmitool === "1.8.19" && listed?.includes(17) === true ? [17, 3] : [3, 17];
+}
+
 /** What a question was made of, so that a plan can tell whether it is still the right one. */
 export interface PowerAsked {
   /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */

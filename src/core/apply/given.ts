@@ -64,9 +64,7 @@ export function givenOf(
   const usual = new Map<string, unknown>([DB_TIMEOUT, ...Object.entries(DEFAULTS[command] ?? {})]);
   const options = [...RECORDED].flatMap((option) => {
     const word = told.get(camel(option));
-    if (SAID_ANEW.includes(option) || !isWord(word) || word === usual.get(option)) return [];
-    const words = (Array.isArray(word) ? word : [word]).map(String);
-    if (words.some((one) => withoutSecret(one) !== one)) return [];
+    if (!isWord(word) || !mayBeKept(option, word) || word === usual.get(option)) return [];
     const kept =
       typeof word === "string"
         ? absolute(option, word)
@@ -89,13 +87,17 @@ export function isWord(value: unknown): value is Word {
 
 /** Of what a file says was given, what could have been kept: a file may be edited. */
 export function onlyKept({ command, options }: Given): Given {
-  const kept = Object.entries(options).filter(
-    ([option, word]) =>
-      RECORDED.has(option) &&
-      !SAID_ANEW.includes(option) &&
-      (Array.isArray(word) ? word : [word]).map(String).every((one) => withoutSecret(one) === one),
-  );
+  const kept = Object.entries(options).filter(([option, word]) => mayBeKept(option, word));
   return { command, options: Object.fromEntries(kept) };
+}
+
+function mayBeKept(option: string, word: Word): boolean {
+  const words = (Array.isArray(word) ? word : [word]).map(String);
+  return (
+    RECORDED.has(option) &&
+    !SAID_ANEW.includes(option) &&
+    words.every((one) => withoutSecret(one) === one)
+  );
 }
 
 /**

@@ -1,16 +1,11 @@
 import type { FindingCode } from "../../model/findings.ts";
-import type { ConductorIpmitool, PowerAdvice, PowerReading } from "../../model/power.ts";
+import {
+  type ConductorIpmitool,
+  type PowerAdvice,
+  type PowerReading,
+  suiteOrder,
+} from "../../model/power.ts";
 import type { Way } from "./way.ts";
-
-/**
- * The cipher suites to try, the one first that the conductor's ipmitool takes of its own accord.
- *
- * @param listed those the BMC lists; null when it does not say
- * @source facts/ipmi.md 5.1: up to 1.8.18 it takes 3, later ones 17 where the BMC lists it
- */
-function firstSuite(ipmitool: ConductorIpmitool, listed: readonly number[] | null): number {
-  return ipmitool === "1.8.19" && listed?.includes(17) === true ? 17 : 3;
-}
 
 /** The suite a conductor would use on this BMC; null where our own client was not the one to ask. */
 function wanted(
@@ -21,7 +16,7 @@ function wanted(
   // ipmitool itself chooses as the conductor's does, and does not say what.
   if (client !== "native" || verdict !== "ok" || suite === null) return null;
   const named = way?.way === "ipmi" ? way.login.suite : null;
-  return named ?? firstSuite(ipmitool, suites);
+  return named ?? suiteOrder(ipmitool, suites)[0];
 }
 
 /**
@@ -65,7 +60,7 @@ export function suiteUntried(
   const first = wanted(reading, way, ipmitool);
   const { asked, suite, suites } = reading;
   if (first === null || suite === first || asked === undefined) return null;
-  return firstSuite(asked.ipmitool, suites) === first
+  return suiteOrder(asked.ipmitool, suites)[0] === first
     ? null
     : `asked as ipmitool ${asked.ipmitool} does; the conductor's ${ipmitool} takes suite ${first}, which was not tried`;
 }

@@ -1,4 +1,9 @@
-import type { ConductorIpmitool, PowerLevel, PowerReading } from "../../model/power.ts";
+import {
+  type ConductorIpmitool,
+  type PowerLevel,
+  type PowerReading,
+  suiteOrder,
+} from "../../model/power.ts";
 import { attemptOnce } from "./attempt.ts";
 import { codeWords } from "./codes.ts";
 import type { Capabilities, Chassis, Device } from "./commands.ts";
@@ -10,7 +15,7 @@ import { decide, NOTHING_YET, outOfTime, stageWait } from "./policy.ts";
 import { type Suite, suiteOf } from "./suites.ts";
 import { startTalk, type Talk } from "./talk.ts";
 import type { Verdict } from "./verdicts.ts";
-import { type Known, preferred, warningsFor } from "./warnings.ts";
+import { type Known, warningsFor } from "./warnings.ts";
 
 export interface SessionOptions {
   readonly conductor: ConductorIpmitool;
@@ -126,7 +131,7 @@ async function ask(
   const capabilities = found.kind === "capabilities" ? found.capabilities : null;
   const patience = found.kind === "only-1.5-form" ? MUTE_LOGINS : Infinity;
   const suites = await listSuites(talk);
-  const wanted = (options.suites ?? preferred(options.conductor, suites)).flatMap(
+  const wanted = (options.suites ?? suiteOrder(options.conductor, suites)).flatMap(
     (id) => suiteOf(id) ?? [],
   );
   const { level = "ADMINISTRATOR" } = options;

@@ -1,5 +1,5 @@
 import type { FindingCode } from "../../model/findings.ts";
-import type { ConductorIpmitool, PowerLevel, PowerVerdict } from "../../model/power.ts";
+import type { PowerLevel, PowerVerdict } from "../../model/power.ts";
 
 /** What is known of a BMC when its reading is written. */
 export interface Known {
@@ -16,19 +16,6 @@ export interface Known {
   readonly checksumsWrong: boolean;
   /** Whether RAKP 2 fitted only when Open Session named the level. Quirk Q3. */
   readonly openLevel: boolean;
-}
-
-/**
- * The suites to ask for, in the order in which the conductor's ipmitool would come to them; the
- * other one of 3 and 17 is asked for only when the first is refused.
- *
- * @source facts/ipmi.md 5.1: up to 1.8.18 it takes 3, later ones 17 where the BMC lists it
- */
-export function preferred(
-  conductor: ConductorIpmitool,
-  listed: readonly number[] | null,
-): readonly number[] {
-  return conductor === "1.8.19" && listed?.includes(17) === true ? [17, 3] : [3, 17];
 }
 
 /** Observations that stand whatever the verdict. @source facts/ipmi.md 6 */

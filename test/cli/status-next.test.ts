@@ -6,6 +6,7 @@ import { type RunFiles, statusOf } from "../../src/core/apply/status.ts";
 import type { JournalEntry } from "../../src/model/artefact.ts";
 import type { ApiIdentity } from "../../src/model/nova-plan.ts";
 import { read } from "../support/command-line.ts";
+import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const RUN = "a run's folder";
 const KEY = "--key-file '/root/a key'";
@@ -46,7 +47,6 @@ async function given(commands: number): Promise<readonly Given[]> {
   return known;
 }
 
-const SHA = "a".repeat(64);
 const SPAN = { plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" } as const;
 const BEGIN: JournalEntry = { do: "begin", ...SPAN, by: "root@host", staged: true };
 const DONE: JournalEntry = { do: "done", ...SPAN, created: 4, found: [] };
@@ -55,16 +55,8 @@ const UNDONE: JournalEntry = {
   ...{ do: "undone", ...SPAN, removed: 4, gone: 0, settled: [], conflicts: [] },
 };
 const NONE = { missing: "N2I-E110 there is none" };
-const SNAPSHOT: RunFiles["snapshot"] = {
-  counts: { machines: 2, deleted: 0, interfaces: 2, orphans: 0, instances: 0 },
-  sha256: "b".repeat(64),
-  taken_at: "2026-11-21T00:00:00Z",
-};
 const PLAN: RunFiles["plan"] = {
-  counts: {
-    ...{ machines: 2, nodes: 2, ports: 2, findings: {}, nova: "c".repeat(64) },
-    verdicts: { create: 2, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 },
-  },
+  counts: { ...COUNTS, nova: "c".repeat(64) },
   ...{ sha256: SHA, madeFrom: "b".repeat(64), release: "2023.1" },
 };
 const STEPS = { plan: SHA, hosts: 1, flavors: 0, findings: 0, stopped: [] };

@@ -1,5 +1,6 @@
 import type { Writable } from "node:stream";
 import type { JsonObject } from "../../model/json.ts";
+import { io, isForMachines } from "../io.ts";
 
 /** Additive only; a consumer passes over types it does not know. */
 export type EventType =
@@ -26,4 +27,11 @@ export function createEvents(stream: Writable, now: Now): Emit {
 /** ISO 8601, UTC, to the second. */
 export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
+}
+
+/** Says something that no stage asked for, amid whatever is going on. */
+export function aside(text: string): void {
+  const { stderr } = io();
+  if (isForMachines()) createEvents(stderr, Date.now)("notice", { text });
+  else stderr.write(`${text}\n`);
 }

@@ -1,5 +1,5 @@
 import { io, isForMachines } from "../io.ts";
-import { createEvents } from "../print/events.ts";
+import { aside } from "../print/events.ts";
 
 /** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
 const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const;
@@ -58,6 +58,6 @@ function handle(signal: keyof typeof STATUS): void {
   stop.abort();
   const text =
     "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
-  if (isForMachines()) createEvents(io().stderr, Date.now)("notice", { text });
-  else io().stderr.write(`\n${text}\n`);
+  // A terminal shows ^C on the line it is at.
+  aside(isForMachines() ? text : `\n${text}`);
 }

@@ -1,7 +1,6 @@
 import { PATIENCE, type Patience } from "../../edge/database/limit.ts";
 import { MigrationError } from "../../model/error.ts";
-import { io, isForMachines } from "../io.ts";
-import { createEvents } from "../print/events.ts";
+import { aside } from "../print/events.ts";
 
 /** Milliseconds a statement may take without an answer. */
 let { limit } = PATIENCE;
@@ -12,12 +11,7 @@ export function setDatabaseTimeout(seconds: number): void {
   limit = seconds * 1000;
 }
 
-function tell(text: string): void {
-  if (isForMachines()) createEvents(io().stderr, Date.now)("notice", { text });
-  else io().stderr.write(`${text}\n`);
-}
-
 /** How long every database is waited for. */
 export function patience(): Patience {
-  return { limit, tell };
+  return { limit, tell: aside };
 }

@@ -4,26 +4,15 @@ import { type RunFiles, statusOf, wasStaged } from "../../../src/core/apply/stat
 import { scopeOptions, takenBack } from "../../../src/core/apply/still-changed.ts";
 import { stillReleased } from "../../../src/core/release/restage.ts";
 import type { JournalEntry } from "../../../src/model/artefact.ts";
+import { COUNTS, SHA, SNAPSHOT } from "../../support/run-files.ts";
 
-const SHA = "a".repeat(64);
 const span = { plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };
 const LOADED: readonly JournalEntry[] = [
   { do: "begin", ...span, by: "root@host" },
   { do: "done", ...span, created: 4, found: [] },
 ];
-const SNAPSHOT: RunFiles["snapshot"] = {
-  counts: { machines: 2, deleted: 0, interfaces: 2, orphans: 0, instances: 0 },
-  sha256: "b".repeat(64),
-  taken_at: "2026-11-21T00:00:00Z",
-};
 const PLAN: RunFiles["plan"] = {
-  counts: {
-    machines: 2,
-    nodes: 2,
-    ports: 2,
-    verdicts: { create: 2, unchanged: 0, drift: 0, conflict: 0, blocked: 0, skipped: 0 },
-    findings: {},
-  },
+  counts: COUNTS,
   sha256: SHA,
   madeFrom: "b".repeat(64),
   release: "juno",

@@ -148,3 +148,6 @@ export type PowerProbe = (
 
 /** Minutes a plan's oldest reading may have, unless `apply --power-max-age` says otherwise. */
 export const POWER_MAX_AGE = 15;
+
+/** Minutes a reading may be ahead of the clock: a clock that is a little behind another's is usual. */
+export const POWER_AHEAD = 1;

@@ -56,13 +56,16 @@ async function machineFlavors(
   const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
   const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
   const sizes = await readFlavorSizes(database, [...ids], place);
+  const own = new Map<number, [key: string, value: string | null][]>(
+    flavors.map(({ id }) => [id, []]),
+  );
+  for (const { instance_type_id, key, value } of specs)
+    own.get(instance_type_id)?.push([key, value]);
   return new Map(
     flavors.flatMap(({ id, name }) => {
       const size = sizes.get(id);
       if (size === undefined) return [];
-      const own = specs.filter(({ instance_type_id }) => instance_type_id === id);
-      const extra_specs = Object.fromEntries(own.map(({ key, value }) => [key, value]));
-      return [[id, { name, size, extra_specs }] as const];
+      return [[id, { name, size, extra_specs: Object.fromEntries(own.get(id) ?? []) }] as const];
     }),
   );
 }

@@ -6,15 +6,12 @@ import { askAll } from "../../edge/ipmi/scheduler.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { PowerProbe, PowerReading } from "../../model/power.ts";
+import { POWER_AHEAD, type PowerProbe, type PowerReading } from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Mappings } from "./documents.ts";
 import { askGuests } from "./guests.ts";
 import { POWER, type Readings, readingsOf } from "./power.ts";
 import { newAside, questionsOf } from "./questions.ts";
-
-/** Minutes a reading may be ahead of the clock. */
-const AHEAD = 1;
 
 /**
  * The readings a plan was made with, when they may still be relied on. A plan made without readings
@@ -41,8 +38,8 @@ export async function checkReadings(
       },
     );
   const age = power.oldest === null ? 0 : (now - Date.parse(power.oldest)) / 60_000;
-  // A clock that is a little behind another's is usual; one that was set back makes readings young again.
-  if (age < -AHEAD)
+  // A clock that was set back makes readings young again.
+  if (age < -POWER_AHEAD)
     throw new MigrationError(
       "N2I-E307",
       `the oldest power reading is dated ${(-age).toFixed(1)} minutes ahead of this host's clock`,

@@ -1,5 +1,5 @@
 import type { CheckView, Looked } from "../../model/check.ts";
-import { POWER_MAX_AGE } from "../../model/power.ts";
+import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
 import { FINE, fine, joined, told } from "./look.ts";
 
 /** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
@@ -41,7 +41,7 @@ function aged({
       details:
         "The power readings are not those the plan was made with.\nMend: nova2ironic plan, after the last power",
     };
-  if (minutes < -1)
+  if (minutes < -POWER_AHEAD)
     return {
       result: "Failure",
       details: `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.\nMend: set the clock right, then nova2ironic power and plan`,

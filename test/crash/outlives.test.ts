@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Knex } from "knex";
 import { connect } from "../lab/connect.ts";
 import { needs } from "../lab/index.ts";
 import { fleet } from "../support/fleet.ts";
@@ -42,7 +43,32 @@ async function absentStandby(made: Scene, t: TestContext): Promise<Gate | null> 
   const count = "SELECT count(*) AS n FROM pg_stat_activity WHERE usename LIKE 'tool%'";
   const waits = `${count} AND wait_event = 'SyncRep'`;
   const others = `${count} AND datname = current_database() AND wait_event IS DISTINCT FROM 'SyncRep'`;
-  return { open, waits, others, end, close: () => set("synchronous_standby_names", "'nobody'") };
+  const close = async (): Promise<void> => {
+    await set("synchronous_standby_names", "'nobody'");
+    await heldAtLast(admin, connect({ ...server, database: name }));
+  };
+  return { open, waits, others, end, close };
+}
+
+/** Commits in `probe` until a commit waits: the server takes a new setting up in its own time. */
+async function heldAtLast(admin: Knex, probe: Knex): Promise<void> {
+  const { rows } = await probe.raw("SELECT pg_backend_pid() AS pid");
+  const [{ pid }] = rows as [{ pid: number }];
+  for (let held = false; !held; ) {
+    let committed = false;
+    const commit = probe.raw("SELECT pg_logical_emit_message(true, 'probe', '')").then(() => {
+      committed = true;
+    });
+    while (!committed && !held) {
+      const seen = await admin.raw(
+        "SELECT pg_cancel_backend(pid) FROM pg_stat_activity WHERE pid = ? AND wait_event = 'SyncRep'",
+        [pid],
+      );
+      held = seen.rows.length === 1;
+    }
+    await commit;
+  }
+  await probe.destroy();
 }
 
 async function until(made: Scene, question: string, wanted: number): Promise<void> {

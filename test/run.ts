@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { availableParallelism, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
@@ -9,15 +9,16 @@ import { cloudPrograms } from "./lab/cloud/programs.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
-
-/** Test files at a time: one more than processors, as many wait for a server or a clock. */
-const AT_ONCE = availableParallelism() + 1;
+import { longest, longestFirst, record, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
 const REAL_CLOUD = [join("nova", "real.test.js"), join("ironic", "rest-keystone.test.js")];
 
+const HERE = dirname(fileURLToPath(import.meta.url));
+
 /**
- * `npm test`: starts the servers once, runs every compiled test against them, ends them.
+ * `npm test`: starts the servers once, runs every compiled test against them, ends them, and says
+ * which files took longest. With N2I_RECORD=1 it keeps their times, by which the next run orders them.
  *
  * A real Ironic is started when a test file in a folder `ironic` is among them.
  * `--fast` starts none, and the tests that need one skip themselves. Other arguments are parts of
@@ -28,6 +29,7 @@ async function main(args: readonly string[]): Promise<number> {
   const fast = args.includes("--fast");
   const strict = process.env.N2I_FORBID_SKIP === "1" && !fast;
   const files = testFiles(args.filter((arg) => arg !== "--fast"));
+  const began = Date.now();
   if (files.length === 0) return fail(`no test file has this in its name: ${args.join(" ")}`);
   const { mariadb, postgres } = fast ? { mariadb: null, postgres: null } : await startLab();
   if (strict && (mariadb === null || postgres === null)) {
@@ -52,38 +54,40 @@ async function main(args: readonly string[]): Promise<number> {
   };
   const labPath = join(folder, "lab.json");
   writeFileSync(labPath, JSON.stringify(lab), { mode: 0o600 });
-  const tap = join(folder, "tap");
-  const status = await nodeTest(files, tap, fast ? { N2I_FAST: "1" } : { N2I_LAB: labPath });
+  const [skips, times] = [join(folder, "skips"), join(folder, "times")];
+  const status = await nodeTest(files, skips, {
+    ...(fast ? { N2I_FAST: "1" } : { N2I_LAB: labPath }),
+    N2I_TIMES: times,
+  });
   await ironic?.stop();
   await Promise.all([mariadb?.stop(), postgres?.stop()]);
-  const skipped = skips(tap);
+  const took = timesIn(times);
+  if (process.env.N2I_RECORD === "1") record(took);
+  const whole = `${Math.round((Date.now() - began) / 1000)} s in all, servers included`;
+  process.stdout.write(`\n${[...longest(took), whole].join("\n")}\n`);
+  const skipped = linesOf(skips);
   if (strict && skipped.length > 0)
     return fail("skipped, which N2I_FORBID_SKIP forbids:", ...skipped);
   return status;
 }
 
 function testFiles(parts: readonly string[]): readonly string[] {
-  const here = dirname(fileURLToPath(import.meta.url));
-  return readdirSync(here, { recursive: true, encoding: "utf8" })
+  const names = readdirSync(HERE, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.js"))
     .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
-    .toSorted()
-    .map((name) => join(here, name));
+    .toSorted();
+  return longestFirst(names).map((name) => join(HERE, name));
 }
 
 async function nodeTest(
   files: readonly string[],
-  tap: string,
+  skips: string,
   environment: { readonly [name: string]: string },
 ): Promise<number> {
+  const [stopwatch, suite] = ["stopwatch.js", "suite.js"].map((name) => join(HERE, "runner", name));
   const child = spawn(
     process.execPath,
-    [
-      ...["--test", `--test-concurrency=${AT_ONCE}`, "--test-timeout=900000"],
-      ...["--test-reporter=spec", "--test-reporter-destination=stdout"],
-      ...["--test-reporter=tap", `--test-reporter-destination=${tap}`],
-      ...files,
-    ],
+    [`--import=${stopwatch}`, "--test-timeout=900000", suite ?? "", skips, ...files],
     { stdio: "inherit", env: { ...process.env, ...environment } },
   );
   // A signal to us is one to the tests; we end when they have, and the servers with us.
@@ -104,9 +108,10 @@ function whereIs(server: IronicServer | null): LabFile["ironic"] {
   return at;
 }
 
-function skips(tap: string): readonly string[] {
-  const lines = readFileSync(tap, "utf8").split("\n");
-  return lines.filter((line) => / # SKIP\b/.test(line)).map((line) => line.trim());
+function linesOf(path: string): readonly string[] {
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "");
 }
 
 function fail(...lines: readonly string[]): number {

@@ -1,0 +1,20 @@
+import { writeFileSync } from "node:fs";
+import { availableParallelism } from "node:os";
+import { run } from "node:test";
+import { spec } from "node:test/reporters";
+
+/** Test files at a time: one more than processors, as many wait for a server or a clock. */
+const AT_ONCE = availableParallelism() + 1;
+
+/** Runs these test files in the order they are given, which `node --test` would not keep. */
+const [skips = "", ...files] = process.argv.slice(2);
+const skipped: string[] = [];
+const results = run({ files, concurrency: AT_ONCE });
+results.on("test:fail", ({ todo }) => {
+  if (todo === undefined || todo === false) process.exitCode = 1;
+});
+results.on("test:pass", ({ name, skip }) => {
+  if (skip !== undefined && skip !== false) skipped.push(`${name} # SKIP ${skip}`);
+});
+process.once("exit", () => writeFileSync(skips, skipped.join("\n")));
+results.compose(new spec()).pipe(process.stdout);

@@ -1,0 +1,59 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** How long test files took when it was last recorded, in seconds; short ones are not in it. */
+const RECORD = fileURLToPath(new URL("../../../test/runner/seconds.json", import.meta.url));
+
+/** From this on a file's place in the order matters. */
+const LONG_S = 5;
+const NAMED = 10;
+
+/** One test file's time: in all, and of the processor, its programs included. */
+export interface Took {
+  readonly file: string;
+  readonly seconds: number;
+  readonly processor: number;
+}
+
+/** The longest first, so that none of them is still running when all others have ended. */
+export function longestFirst(files: readonly string[]): readonly string[] {
+  const recorded = new Map(Object.entries(existsSync(RECORD) ? read(RECORD) : {}));
+  const seconds = (file: string): number => recorded.get(file) ?? 0;
+  return files.toSorted((a, b) => seconds(b) - seconds(a));
+}
+
+/** What the stopwatches of the files wrote, the longest first. */
+export function timesIn(path: string): readonly Took[] {
+  if (!existsSync(path)) return [];
+  return readFileSync(path, "utf8")
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => line.split("\t"))
+    .map(([file = "", seconds, processor]) => ({
+      ...{ file, seconds: Number(seconds), processor: Number(processor) },
+    }))
+    .toSorted((a, b) => b.seconds - a.seconds);
+}
+
+/** The files that took longest, as a table. */
+export function longest(took: readonly Took[]): readonly string[] {
+  const number = (value: number): string => value.toFixed(1).padStart(9);
+  return [
+    `  seconds processor  the ${Math.min(NAMED, took.length)} longest of ${took.length} test files`,
+    ...took.slice(0, NAMED).map((one) => {
+      return `${number(one.seconds)} ${number(one.processor)}  ${one.file}`;
+    }),
+  ];
+}
+
+/** Keeps the times of a whole run for the order of the next ones. */
+export function record(took: readonly Took[]): void {
+  const kept = took.filter(({ seconds }) => seconds >= LONG_S);
+  const text = kept.map(({ file, seconds }) => `  ${JSON.stringify(file)}: ${Math.round(seconds)}`);
+  writeFileSync(RECORD, `{\n${text.join(",\n")}\n}\n`);
+}
+
+function read(path: string): { readonly [file: string]: number } {
+  // The form is that of `record`.
+  return JSON.parse(readFileSync(path, "utf8")) as { readonly [file: string]: number };
+}

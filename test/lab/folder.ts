@@ -1,4 +1,4 @@
-import { chownSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -18,11 +18,27 @@ export function owner(...names: readonly string[]): Owner {
   throw new Error("there is no unprivileged user to run a server as");
 }
 
-/** A new folder only its owner can enter. Short, because a socket's path has 107 characters at most. */
+/** Where Linux has a file system in memory, and what the data of a suite's servers may come to. */
+const MEMORY = { path: "/dev/shm", bytes: 4 * 2 ** 30 };
+
+/**
+ * A new folder only its owner can enter, in memory where there is room: what is in it does not
+ * outlive its server. Short, because a socket's path has 107 characters at most.
+ */
 export function privateFolder(prefix: string, { uid, gid }: Owner): string {
-  const folder = mkdtempSync(join(uid === undefined ? tmpdir() : "/tmp", prefix));
+  const disk = uid === undefined ? tmpdir() : "/tmp";
+  const folder = mkdtempSync(join(hasRoom() ? MEMORY.path : disk, prefix));
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
   return folder;
+}
+
+function hasRoom(): boolean {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY.path);
+    return bavail * bsize >= MEMORY.bytes;
+  } catch {
+    return false;
+  }
 }
 
 /** Writes a file, mode 0600, that its owner can read: how a password reaches a server. */

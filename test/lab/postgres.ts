@@ -8,7 +8,7 @@ import { missing, ready } from "./start.ts";
 
 /**
  * Starts a PostgreSQL of our own: a new cluster, loopback only, an unprivileged user, passwords
- * asked for on every way in, and every commit on disk as in production.
+ * asked for on every way in. No test ends the server's machine, so nothing waits for a disk.
  *
  * @throws Error when it is not installed and cannot be, or does not start
  */
@@ -26,7 +26,6 @@ export async function startPostgres(): Promise<Server> {
   const daemon = startDaemon(
     [
       ...[found.init, "-D", data, "-U", "lab", `--pwfile=${passwordFile}`, "-A", "scram-sha-256"],
-      // Only making the cluster is not synced; the server syncs every commit.
       ...["-E", "UTF8", "--locale=C", "--no-sync", "--no-instructions"],
     ],
     [found.server, ...options(data, folder, port)],
@@ -49,7 +48,9 @@ function options(data: string, socket: string, port: number): readonly string[] 
     max_connections: "200",
     // A client that gives up while it logs in holds up every DROP DATABASE for this long.
     authentication_timeout: "5s",
-    fsync: "on",
+    fsync: "off",
+    full_page_writes: "off",
+    // Commits still wait for a standby where a test sets one.
     synchronous_commit: "on",
   };
   return ["-D", data, ...Object.entries(settings).flatMap(([name, v]) => ["-c", `${name}=${v}`])];

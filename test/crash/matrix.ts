@@ -50,18 +50,18 @@ export async function killApplies(
   scene: Prepared,
   points: readonly Point[],
 ): Promise<void> {
-  const { start } = scene;
+  const { does } = scene;
   for (const point of points)
     await t.test(`killed at ${point.name}, an apply goes on and a rollback goes back`, async () => {
       await scene.restore("fresh");
       await killedAt(scene, point.name, "apply", YES);
       await scene.save("killed");
       await tellsTheTruth(scene, point);
-      await ends(0, start("apply", YES));
+      await ends(0, does("apply", YES));
       await isApplied(scene, point);
 
       await scene.restore("killed");
-      const { out } = await ends(0, start("rollback", ALL));
+      const { out } = await ends(0, does("rollback", ALL));
       assert.equal(await scene.digest(), scene.before);
       const begun = point.recorded > 0 || point.open;
       assert.match(

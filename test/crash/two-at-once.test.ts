@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { type Started, start } from "../hostile/cli.ts";
+import { type Ran, run as runTool, type Started, start } from "../hostile/cli.ts";
 import { copyFolder } from "../support/copy-folder.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -11,13 +11,16 @@ import { ends } from "./truth.ts";
 const ROWS = 12;
 
 /** The run again, in a folder of its own: the same snapshot, plan and key. */
-function copied(made: Scene, name: string): Scene["start"] {
+function copied(made: Scene, name: string): Pick<Scene, "start" | "does"> {
   const run = join(made.folder, name);
   copyFolder(made.run, run);
-  return (command, words = [], failpoint = "") =>
-    start([command, "--run", run, ...made.ironic, ...words], {
-      env: { NOVA2IRONIC_FAILPOINT: failpoint },
-    });
+  const words = (command: string, more: readonly string[]): readonly string[] => [
+    ...[command, "--run", run, ...made.ironic, ...more],
+  ];
+  return {
+    start: (command, more = []) => start(words(command, more)),
+    does: (command, more = []): Promise<Ran> => runTool(words(command, more)),
+  };
 }
 
 /** An apply that holds every lock, before its first commit. */
@@ -37,7 +40,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
 
     await t.test("of two that load one snapshot at once, one is kept out", async () => {
       const first = await holding(made);
-      const { err } = await ends(11, other("apply", YES));
+      const { err } = await ends(11, other.does("apply", YES));
       assert.match(err, /^ERROR N2I-E302 .*another nova2ironic is writing to it/m);
       first.signal("SIGUSR2");
       await ends(0, first);
@@ -45,23 +48,23 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
 
     await t.test("later the other finds every row, and none is its own to take back", async () => {
       const after = await made.digest();
-      const { out } = await ends(0, other("apply", YES));
+      const { out } = await ends(0, other.does("apply", YES));
       assert.match(out, new RegExp(`^Apply: 0 rows created, ${ROWS} unchanged`, "m"));
-      await ends(0, other("rollback", ALL));
+      await ends(0, other.does("rollback", ALL));
       assert.equal(await made.digest(), after);
     });
 
     await t.test("a rollback keeps an apply out", async () => {
       const undoing = made.start("rollback", ALL, "commit.before:1:pause");
       await undoing.said("failpoint commit.before");
-      await ends(11, other("apply", YES));
+      await ends(11, other.does("apply", YES));
       undoing.signal("SIGUSR2");
       await ends(0, undoing);
       assert.equal(await made.digest(), before);
     });
 
     await t.test("of three that start together, every row is loaded once", async () => {
-      const ran = await Promise.all(runs.map((each) => each("apply", YES).ended));
+      const ran = await Promise.all(runs.map((each) => each.start("apply", YES).ended));
       const told = ran.map(({ status, err }) => `exit ${status}\n${err}`).join("\n");
       assert.ok(
         ran.every(({ status }) => status === 0 || status === 11),
@@ -89,7 +92,7 @@ test("a run's folder lets one writing command in, and names who is inside", asyn
       new RegExp(`^ERROR N2I-E302 .*run.lock is held by apply \\(process ${first.pid} `, "m"),
     );
   }
-  await ends(11, start(["extract", "--run", made.run, ...made.source]));
+  await ends(11, runTool(["extract", "--run", made.run, ...made.source]));
   await ends(0, made.does("status"));
   first.signal("SIGUSR2");
   await ends(0, first);

@@ -22,7 +22,7 @@ test("the packed package runs the demo outside the clone", () => {
     const home = join(folder, "elsewhere");
     cpSync(join(folder, "package"), home, { recursive: true });
     symlinkSync(join(packageRoot(), "node_modules"), join(home, "node_modules"));
-    const demo = spawnSync(process.execPath, [join(home, ".build/src/cli/main.js"), "demo"], {
+    const demo = spawnSync(process.execPath, [join(home, ".build/bundle/nova2ironic.js"), "demo"], {
       cwd: folder,
       encoding: "utf8",
     });

@@ -3,16 +3,14 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { checkTable } from "../src/cli/print/checks.ts";
 import { exitTable } from "../src/cli/print/exit-table.ts";
 import type { Case } from "../src/demo/case.ts";
-import { packageRoot } from "../src/demo/package-root.ts";
+import { packageRoot, program } from "../src/demo/package-root.ts";
 import { novaTree } from "./support/boot.ts";
 import { place } from "./support/readme-place.ts";
 
 const README = readFileSync(join(packageRoot(), "README.md"), "utf8");
-const MAIN = fileURLToPath(new URL("../src/cli/main.js", import.meta.url));
 
 /** Three healthy machines, one of them with the uuid README speaks of. */
 const CASE: Case = {
@@ -195,7 +193,7 @@ const LAB = {
 const LAB_ROOT = "c0000000-0000-4000-8000-000000000001";
 
 test("README's demo proves everything it prints", () => {
-  const { status, stdout } = spawnSync(process.execPath, [MAIN, "demo"], { encoding: "utf8" });
+  const { status, stdout } = spawnSync(process.execPath, [program(), "demo"], { encoding: "utf8" });
   assert.equal(status, 0, stdout);
   assert.match(stdout, /^ {2}yes {2}after rollback Ironic is what it was, by digest$/m);
   assert.doesNotMatch(stdout, /^ {2}NO /m);

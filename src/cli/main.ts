@@ -1,18 +1,18 @@
 #!/usr/bin/env node
-import { setFlagsFromString } from "node:v8";
-import { processIo } from "./io.ts";
-import { endOnBrokenPipe } from "./print/out.ts";
-import { run } from "./program.ts";
-import { endOnSignal } from "./wire/interrupt.ts";
+import { writeSync } from "node:fs";
+import { version } from "../demo/package-root.ts";
 
-/** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
-const OVER = 3000;
+/** Answered before anything is loaded; a stdout that takes no line is met the long way. */
+function answersVersion(words: readonly string[]): boolean {
+  if (words.length !== 1 || words[0] !== "--version") return false;
+  try {
+    return writeSync(1, `${version()}\n`) > 0;
+  } catch {
+    return false;
+  }
+}
 
-// What streams dies young: a heap of twice what is alive is enough, where V8 would take four times.
-setFlagsFromString("--heap-growing-percent=100");
-process.umask(0o077);
-endOnSignal();
-endOnBrokenPipe(process.stdout, (status) => process.exit(status));
-endOnBrokenPipe(process.stderr, (status) => process.exit(status));
-process.exitCode = await run(processIo);
-setTimeout(() => process.exit(), OVER).unref();
+if (!answersVersion(process.argv.slice(2))) {
+  const { start } = await import("./start.ts");
+  await start(process);
+}

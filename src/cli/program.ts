@@ -49,6 +49,8 @@ async function command(words: readonly string[]): Promise<void> {
   checkWords(words);
   const program = yargs([...words])
     .scriptName("nova2ironic")
+    // Half a sentence in the language of the terminal helps nobody, and the bundle has no other.
+    .locale("en")
     .usage(
       "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
     )

@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import knexFactory, { type Knex } from "knex";
+import type { Knex, knex as knexFactory } from "knex";
 import { isObject, type Json } from "../model/json.ts";
 import type { Case } from "./case.ts";
 import { loadIronic, loadNova, loadNovaBm, novaConfs } from "./load-case.ts";
@@ -21,9 +21,10 @@ export interface WrittenCase {
  */
 export function sqliteFile(path: string): Knex {
   const require = createRequire(import.meta.url);
+  const { knex } = require("knex") as { readonly knex: typeof knexFactory };
   const Base = require("knex/lib/dialects/better-sqlite3/index.js") as typeof Knex.Client;
   writeFileSync(path, "", { mode: 0o600 });
-  return knexFactory({
+  return knex({
     client: class extends Base {
       _driver(): unknown {
         return require("libsql");

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { program } from "../../src/demo/package-root.ts";
 
 /** What one process cost. */
 export interface Cost {
@@ -17,7 +17,7 @@ export interface Cost {
 /** A stage as the command itself timed it, by its event lines: name -> seconds. */
 export type Stages = { readonly [stage: string]: number };
 
-const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+const MAIN = program();
 const USAGE = new URL("./usage.js", import.meta.url).href;
 
 /**

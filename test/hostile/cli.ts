@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { fileURLToPath } from "node:url";
+import { program } from "../../src/demo/package-root.ts";
 import { isCommand, type Ran, runHere } from "../support/in-process.ts";
 
 export type { Ran } from "../support/in-process.ts";
 
 /** The program itself, for tests of what only a process has. */
-export const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+export const MAIN = program();
 
 /** The checkout: a build outside of it finds mappings/ from its working directory. */
 const HOME = process.cwd();

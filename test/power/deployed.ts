@@ -4,15 +4,15 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { Case } from "../../src/demo/case.ts";
+import { program } from "../../src/demo/package-root.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { PowerReading } from "../../src/model/power.ts";
 import { leavingNova } from "../hostile/cli.ts";
 import type { BmcOptions } from "../lab/bmc/options.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+const MAIN = program();
 
 interface Ran {
   readonly code: number;

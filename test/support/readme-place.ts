@@ -4,14 +4,14 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
-import { fileURLToPath } from "node:url";
 import type { Knex } from "knex";
 import type { Case } from "../../src/demo/case.ts";
+import { program } from "../../src/demo/package-root.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { connect } from "../lab/connect.ts";
 
-const MAIN = fileURLToPath(new URL("../../src/cli/main.js", import.meta.url));
+const MAIN = program();
 
 /** The deployment README speaks of; null after the test was told to skip itself. */
 export async function place(t: TestContext, given: Case, site: string) {

@@ -1,6 +1,6 @@
-import { fileURLToPath } from "node:url";
 import type { CommandModule } from "yargs";
 import { demo } from "../../demo/demo.ts";
+import { program } from "../../demo/package-root.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { exitWith, print } from "./shared.ts";
 
@@ -8,7 +8,7 @@ export const demoCommand: CommandModule = {
   command: "demo",
   describe: "Run the whole job on a sample deployment in a temporary folder, with SQLite files",
   async handler() {
-    const held = await demo(fileURLToPath(new URL("../main.js", import.meta.url)), print);
+    const held = await demo(program(), print);
     if (!held) exitWith(EXIT_STATUS.failed.status);
   },
 };

@@ -1,0 +1,35 @@
+// `npm run build`, second half: bundles the program into .build/bundle, in chunks that are loaded when
+// they are wanted. Packages under `dependencies` are installed beside it; all others go into it.
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { build } from "esbuild";
+
+const OUT = ".build/bundle";
+const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+
+const { metafile } = await build({
+  entryPoints: { nova2ironic: "src/cli/main.ts" },
+  ...{ bundle: true, splitting: true, format: "esm", platform: "node", target: "node20.19" },
+  external: Object.keys(manifest.dependencies),
+  outdir: OUT,
+  minify: true,
+  // Of what Node prints of an uncaught error, one line is the line of the source.
+  lineLimit: 160,
+  // `print/trace.ts` turns places in the bundle into places in src.
+  ...{ sourcemap: "linked", sourcesContent: false },
+  metafile: true,
+  logLevel: "warning",
+});
+
+/** The packages that went in, with the licences they ask to be handed on. */
+const packages = new Set(
+  Object.values(metafile.outputs)
+    .flatMap(({ inputs }) => Object.keys(inputs))
+    .flatMap((file) => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0] ?? []),
+);
+const licences = [...packages].sort().map((folder) => {
+  const { name, version, license } = JSON.parse(readFileSync(`${folder}/package.json`, "utf8"));
+  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+  const text = file === undefined ? `${license}\n` : readFileSync(`${folder}/${file}`, "utf8");
+  return `${name} ${version}\n\n${text}`;
+});
+writeFileSync(`${OUT}/LICENCES.txt`, licences.join(`\n${"-".repeat(80)}\n`));

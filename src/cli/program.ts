@@ -62,6 +62,7 @@ async function command(words: readonly string[]): Promise<void> {
       "greedy-arrays": false,
     });
   const addCommands = await loadCommands(words);
+  keepNoHelp(program);
   await addCommands(program)
     .options({
       quiet: {
@@ -107,6 +108,15 @@ async function command(words: readonly string[]): Promise<void> {
     .fail((message, error) => usage(message, error))
     .wrap(Math.min(100, io().stdout.columns || 100))
     .parseAsync();
+}
+
+/** yargs renders the help of each command that it runs, and nobody here asks for it afterwards: 30 ms or more. */
+function keepNoHelp(program: object): void {
+  // Of yargs 18; its types do not have it.
+  const { getInternalMethods } = program as {
+    getInternalMethods: () => { getUsageInstance: () => { cacheHelpMessage: () => void } };
+  };
+  getInternalMethods.call(program).getUsageInstance().cacheHelpMessage = () => {};
 }
 
 /** A wrong command line: what yargs says of it, with our code. */

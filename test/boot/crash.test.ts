@@ -7,6 +7,7 @@ import fc from "fast-check";
 import { writeTree } from "../../src/demo/write-case.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import {
+  type BootScene,
   bootScene,
   ironicConfig,
   linkPath,
@@ -22,41 +23,47 @@ const POINTS = [
   ...["boot.temp", "boot.temp:2", "boot.temp:3", "boot.step", "boot.step:3", "staged.after:2"],
 ];
 
+/** Lets the run forget what it staged: the tree is as it was, or the test would not be here. */
+function forget({ run }: BootScene): void {
+  rmSync(join(run, "boot.jsonl"), { force: true });
+}
+
+async function killed(at: BootScene, point: string, ...options: readonly string[]): Promise<void> {
+  const counted = point.includes(":") ? point : `${point}:1`;
+  const { status, err } = await at.start(options, `${counted}:kill`).ended;
+  assert.equal(status, 128, `${point}\n${err}`);
+}
+
 test("killed anywhere, staging goes on with the same command, and undo gives the tree back", async (t) => {
+  const at = await bootScene(t, "juno", [1, 2], takenOver(2));
+  const before = at.digest();
   for (const point of POINTS) {
-    const at = await bootScene(t, "juno", [1, 2], takenOver(2));
-    const before = at.digest();
-    const killed = await at.start(["--yes"], `${point}${point.includes(":") ? "" : ":1"}:kill`)
-      .ended;
-    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    await killed(at, point, "--yes");
     await at.boot(0, "--yes");
     assert.match((await at.boot(0, "--verify")).out, /^Verify: 2 ready\.$/m, point);
     assert.doesNotMatch(at.digest(), /\.n2i-/, `${point} left something half made`);
     await at.boot(0, "--undo", "--yes");
     assert.equal(at.digest(), before, point);
+    forget(at);
   }
 });
 
 test("killed anywhere, a staging is taken back without going on, and undo itself goes on", async (t) => {
   const undo = ["unstage.before", "unstage.after", "boot.temp", "boot.step:2", "unstaged.before"];
+  const at = await bootScene(t, "juno", [1, 2], takenOver(2));
+  const before = at.digest();
   for (const point of ["boot.temp", "boot.step:2", "staged.before"]) {
-    const at = await bootScene(t, "juno", [1, 2], takenOver(2));
-    const before = at.digest();
-    await at.start(["--yes"], `${point}${point.includes(":") ? "" : ":1"}:kill`).ended;
+    await killed(at, point, "--yes");
     await at.boot(0, "--undo", "--yes");
     assert.equal(at.digest(), before, point);
+    forget(at);
   }
   for (const point of undo) {
-    const at = await bootScene(t, "juno", [1, 2], takenOver(2));
-    const before = at.digest();
     await at.boot(0, "--yes");
-    const killed = await at.start(
-      ["--undo", "--yes"],
-      `${point}${point.includes(":") ? "" : ":1"}:kill`,
-    ).ended;
-    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    await killed(at, point, "--undo", "--yes");
     await at.boot(0, "--undo", "--yes");
     assert.equal(at.digest(), before, point);
+    forget(at);
   }
 });
 
@@ -67,8 +74,7 @@ test("killed at each step in nova's own tree, its links and its files are back a
   const steps = ["boot.temp:1", "boot.temp:2", "boot.temp:3", "boot.temp:4"];
   const points = [...steps, ...[1, 2, 3, 4, 5].map((n) => `boot.step:${n}`)];
   for (const [n, point] of points.entries()) {
-    const killed = await at.start(["--yes"], `${point}:kill`).ended;
-    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    await killed(at, point, "--yes");
     assert.notEqual(at.digest(), before);
     if (n % 2 === 0) await at.boot(0, "--yes");
     await at.boot(0, "--undo", "--yes");
@@ -76,8 +82,7 @@ test("killed at each step in nova's own tree, its links and its files are back a
   }
   await at.boot(0, "--yes");
   for (const point of ["boot.temp:1", "boot.step:1", "boot.step:4", "boot.step:5"]) {
-    const killed = await at.start(["--undo", "--yes"], `${point}:kill`).ended;
-    assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+    await killed(at, point, "--undo", "--yes");
   }
   await at.boot(0, "--undo", "--yes");
   assert.equal(at.digest(), before);
@@ -99,10 +104,10 @@ test("after any hands in a tree, undo gives back what staging found", async (t) 
   await fc.assert(
     fc.asyncProperty(entry(1), entry(2), entry(3), async (one, two, three) => {
       rmSync(at.tree, { recursive: true });
-      rmSync(join(at.run, "boot.jsonl"), { force: true });
+      forget(at);
       writeTree(at.tree, { ...one, ...two, ...three });
       const before = at.digest();
-      const { status, err } = await at.start(["--yes"]).ended;
+      const { status, err } = await at.does("--yes");
       assert.ok(status === 0 || status === 3, err);
       await at.boot(0, "--undo", "--yes");
       assert.equal(at.digest(), before);

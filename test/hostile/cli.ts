@@ -113,11 +113,13 @@ export function startProgram(
   };
 }
 
+/** Variables of the process itself, and of the programs and libraries under it. */
+const OF_PROCESS = /^(HOME|PATH|TMPDIR|TZ|LANG|LC_.*|TERM|NODE_.*|NOVA2IRONIC_.*|SS[HL]_.*)$/;
+
 /** Runs the tool to its end, in this process unless the options are about one. */
 export function run(words: readonly string[], options: Options = {}): Promise<Ran> {
   const { bare = false, env = {}, ...process } = options;
-  // Other variables are for the programs and libraries under it.
-  const own = Object.keys(env).every((name) => name.startsWith("OS_"));
+  const own = !Object.keys(env).some((name) => OF_PROCESS.test(name));
   if (Object.keys(process).length > 0 || !own || !isCommand(words))
     return start(words, options).ended;
   return runHere(bare ? words : leavingNova(words), env);

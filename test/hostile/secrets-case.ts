@@ -113,7 +113,8 @@ export async function deploySecrets(
   const rest = made.source.slice(made.source.indexOf("--nova-conf"));
   const home = join(made.folder, "home");
   mkdirSync(home);
-  const env = { [VARIABLE]: urls.nova ?? "", TMPDIR: home, HOME: home };
+  const own = { [VARIABLE]: urls.nova ?? "" };
+  const env = { ...own, TMPDIR: home, HOME: home };
   const folders = [join(made.folder, "runs"), home];
   return {
     ...made,
@@ -121,7 +122,14 @@ export async function deploySecrets(
     find: (place, bytes) => finder(canaries)(place, bytes),
     source: ["--nova-bm-db", `conf:${conf}`, "--nova-db", `env:${VARIABLE}`, ...rest],
     async tried(words) {
-      const ran = await run(words, { env });
+      // The command runs in this process: its temporary files are to be found too.
+      const { TMPDIR, HOME } = process.env;
+      Object.assign(process.env, { TMPDIR: home, HOME: home });
+      const ran = await run(words, { env: own }).finally(() => {
+        Object.assign(process.env, { HOME });
+        if (TMPDIR === undefined) delete process.env.TMPDIR;
+        else process.env.TMPDIR = TMPDIR;
+      });
       return { ...ran, leaks: search(finder(canaries), ran, folders) };
     },
   };

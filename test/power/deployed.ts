@@ -5,14 +5,11 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import { program } from "../../src/demo/package-root.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
 import type { PowerReading } from "../../src/model/power.ts";
-import { leavingNova } from "../hostile/cli.ts";
+import { leavingNova, MAIN, run as runTool } from "../hostile/cli.ts";
 import type { BmcOptions } from "../lab/bmc/options.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
-
-const MAIN = program();
 
 interface Ran {
   readonly code: number;
@@ -20,8 +17,24 @@ interface Ran {
   readonly err: string;
 }
 
-/** The farm answers from this process, so the command runs beside it, not in its way. */
-export function run(
+let [under, before] = [0, ""];
+
+/** Runs the tool to its end in this folder, in this process. */
+export async function run(cwd: string, words: readonly string[]): Promise<Ran> {
+  if (under === 0) before = process.cwd();
+  under += 1;
+  process.chdir(cwd);
+  try {
+    const { status, ...told } = await runTool(words);
+    return { code: status, ...told };
+  } finally {
+    under -= 1;
+    if (under === 0) process.chdir(before);
+  }
+}
+
+/** Starts it in a process of its own, that can be stopped. */
+export function startTool(
   cwd: string,
   words: readonly string[],
   onError?: (text: string) => void,

@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { copyFolder } from "../support/copy-folder.ts";
 import { smallDisk } from "../support/small-disk.ts";
-import { deployed, readings, run, user } from "./deployed.ts";
+import { deployed, readings, run, startTool, user } from "./deployed.ts";
 
 /** Resolves when the first answer is kept. */
 async function answered(partial: string): Promise<void> {
@@ -22,7 +22,7 @@ test("Ctrl-C twice ends at once, and the next run goes on with what was answered
   );
   const at = await deployed(t, bmcs);
   if (at === null) return;
-  const first = run(at.folder, WORDS);
+  const first = startTool(at.folder, WORDS);
   const partial = join(at.folder, "run", "power.jsonl.partial");
   await answered(partial);
   first.stop();
@@ -91,7 +91,7 @@ test("--only and --node destroy nothing of a run that was stopped", async (t) =>
   const bmcs = Array.from({ length: 30 }, (_, at) => ({ users: user(at + 1) }));
   const at = await deployed(t, bmcs);
   if (at === null) return;
-  const first = run(at.folder, WORDS);
+  const first = startTool(at.folder, WORDS);
   const partial = join(at.folder, "run", "power.jsonl.partial");
   await answered(partial);
   first.stop();

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { deployed, readings, run, user } from "./deployed.ts";
+import { deployed, readings, run, startTool, user } from "./deployed.ts";
 
 interface Event {
   readonly type: string;
@@ -26,7 +26,7 @@ test("a resumed run tells all machines, and foretells the end from its own rate 
   if (at === null) return;
   const words = ["power", "--run", "run", "--json", "--progress-interval", "0.5", "--rate", "8"];
   let stopped = false;
-  const first = run(at.folder, words, (text) => {
+  const first = startTool(at.folder, words, (text) => {
     const done = events(text).findLast(({ type }) => type === "progress")?.done ?? 0;
     if (done >= 30 && !stopped) first.stop();
     stopped ||= done >= 30;

@@ -2,14 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { deployed, readings, run, user } from "./deployed.ts";
+import { deployed, readings, run, startTool, user } from "./deployed.ts";
 
 test("a stopped run goes on where it was and asks nobody twice", async (t) => {
   const bmcs = Array.from({ length: 40 }, (_, at) => ({ users: user(at + 1), delayMs: 50 }));
   const at = await deployed(t, bmcs);
   if (at === null) return;
   const words = ["power", "--run", "run", "--rate", "8", "--in-flight", "4"];
-  const first = run(at.folder, words);
+  const first = startTool(at.folder, words);
   while (at.farm.counts().closes < 6) await new Promise((done) => setTimeout(done, 20));
   first.stop();
   const stopped = await first;
@@ -27,7 +27,7 @@ test("a stopped run goes on where it was and asks nobody twice", async (t) => {
 test("two power runs on one folder: the second is refused", async (t) => {
   const at = await deployed(t, [{ users: user(1), dead: true }]);
   if (at === null) return;
-  const first = run(at.folder, ["power", "--run", "run", "--deadline", "6"]);
+  const first = startTool(at.folder, ["power", "--run", "run", "--deadline", "6"]);
   await new Promise((done) => setTimeout(done, 1500));
   const second = await run(at.folder, ["power", "--run", "run"]);
   assert.equal(second.code, 11, second.err);
@@ -108,7 +108,7 @@ test("after Ctrl-C nobody new is asked, and every session that was opened is clo
   const sum = (what: "logins" | "closes"): number =>
     addresses.reduce((total, one) => total + farm.counts(one)[what], 0);
   let before = 0;
-  const going = run(at.folder, ["power", "--run", "run", "--rate", "100"], (text) => {
+  const going = startTool(at.folder, ["power", "--run", "run", "--rate", "100"], (text) => {
     if (before === 0 && /Stopping after/.test(text)) before = asked();
   });
   while (sum("logins") < 30) await new Promise((done) => setTimeout(done, 5));

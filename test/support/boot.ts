@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { writeCase, writeTree } from "../../src/demo/write-case.ts";
-import { type Ran, runs, type Started, start } from "../hostile/cli.ts";
+import { type Ran, runs, run as runTool, type Started, start } from "../hostile/cli.ts";
 
 export type Entries = NonNullable<Case["tftp"]>[string];
 
@@ -70,7 +70,8 @@ export interface BootScene {
   readonly tree: string;
   /** The old host's. */
   readonly old: string;
-  readonly start: (options: readonly string[], failpoint?: string) => Started;
+  readonly start: (options: readonly string[], failpoint: string) => Started;
+  readonly does: (...options: readonly string[]) => Promise<Ran>;
   readonly boot: (status: number, ...options: readonly string[]) => Promise<Ran>;
   /** `--ironic-db ...` */
   readonly ironic: readonly string[];
@@ -119,9 +120,8 @@ export async function bootScene(
   return {
     ...{ run, tree, old, ironic: written.ironic },
     start: (options, failpoint) =>
-      start([...words, "--from", old, ...options], {
-        env: failpoint === undefined ? {} : { NOVA2IRONIC_FAILPOINT: failpoint },
-      }),
+      start([...words, "--from", old, ...options], { env: { NOVA2IRONIC_FAILPOINT: failpoint } }),
+    does: (...options) => runTool([...words, "--from", old, ...options]),
     boot: (status, ...options) => runs(status, [...words, "--from", old, ...options]),
     digest: () => treeDigest(tree),
     read: (path) => readFileSync(join(tree, path), "utf8"),

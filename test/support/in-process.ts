@@ -18,9 +18,19 @@ export function isCommand(words: readonly string[]): boolean {
 
 let [under, before] = [0, 0];
 
+type Heard = (text: string | Uint8Array) => void;
+
+/** What hears that something is written to the process and not to the command's own streams. */
+const hearing = { stdout: new Set<Heard>(), stderr: new Set<Heard>() };
+
+listen("stderr");
+// As a runner's child, tests report in bytes on stdout; a library writes text.
+if (process.env.NODE_TEST_CONTEXT === "child-v8") listen("stdout");
+
 /**
  * Runs the tool in this process, as main does: without a terminal, and with nothing of our
- * environment but PATH besides these variables. For what only a process has (signals, a death, another user), start one.
+ * environment but PATH besides these variables. What a library says past the tool is heard as well.
+ * For what only a process has (signals, a death, another user), start one.
  */
 export async function runHere(
   words: readonly string[],
@@ -34,21 +44,40 @@ export async function runHere(
   };
   if (under === 0) before = process.umask(0o077);
   under += 1;
+  hearing.stdout.add(out.hear);
+  hearing.stderr.add(err.hear);
   try {
     return { status: await run(world), out: out.text(), err: err.text() };
   } finally {
+    hearing.stdout.delete(out.hear);
+    hearing.stderr.delete(err.hear);
     under -= 1;
     if (under === 0) process.umask(before);
   }
 }
 
-function collector(): { readonly stream: Writable; readonly text: () => string } {
+function listen(name: "stdout" | "stderr"): void {
+  const stream = process[name];
+  const write = stream.write.bind(stream) as (chunk: string | Uint8Array, ...more: []) => boolean;
+  stream.write = (chunk: string | Uint8Array, ...more: readonly unknown[]): boolean => {
+    if (name === "stderr" || typeof chunk === "string")
+      for (const hear of hearing[name]) hear(chunk);
+    return write(chunk, ...(more as []));
+  };
+}
+
+function collector(): {
+  readonly stream: Writable;
+  readonly hear: Heard;
+  readonly text: () => string;
+} {
   const chunks: Buffer[] = [];
+  const hear: Heard = (text) => void chunks.push(Buffer.from(text));
   const stream = new Writable({
     write(chunk: Buffer, _encoding, done) {
-      chunks.push(chunk);
+      hear(chunk);
       done();
     },
   });
-  return { stream, text: () => Buffer.concat(chunks).toString("utf8") };
+  return { stream, hear, text: () => Buffer.concat(chunks).toString("utf8") };
 }

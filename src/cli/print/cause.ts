@@ -1,4 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
+import { placed } from "./trace.ts";
 
 /** Properties of drivers' and Node's errors that name a fault and never quote a value. */
 const TELLING = ["code", "errno", "syscall", "sqlState", "address", "port", "hostname"] as const;
@@ -47,5 +48,6 @@ export function frames(error: Error): readonly string[] {
   return (after < 0 ? stack : stack.slice(after + error.message.length))
     .split("\n")
     .filter((line) => /^ {4}at \S/.test(line))
-    .slice(0, 10);
+    .slice(0, 10)
+    .map(placed);
 }

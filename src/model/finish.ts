@@ -1,5 +1,3 @@
-import type { TargetIdentity } from "./artefact.ts";
-
 /** How a node is guarded: the fields that finish clears. */
 export interface Guards {
   readonly protected: boolean;
@@ -31,14 +29,11 @@ export interface Guard {
   readonly write: (uuid: string, seen: Guards, change: Partial<Guards>) => Promise<Written>;
 }
 
-/** A line of finish.jsonl: what is cleared is written before it is, its undoing after. */
-export type FinishEntry =
-  | {
-      readonly do: "open";
-      readonly format: "nova2ironic/finish@1";
-      readonly tool: string;
-      readonly target: TargetIdentity;
-    }
+/** Names its entries in the journal. */
+export const FINISH = "finish";
+
+/** An entry of finish: what is cleared is written before it is, its undoing after. */
+export type FinishEntry = { readonly part: typeof FINISH } & (
   | {
       readonly do: "unguard";
       readonly node: string;
@@ -51,7 +46,8 @@ export type FinishEntry =
   /** Its undoing is behind us: the run goes on, though nothing may have been to be put back. */
   | { readonly do: "reopen"; readonly at: string; readonly by: string }
   /** Every machine of the run is there and behind us: the run is done. */
-  | { readonly do: "end"; readonly plan: string; readonly at: string; readonly by: string };
+  | { readonly do: "end"; readonly plan: string; readonly at: string; readonly by: string }
+);
 
 /** The end of the window. */
 export interface FinishState {

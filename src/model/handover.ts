@@ -1,4 +1,3 @@
-import type { TargetIdentity } from "./artefact.ts";
 import type { Service } from "./service.ts";
 
 /** What a node's row tells of its hand-over to a conductor. */
@@ -34,19 +33,16 @@ export interface Handover {
   readonly service: () => Promise<Pick<Service, "conductors" | "interfaces">>;
 }
 
-/** A line of release.jsonl: a release is written before it is done, its undoing after. */
-export type ReleaseEntry =
-  | {
-      readonly do: "open";
-      readonly format: "nova2ironic/release@1";
-      readonly tool: string;
-      readonly target: TargetIdentity;
-    }
-  | {
-      /** `release` clears the maintenance, `stage` takes that back. */
-      readonly do: "release" | "stage";
-      readonly node: string;
-      /** ISO 8601, UTC. */
-      readonly at: string;
-      readonly by: string;
-    };
+/** An entry of the hand-over: a release is written before it is done, its undoing after. */
+export interface HandoverEntry {
+  readonly part: typeof HAND_OVER;
+  /** `release` clears the maintenance, `stage` takes that back. */
+  readonly do: "release" | "stage";
+  readonly node: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+  readonly by: string;
+}
+
+/** Names its entries in the journal. */
+export const HAND_OVER = "hand-over";

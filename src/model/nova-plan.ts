@@ -1,7 +1,7 @@
-import type { JournalEntry, ServerIdentity } from "./artefact.ts";
+import type { ServerIdentity } from "./artefact.ts";
 import type { Finding } from "./finding.ts";
 import type { Row } from "./machine.ts";
-import type { Lock, Performed } from "./target.ts";
+import type { Lock, Met, Performed } from "./target.ts";
 
 /**
  * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
@@ -90,28 +90,10 @@ export interface NovaPlanCounts {
   readonly stopped: readonly string[];
 }
 
-/** Steps of a plan for Nova that stand before those of a part. */
-export function stepsBefore(part: NovaPart, counts: NovaPlanCounts): number {
-  return NOVA_PARTS.slice(0, NOVA_PARTS.indexOf(part)).reduce(
-    (sum, earlier) => sum + (counts[earlier] ?? 0),
-    0,
-  );
-}
-
 /** Steps of a plan for Nova, of all parts. */
 export function stepsOf(counts: NovaPlanCounts): number {
-  return stepsBefore("api", counts) + (counts.api ?? 0);
+  return NOVA_PARTS.reduce((sum, part) => sum + (counts[part] ?? 0), 0);
 }
-
-/** A line of the journal of what was done in nova; positions are of nova.jsonl's lines. */
-export type NovaEntry =
-  | Exclude<JournalEntry, { readonly do: "open" }>
-  | {
-      readonly do: "open";
-      readonly format: "nova2ironic/nova-journal@1";
-      readonly tool: string;
-      readonly target: NovaIdentity;
-    };
 
 /** How the row of a step stands: as before it, as after it, or as neither. */
 export interface Standing {
@@ -167,11 +149,6 @@ export interface NovaTarget {
     steps: readonly NovaStep[],
     ours: (id: string) => boolean,
     guard: () => Promise<void>,
-    met: (performed: Performed) => Promise<void>,
-  ) => Promise<Performed>;
-}
-
-/** The way back is the same road: before and after exchanged. */
-export function invertNova(step: NovaStep): NovaStep {
-  return { ...step, before: step.after, after: step.before };
+    met: (seen: Pick<Met, "done" | "found">) => Promise<void>,
+  ) => Promise<Omit<Performed, "failed" | "broke">>;
 }

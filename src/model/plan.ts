@@ -39,6 +39,8 @@ export interface PlannedRecord extends Desired {
 export interface Step {
   readonly id: string;
   readonly resource: Resource;
+  /** Uuid of its machine. */
+  readonly machine: string | null;
   readonly before: Row | null;
   readonly after: Row | null;
 }
@@ -61,16 +63,14 @@ export interface PlannedMachine {
   readonly boot?: BootPlan;
 }
 
-/** The way back is the same road: before and after exchanged. */
-export function invert(step: Step): Step {
-  return { ...step, before: step.after, after: step.before };
-}
-
 /** The steps that carry one machine over; its node comes before its ports. */
 export function stepsOf(machine: PlannedMachine): readonly Step[] {
   return machine.verdict === "create"
     ? machine.records
         .filter(({ change }) => change === "create")
-        .map(({ id, resource, row }) => ({ id, resource, before: null, after: row }))
+        .map(({ id, resource, row }) => ({
+          ...{ id, resource, machine: machine.uuid },
+          ...{ before: null, after: row },
+        }))
     : [];
 }

@@ -23,9 +23,11 @@ export interface BootStep {
   readonly after: Thing;
 }
 
-/** A line of boot.jsonl: what is begun is written before it is done. Trees are named by absolute path. */
-export type BootEntry =
-  | { readonly do: "open"; readonly format: "nova2ironic/boot@1"; readonly tool: string }
+/** Names its entries in the journal. */
+export const BOOT_FILES = "boot-files";
+
+/** An entry of boot files: what is begun is written before it is done. Trees are named by absolute path. */
+export type BootEntry = { readonly part: typeof BOOT_FILES } & (
   | {
       readonly do: "stage";
       readonly tree: string;
@@ -50,7 +52,8 @@ export type BootEntry =
       readonly at: string;
       /** Paths left, as somebody changed them. */
       readonly left: readonly string[];
-    };
+    }
+);
 
 /** What was found under a name, looked at without following a link. */
 export type Found =

@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Given, givenOf, withGiven } from "../../src/core/apply/given.ts";
-import type { NextCommand } from "../../src/core/apply/next.ts";
-import { type RunFiles, statusOf } from "../../src/core/apply/status.ts";
-import type { JournalEntry } from "../../src/model/artefact.ts";
+import type { Entry } from "../../src/model/journal.ts";
 import type { ApiIdentity } from "../../src/model/nova-plan.ts";
+import { type Given, givenOf, withGiven } from "../../src/stages/given.ts";
+import type { NextCommand } from "../../src/stages/next.ts";
+import { type RunFiles, statusOf } from "../../src/stages/status.ts";
 import { read } from "../support/command-line.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
@@ -47,11 +47,11 @@ async function given(commands: number): Promise<readonly Given[]> {
   return known;
 }
 
-const SPAN = { plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" } as const;
-const BEGIN: JournalEntry = { do: "begin", ...SPAN, by: "root@host", staged: true };
-const DONE: JournalEntry = { do: "done", ...SPAN, created: 4, found: [] };
-const UNDO: JournalEntry = { do: "undo", ...SPAN, nodes: "all", by: "root@host" };
-const UNDONE: JournalEntry = {
+const SPAN = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" } as const;
+const BEGIN: Entry = { do: "begin", ...SPAN, by: "root@host", staged: true };
+const DONE: Entry = { do: "done", ...SPAN, created: 4, found: [] };
+const UNDO: Entry = { do: "undo", ...SPAN, nodes: "all", by: "root@host" };
+const UNDONE: Entry = {
   ...{ do: "undone", ...SPAN, removed: 4, gone: 0, settled: [], conflicts: [] },
 };
 const NONE = { missing: "N2I-E110 there is none" };

@@ -1,11 +1,16 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { withActing } from "../../src/cli/wire/acting.ts";
+import { withIronic } from "../../src/cli/wire/acting.ts";
 import { loadMappings } from "../../src/cli/wire/documents.ts";
 import { openRoad } from "../../src/cli/wire/road.ts";
 import { inRun, openPlan, sealOf } from "../../src/cli/wire/run.ts";
-import { type Acting, type Applied, apply } from "../../src/core/apply/apply.ts";
+import { withSession } from "../../src/cli/wire/session.ts";
+import { forward } from "../../src/engine/forward.ts";
+import type { Leg } from "../../src/engine/part.ts";
+import { gather, type Walked } from "../../src/engine/walk.ts";
+import type { PlannedMachine, Step } from "../../src/model/plan.ts";
+import { ironicLeg } from "../../src/parts/ironic.ts";
 import { runs } from "../hostile/cli.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -16,28 +21,30 @@ import { ends, loadedRows } from "./truth.ts";
 async function applyWithout(one: Scene, uuid: string): Promise<void> {
   await applyAsking(one, () => (machines) => {
     const found = machines.filter((machine) => machine.uuid === uuid);
-    return Promise.resolve(new Map(found.map(({ bm_node_id }) => [bm_node_id, "is off by now"])));
+    return Promise.resolve(new Map(found.map(() => [uuid, "is off by now"])));
   });
 }
 
 /** Loads a run's plan, and asks its machines once more before that. */
 async function applyAsking(
   one: Scene,
-  recheck: (signal: AbortSignal) => NonNullable<Acting["recheck"]>,
-): Promise<Applied | undefined> {
-  let applied: Applied | undefined;
+  recheck: (signal: AbortSignal) => NonNullable<Leg<Step, PlannedMachine>["exclude"]>,
+): Promise<Walked<PlannedMachine> | undefined> {
+  let applied: Walked<PlannedMachine> | undefined;
   await inRun(one.run, "apply", { create: false }, async (run) => {
     const { header, lines, footer } = await openPlan(`${one.run}/plan.jsonl`);
     const seal = await sealOf(run, undefined, header.key);
     const words = { ironicDb: one.ironic[1] ?? "" };
     const road = await openRoad(words, loadMappings(), { readOnly: false }, () => undefined);
     try {
-      await withActing(run, road, header, seal, { check: false }, async (acting) => {
-        applied = await apply(lines(), footer.sha256, {
-          ...{ ...acting, progress: () => undefined },
-          recheck: recheck(acting.signal),
-        });
-      });
+      applied = await withSession(run, (session) =>
+        withIronic(run, session, road, { header, seal, check: false }, (place) => {
+          const { check, precondition } = place;
+          const leg = ironicLeg(place.part, { sha256: footer.sha256, lines });
+          const exclude = recheck(session.signal);
+          return gather(forward({ ...leg, check, precondition, exclude }, session));
+        }),
+      );
     } finally {
       await road.close();
     }

@@ -1,4 +1,4 @@
-import { batchOf } from "../../src/core/apply/apply.ts";
+import { batchOf } from "../../src/parts/ironic.ts";
 
 const BATCH = batchOf({ engine: "mysql" });
 

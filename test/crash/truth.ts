@@ -1,5 +1,4 @@
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { readJournal } from "../../src/edge/disk/journal.ts";
 import type { Ran, Started } from "../hostile/cli.ts";
 import type { Scene } from "../support/scene.ts";
@@ -59,7 +58,7 @@ export function isAsked({ engine }: Scene, point: Point): boolean {
  */
 export async function tellsTheTruth(scene: Scene, point: Point): Promise<void> {
   assert.equal(await loadedRows(scene), rowsOf(point.kept));
-  const { entries, torn } = await readJournal(join(scene.run, "journal.jsonl"));
+  const { entries, torn } = await readJournal({ path: scene.run });
   assert.equal(torn, false);
   const count = (what: string): number => entries.filter((entry) => entry.do === what).length;
   assert.equal(count("done"), point.recorded);

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import { besideNova } from "../../src/cli/wire/nova-side.ts";
 import { inRun, openPlan } from "../../src/cli/wire/run.ts";
+import { withSession } from "../../src/cli/wire/session.ts";
 import { caseUuid } from "../../src/demo/case.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
 import { changes, differences, rowsOf } from "./rows.ts";
@@ -9,17 +10,19 @@ import { changes, differences, rowsOf } from "./rows.ts";
 /** Changes Nova's rows as a load does that left machines out: their BMC said otherwise, or a conductor refused them. */
 async function applyWithout(made: PlannedCloud, machines: readonly number[]): Promise<void> {
   const { run: folder, novaWriter } = made;
-  const leaving = new Set(machines.map((id) => caseUuid("node", id)));
+  const leaving = new Map(machines.map((id) => [caseUuid("node", id), "left out"]));
   const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, yes: true };
   const watching = { seconds: 0, allowed: false, tell: () => undefined };
   await inRun(folder, "apply", { create: false }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan.jsonl`);
-    await besideNova(run, footer, { ...words, watching, lines }, async (side) => {
-      assert.ok(side);
-      await side.check();
-      await side.flavors();
-      await side.hosts(leaving);
-    });
+    await withSession(run, (session) =>
+      besideNova(run, session, footer, { ...words, watching, lines }, async (side) => {
+        assert.ok(side);
+        await side.check();
+        await side.flavors();
+        await side.hosts(leaving);
+      }),
+    );
   });
 }
 

@@ -34,7 +34,7 @@ test("whatever the fleet, a plan loads, verifies, is done when it is done, and c
           "the same snapshot gives the same plan, byte for byte",
         );
 
-        const { created } = await applied(at);
+        const { done: created } = await applied(at);
         assert.equal(created, counts.nodes + counts.ports, "what is planned is created");
 
         const {
@@ -60,7 +60,7 @@ test("whatever the fleet, a plan loads, verifies, is done when it is done, and c
         assert.deepEqual([after.nodes, after.ports], [0, 0]);
 
         const undone = await rolledBack(at);
-        assert.deepEqual([undone.removed, undone.left], [created, []]);
+        assert.deepEqual([undone.done, undone.left], [created, []]);
         assert.equal(await digestDatabase(at.ironic, true), before, "rollback is identity");
       }),
     ),

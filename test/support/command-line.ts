@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import type { Argv, CommandModule } from "yargs";
 import yargs from "yargs";
-import type { NextCommand } from "../../src/core/apply/next.ts";
+import type { NextCommand } from "../../src/stages/next.ts";
 
 export async function commandOf(name: NextCommand): Promise<CommandModule> {
   const all: unknown = await import(`../../src/cli/commands/${name}.js`);

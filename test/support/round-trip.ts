@@ -81,7 +81,7 @@ export async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
   const { counts, header } = await planned(at);
   const made = await applied(at);
   assert.ok(counts.nodes > 0, what);
-  assert.equal(made.created, counts.nodes + counts.ports, what);
+  assert.equal(made.done, counts.nodes + counts.ports, what);
   const {
     tally: { uncleaned: _, ...tally },
   } = await verified(at);
@@ -89,7 +89,7 @@ export async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
   assert.deepEqual(
     tally,
     {
-      ...{ validated: made.created, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
+      ...{ validated: made.done, mismatched: 0, missing: 0, extra: 0, suspended: 0 },
       ...{ used: 0, ironics_own: 0, staged: 0, left_out: left },
     },
     what,
@@ -97,10 +97,7 @@ export async function roundTrip(at: Workplace, what: string): Promise<Loaded> {
   const { release } = await targetOf(at.ironic, header.target.release);
   const content = await contentOf(at.ironic, release);
   const undone = await rolledBack(at);
-  assert.deepEqual(
-    { removed: undone.removed, left: undone.left },
-    { removed: made.created, left: [] },
-  );
+  assert.deepEqual({ removed: undone.done, left: undone.left }, { removed: made.done, left: [] });
   assert.equal(await digestDatabase(at.ironic, true), before, what);
   return { plan: machines(artefact(at, "plan")), content };
 }

@@ -1,4 +1,4 @@
-import type { RunFiles } from "../../src/core/apply/status.ts";
+import type { RunFiles } from "../../src/stages/status.ts";
 
 /** Digest of the plan. */
 export const SHA = "a".repeat(64);

@@ -1,27 +1,30 @@
 import { join } from "node:path";
-import { withActing } from "../../src/cli/wire/acting.ts";
+import { withIronic } from "../../src/cli/wire/acting.ts";
 import { databaseRoad } from "../../src/cli/wire/road.ts";
-import { type Acting, type Applied, apply } from "../../src/core/apply/apply.ts";
-import { type Undone, undo } from "../../src/core/apply/undo.ts";
+import { withSession } from "../../src/cli/wire/session.ts";
 import { emptyTally, type Tally, verify } from "../../src/core/verify/verify.ts";
 import { sameSecret } from "../../src/edge/ironic-db/target.ts";
+import { back } from "../../src/engine/back.ts";
+import { forward } from "../../src/engine/forward.ts";
+import type { Leg } from "../../src/engine/part.ts";
+import type { Session } from "../../src/engine/session.ts";
+import { type Event, gather, type Walked } from "../../src/engine/walk.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
+import type { PlannedMachine, Step } from "../../src/model/plan.ts";
+import { ironicLeg } from "../../src/parts/ironic.ts";
 import { mappings, planOf, seal, targetOf, type Workplace } from "./planned-case.ts";
 
 type Place = Pick<Workplace, "run" | "ironic">;
 
 /** Loads the run's plan as `apply` does: under the target's lock, told in the journal. */
-export function applied(at: Place): Promise<Applied> {
-  return acting(at, { check: true }, async (plan, how) =>
-    apply(plan.lines(), plan.footer.sha256, how),
-  );
+export function applied(at: Place): Promise<Walked<PlannedMachine>> {
+  return acting(at, true, (leg, session) => forward(leg, session));
 }
 
 /** Takes back everything the run loaded, as `rollback --all` does. */
-export function rolledBack(at: Place): Promise<Undone> {
-  return acting(at, { check: false }, async (plan, how) =>
-    undo(plan.lines(), plan.footer.sha256, { all: true, wants: () => true }, how),
-  );
+export function rolledBack(at: Place): Promise<Walked<PlannedMachine>> {
+  const all = { all: true, wants: () => true };
+  return acting(at, false, (leg, session) => back(leg, session, all));
 }
 
 /** Every row's verdict, those as planned included, and the totals. */
@@ -39,14 +42,19 @@ export async function verified(
   return { tally, verdicts };
 }
 
-async function acting<T>(
+async function acting(
   at: Place,
-  source: { readonly check: boolean },
-  work: (plan: Awaited<ReturnType<typeof planOf>>, how: Acting) => Promise<T>,
-): Promise<T> {
-  const plan = await planOf(at);
-  return withActing(at.run, databaseRoad(at.ironic, mappings), plan.header, seal, source, (how) =>
-    work(plan, { ...how, progress: () => {} }),
+  check: boolean,
+  work: (leg: Leg<Step, PlannedMachine>, session: Session) => AsyncIterable<Event<PlannedMachine>>,
+): Promise<Walked<PlannedMachine>> {
+  const { header, lines, footer } = await planOf(at);
+  const road = databaseRoad(at.ironic, mappings);
+  return withSession(at.run, (session) =>
+    withIronic(at.run, session, road, { header, seal, check }, (place) => {
+      const leg = ironicLeg(place.part, { sha256: footer.sha256, lines });
+      const { precondition } = place;
+      return gather(work({ ...leg, check: place.check, precondition }, session));
+    }),
   );
 }
 

@@ -1,5 +1,6 @@
-import type { Applied } from "../../core/apply/apply.ts";
+import type { Walked } from "../../engine/walk.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
 import type { NovaSide } from "../wire/nova-side.ts";
 import { type Telling, told } from "./shared.ts";
 
@@ -34,12 +35,14 @@ export async function beforeLoad(
  */
 export async function afterLoad(
   nova: NovaSide | null,
-  { left: out, failed }: Pick<Applied, "left" | "failed">,
+  { excluded, failed }: Pick<Walked<PlannedMachine>, "excluded" | "failed">,
   args: Telling,
 ): Promise<boolean | null> {
   if (nova === null) return true;
-  const leaving = new Set([...out, ...failed].map(({ machine }) => machine.uuid));
-  const { done, found, left, stopped } = await nova.hosts(leaving);
+  const out = new Map(
+    [...excluded, ...failed].map(({ line, why }) => [line.uuid ?? "", why] as const),
+  );
+  const { done, found, left, stopped } = await nova.hosts(out);
   told(
     args,
     `Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`,

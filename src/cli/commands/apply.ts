@@ -1,26 +1,33 @@
 import type { CommandModule } from "yargs";
-import { apply } from "../../core/apply/apply.ts";
-import { lookCloser } from "../../core/apply/closer.ts";
-import { lookForConductors } from "../../core/apply/conductors.ts";
-import { looking } from "../../core/apply/looking.ts";
-import { nextCommand } from "../../core/apply/next.ts";
-import { novaOptions } from "../../core/apply/nova-words.ts";
 import { renderCounts } from "../../core/render/summary.ts";
+import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { forward } from "../../engine/forward.ts";
+import { gather, type Walked } from "../../engine/walk.ts";
+import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
+import type { Seal } from "../../model/secret.ts";
+import { ironicLeg } from "../../parts/ironic.ts";
+import { lookCloser } from "../../stages/closer.ts";
+import { lookForConductors } from "../../stages/conductors.ts";
+import { nextCommand } from "../../stages/next.ts";
+import { novaOptions } from "../../stages/nova-words.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { confirm, withActing } from "../wire/acting.ts";
-import { loadMappings } from "../wire/documents.ts";
+import { confirm, type IronicPlace, withIronic } from "../wire/acting.ts";
+import { loadMappings, type Mappings } from "../wire/documents.ts";
 import { checkNotFinished, unprotectedNodes } from "../wire/finishing.ts";
 import { rememberGiven } from "../wire/given.ts";
 import { checkBlocked } from "../wire/nothing.ts";
-import { besideNova, novaSteps } from "../wire/nova-side.ts";
+import { besideNova, type NovaSide, novaSteps } from "../wire/nova-side.ts";
 import { checkOthers } from "../wire/others.ts";
+import type { Readings } from "../wire/power.ts";
 import { openProbe } from "../wire/probe.ts";
 import { checkReadings, conductorOf, recheckWith } from "../wire/recheck.ts";
-import { openRoad, type TargetOptions } from "../wire/road.ts";
+import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
+import { type RunSession, withSession } from "../wire/session.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
 import { goesOnStaged } from "./going-on.ts";
@@ -122,109 +129,17 @@ export const applyCommand: CommandModule<object, Args> = {
         say(args, renderCounts(footer.footer));
         if (footer.footer.nodes + footer.footer.ports > 0)
           await confirm(`Load them into ${road.shown}?`, args.yes);
-        let failed = 0;
         const staged = await goesOnStaged(run, footer.sha256, args);
-        const again = nextCommand("apply", args, { staged, yes: true });
-        const source = { check: true, staged, unprotected: await unprotectedNodes(run) };
-        const ended = await besideNova(run, footer, { ...args, watching, lines }, (nova) =>
-          withActing(run, road, header, seal, source, async (acting, verifier) => {
-            await rememberGiven(run, "apply", args);
-            if (nova === null) say(args, UNASKED);
-            const same = road.same(seal);
-            const look = lookCloser(plan.lines, footer.sha256, header.target_before, same, acting);
-            const conductors = lookForConductors(plan.lines, acting.target);
-            const guard = async (): Promise<void> => {
-              await acting.guard();
-              await look();
-              await conductors();
-            };
-            if (header.beside_others !== true) await checkOthers(run, road, acting);
-            const flavors = await beforeLoad(nova, guard, args);
-            if (flavors === null) {
-              say(args, `Stopped on request; nothing is loaded. Next: ${again}`);
-              return null;
-            }
-            const beside = (cause: unknown): unknown =>
-              flavors.done > 0
-                ? afterNova(cause, `${flavors.done} rows of flavors are changed`)
-                : cause;
-            const ask = args.recheckPower ? conductorOf(header, mappings) : null;
-            const probe = ask === null ? null : openProbe("native", ask.ipmitool);
-            const recheck =
-              ask === null || probe === null
-                ? {}
-                : { recheck: recheckWith(readings, probe.ask, seal, acting.signal, ask) };
-            const applied = await inStage(
-              "apply",
-              footer.footer.machines,
-              args,
-              (progress) =>
-                apply(
-                  plan.lines(),
-                  footer.sha256,
-                  looking({ ...acting, ...recheck, guard, progress }, nova?.acting.guard),
-                ),
-              ({ created, found, broke }) =>
-                `${created} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
-            )
-              .catch((cause: unknown) => {
-                throw beside(cause);
-              })
-              .finally(() => probe?.close());
-            told(
-              args,
-              `Apply: ${applied.created} rows created, ${applied.found} unchanged${applied.drifted > 0 ? `, ${applied.drifted} changed since they were loaded and left alone` : ""}.`,
-            );
-            for (const { machine, why } of applied.left)
-              told(args, `Left out: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
-            for (const { machine, why } of applied.failed)
-              told(args, `Failed: ${machine.uuid} (bm_nodes.id=${machine.bm_node_id}) ${why}`);
-            failed = applied.failed.length;
-            if (applied.broke !== null) throw beside(applied.broke);
-            if (applied.stopped) {
-              const also = failed > 0 ? `, and ${failed} machines failed before that` : "";
-              say(args, `Stopped on request${also}. Next: ${again}`);
-              return null;
-            }
-            const moved = await afterLoad(nova, applied, args).catch((cause: unknown) => {
-              throw applied.created === 0
-                ? cause
-                : afterNova(cause, "Ironic is loaded, nova is not");
-            });
-            if (moved === null) return null;
-            const equal = await verifyPlan(plan, verifier, same, args, args).catch(
-              (cause: unknown) => {
-                // Without this, status 1 would say that nothing was changed.
-                if (applied.created === 0 || !(cause instanceof MigrationError)) throw cause;
-                const what = "everything is loaded, but verify did not end";
-                throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, {
-                  cause,
-                });
-              },
-            );
-            return {
-              equal: equal && moved && flavors.left === 0,
-              nova: nova === null ? {} : novaOptions(nova.plan.header.api),
-            };
-          }),
+        const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
+        const job = { run, plan, road, seal, staged, readings, mappings };
+        const ended = await withSession(run, (session) =>
+          besideNova(run, session, footer, { ...args, watching, lines }, (nova) =>
+            withIronic(run, session, road, how, (place) =>
+              load({ ...job, session, nova, place }, args),
+            ),
+          ),
         );
-        if (ended === null) return;
-        if (failed > 0)
-          say(
-            args,
-            `${failed} machines failed; mend what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
-          );
-        say(
-          args,
-          `Next: ${nextCommand("status", { run: args.run })}\nUndo: ${nextCommand("rollback", args, { ...ended.nova, all: true, plan: true })}`,
-        );
-        if (failed > 0) exitWith(EXIT_STATUS.partial.status);
-        else if (!ended.equal) exitWith(EXIT_STATUS.differs.status);
-        const left = args.leaveNova && (await novaSteps(run, footer)) > 0;
-        if ((blocked > 0 || left) && (ended.equal || failed > 0)) {
-          await listLeftOut(plan, args);
-          exitWith(EXIT_STATUS.partial.status);
-        }
+        if (ended !== null) await tellEnd(job, ended, blocked, args);
       } finally {
         await road.close();
       }
@@ -232,8 +147,160 @@ export const applyCommand: CommandModule<object, Args> = {
   },
 };
 
-async function listLeftOut(plan: Awaited<ReturnType<typeof openPlan>>, args: Args): Promise<void> {
-  for await (const batch of plan.lines())
+/** What a load is made of. */
+interface Job {
+  readonly run: RunFolder;
+  readonly plan: Awaited<ReturnType<typeof openPlan>>;
+  readonly road: Road;
+  readonly seal: Seal;
+  readonly staged: boolean;
+  readonly readings: Readings;
+  readonly mappings: Mappings;
+  readonly session: RunSession;
+  readonly nova: NovaSide | null;
+  readonly place: IronicPlace;
+}
+
+interface Ended {
+  /** Machines that failed. */
+  readonly failed: number;
+  /** Everything is as planned. */
+  readonly equal: boolean;
+  /** Options for Nova that a rollback wants. */
+  readonly nova: object;
+}
+
+function again(args: Args, staged: boolean): string {
+  return nextCommand("apply", args, { staged, yes: true });
+}
+
+/** Flavors, machines, hosts, then verify; null when it was stopped on request. */
+async function load(job: Job, args: Args): Promise<Ended | null> {
+  const { run, plan, road, seal, staged, session, nova, place } = job;
+  await rememberGiven(run, "apply", args);
+  if (nova === null) say(args, UNASKED);
+  const same = road.same(seal);
+  const entries = session.journal.entries();
+  if (plan.header.beside_others !== true) await checkOthers(run, road, place.target, entries);
+  const guard = guardOf(job, same);
+  const flavors = await beforeLoad(nova, guard, args);
+  if (flavors === null) {
+    say(args, `Stopped on request; nothing is loaded. Next: ${again(args, staged)}`);
+    return null;
+  }
+  const beside = (cause: unknown): unknown =>
+    flavors.done > 0 ? afterNova(cause, `${flavors.done} rows of flavors are changed`) : cause;
+  const applied = await loadMachines(job, guard, args).catch((cause: unknown) => {
+    throw beside(cause);
+  });
+  tellApplied(applied, args);
+  if (applied.broke !== null) throw beside(applied.broke);
+  if (applied.stopped) {
+    const failures = applied.failed.length;
+    const also = failures > 0 ? `, and ${failures} machines failed before that` : "";
+    say(args, `Stopped on request${also}. Next: ${again(args, staged)}`);
+    return null;
+  }
+  const moved = await afterLoad(nova, applied, args).catch((cause: unknown) => {
+    throw applied.done === 0 ? cause : afterNova(cause, "Ironic is loaded, nova is not");
+  });
+  if (moved === null) return null;
+  const equal = await verifyPlan(plan, place.verifier, same, args, args).catch((cause: unknown) => {
+    // Without this, status 1 would say that nothing was changed.
+    if (applied.done === 0 || !(cause instanceof MigrationError)) throw cause;
+    const what = "everything is loaded, but verify did not end";
+    throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
+  });
+  return {
+    failed: applied.failed.length,
+    equal: equal && moved && flavors.left === 0,
+    nova: nova === null ? {} : novaOptions(nova.plan.header.api),
+  };
+}
+
+/** The checks before the first write. */
+function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise<void> {
+  const { lines, header, footer } = plan;
+  const { target } = place;
+  const entries = session.journal.entries();
+  const look = lookCloser(lines, footer.sha256, header.target_before, same, { target, entries });
+  const conductors = lookForConductors(lines, target);
+  return async () => {
+    await place.precondition();
+    await look();
+    await conductors();
+  };
+}
+
+async function loadMachines(
+  { plan, place, nova, session, seal, staged, readings, mappings }: Job,
+  guard: () => Promise<void>,
+  args: Args,
+): Promise<Walked<PlannedMachine>> {
+  const ask = args.recheckPower ? conductorOf(plan.header, mappings) : null;
+  const probe = ask === null ? null : openProbe("native", ask.ipmitool);
+  const exclude =
+    ask === null || probe === null
+      ? {}
+      : { exclude: recheckWith(readings, probe.ask, seal, session.signal, ask) };
+  const { sha256, footer } = plan.footer;
+  const leg = {
+    ...ironicLeg(place.part, { sha256, lines: plan.lines }),
+    ...{ staged, precondition: guard, ...exclude },
+    async check() {
+      await place.check();
+      // A nova-compute that somebody starts amid a long load is met before the next batch.
+      await nova?.look();
+    },
+  };
+  return inStage(
+    "apply",
+    footer.machines,
+    args,
+    (progress) => gather(forward(leg, session), progress),
+    ({ done, found, broke }) =>
+      `${done} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
+  ).finally(() => probe?.close());
+}
+
+function tellApplied({ done, found, left, excluded, failed }: Walked<PlannedMachine>, args: Args) {
+  const drifted =
+    left.length > 0 ? `, ${left.length} changed since they were loaded and left alone` : "";
+  told(args, `Apply: ${done} rows created, ${found} unchanged${drifted}.`);
+  for (const [what, some] of [
+    ["Left out", excluded],
+    ["Failed", failed],
+  ] as const)
+    for (const { line, why } of some)
+      told(args, `${what}: ${line.uuid} (bm_nodes.id=${line.bm_node_id}) ${why}`);
+}
+
+async function tellEnd(
+  { run, plan, staged }: Pick<Job, "run" | "plan" | "staged">,
+  { failed, equal, nova }: Ended,
+  blocked: number,
+  args: Args,
+): Promise<void> {
+  if (failed > 0)
+    say(
+      args,
+      `${failed} machines failed; mend what is named, then: ${again(args, staged)}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
+    );
+  say(
+    args,
+    `Next: ${nextCommand("status", { run: args.run })}\nUndo: ${nextCommand("rollback", args, { ...nova, all: true, plan: true })}`,
+  );
+  if (failed > 0) exitWith(EXIT_STATUS.partial.status);
+  else if (!equal) exitWith(EXIT_STATUS.differs.status);
+  const left = args.leaveNova && (await novaSteps(run, plan.footer)) > 0;
+  if ((blocked > 0 || left) && (equal || failed > 0)) {
+    await listLeftOut(plan, args);
+    exitWith(EXIT_STATUS.partial.status);
+  }
+}
+
+async function listLeftOut({ lines }: Job["plan"], args: Args): Promise<void> {
+  for await (const batch of lines())
     for (const { verdict, uuid, bm_node_id, reason } of batch)
       if (verdict === "blocked" || verdict === "conflict")
         told(

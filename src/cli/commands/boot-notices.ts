@@ -1,5 +1,5 @@
-import { nextCommand } from "../../core/apply/next.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { note, say, type Voice } from "./shared.ts";
 

@@ -1,11 +1,11 @@
 import type { CommandModule } from "yargs";
-import { nextCommand } from "../../core/apply/next.ts";
 import { stumbles } from "../../core/boot/served.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";

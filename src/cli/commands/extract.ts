@@ -1,10 +1,10 @@
 import type { CommandModule } from "yargs";
-import { roadOf } from "../../core/apply/given.ts";
-import { nextCommand } from "../../core/apply/next.ts";
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openTrees } from "../../edge/tftp/tree.ts";
+import { roadOf } from "../../stages/given.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { openRole } from "../wire/databases.ts";
 import { releaseNames } from "../wire/documents.ts";
 import { extract } from "../wire/extract.ts";

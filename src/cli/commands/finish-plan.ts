@@ -1,14 +1,14 @@
 import { clearedFields, dutyOf, type GuardedNode, guardsOf } from "../../core/release/guards.ts";
-import { readEntries } from "../../edge/disk/journal.ts";
-import { parseFinish } from "../../edge/disk/journal-entry.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
-import type { Guarded } from "../../model/finish.ts";
+import { FINISH, type Guarded } from "../../model/finish.ts";
+import { entriesOf } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { FINISH, openGuard } from "../wire/finishing.ts";
+import { openGuard } from "../wire/finishing.ts";
 import type { Road } from "../wire/road.ts";
 
 const COLUMNS = ["Action", "UUID", "BM ID", "Fields", "Why"];
@@ -22,8 +22,7 @@ export async function previewFinish(
   args: FormatOptions & { readonly undo: boolean },
 ): Promise<void> {
   const { guard } = await openGuard(road, header);
-  const { entries } = await readEntries(`${run.path}/${FINISH}`, parseFinish);
-  const cleared = clearedFields(entries);
+  const cleared = clearedFields(entriesOf((await readJournal(run)).entries, FINISH));
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for await (const batch of nodes) {
       const seen = await guard.observe(batch.map(({ uuid }) => uuid));

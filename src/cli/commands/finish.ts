@@ -1,14 +1,15 @@
 import type { CommandModule } from "yargs";
-import { ledgerOf } from "../../core/apply/ledger.ts";
-import { nextCommand } from "../../core/apply/next.ts";
-import { type Finished, type Finishing, finish, unfinish } from "../../core/release/finish.ts";
 import { clearedFields } from "../../core/release/guards.ts";
-import { runNodes } from "../../core/release/run-nodes.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import type { JournalEntry } from "../../model/artefact.ts";
+import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { FINISH } from "../../model/finish.ts";
+import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
+import { type Finished, type Finishing, finish, unfinish } from "../../parts/finish.ts";
+import { runNodes } from "../../parts/run-nodes.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
 import { confirm } from "../wire/acting.ts";
@@ -71,14 +72,14 @@ export const finishCommand: CommandModule<object, Args> = {
       .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf", "") as never,
   async handler(args) {
     await inRun(args.run, "finish", { create: false }, async (run) => {
-      const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+      const { entries } = await readJournal(run);
       checkLoaded(run, entries, args);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { sha256 } = plan.footer;
       const plans = await plansOfRun(run, plan, entries);
       const wanted = await wantedOf(args.node ?? [], () => linesOf(plans));
       const nodes = () => runNodes(plans, entries, wanted);
-      const open = ledgerOf(entries, sha256).open.length;
+      const open = ownershipOf(entries, IRONIC, sha256).open.length;
       const mappings = loadMappings();
       const road = await openRoad(args, mappings, { readOnly: args.plan }, (text) =>
         say(args, text),
@@ -106,8 +107,8 @@ function question({ node, undo }: Args, { shown }: Road): string {
  *
  * @throws MigrationError N2I-E320
  */
-function checkLoaded({ path }: RunFolder, entries: readonly JournalEntry[], { undo }: Args): void {
-  if (!entries.some((entry) => entry.do === "begin"))
+function checkLoaded({ path }: RunFolder, entries: readonly Entry[], { undo }: Args): void {
+  if (plansOf(entries, IRONIC).length === 0)
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
   if (!undo && plansThere(entries).length === 0)
     throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
@@ -183,7 +184,13 @@ async function end(
       told(args, "Run apply, then finish again; rollback --node gives up a machine for good.");
       return exitWith(EXIT_STATUS.partial.status);
     }
-    await journal.append({ do: "end", plan, at: new Date(clock.now()).toISOString(), by });
+    await journal.append({
+      part: FINISH,
+      do: "end",
+      plan,
+      at: new Date(clock.now()).toISOString(),
+      by,
+    });
   }
   told(args, "This run is done.");
 }
@@ -197,7 +204,12 @@ async function reopen(
 ): Promise<void> {
   if ((await endOfRun(run)) === null) return;
   if (whole || clearedFields(journal.entries()).size === 0)
-    await journal.append({ do: "reopen", at: new Date(clock.now()).toISOString(), by });
+    await journal.append({
+      part: FINISH,
+      do: "reopen",
+      at: new Date(clock.now()).toISOString(),
+      by,
+    });
   else told(args, "Other machines of this run stay finished, and so does the run.");
 }
 

@@ -1,20 +1,34 @@
-import { waiting } from "../../core/apply/shared-rows.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
+import { changedSince, countBack, inspectBack } from "../../engine/back.ts";
+import type { Excluded } from "../../engine/part.ts";
+import { type Entry, plansOf } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
-import { NOVA_PARTS, type NovaStep, type NovaTarget } from "../../model/nova-plan.ts";
+import type { NovaStep, NovaTarget } from "../../model/nova-plan.ts";
+import { NOVA_LEGS, NOVA_NAMES, novaJournalled, novaLeg, novaParts } from "../../parts/nova.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
-import { checkNova, openNovaPlan, readNovaJournal, withApi } from "../wire/nova-acting.ts";
-import { changedSince, type Staying, undoing } from "../wire/nova-undoing.ts";
+import { checkNova, type NovaFile, openNovaPlan } from "../wire/nova-acting.ts";
 import { straysOf } from "../wire/strays.ts";
 import { type NovaWish, whyStray } from "./nova-back.ts";
 
 /** Where Nova's rows are, as the command line says it. */
 export type Reach = FlavorApiOptions & { readonly novaDb?: string };
+
+/** The run's plans that changed Nova's rows, newest first, and its journal. */
+async function changedPlans(
+  run: RunFolder,
+): Promise<{ readonly entries: readonly Entry[]; readonly plans: readonly NovaFile[] }> {
+  const { entries } = await readJournal(run);
+  const plans: NovaFile[] = [];
+  for (const sha256 of plansOf(entries, ...NOVA_NAMES))
+    plans.push(await openNovaPlan(await findPlan(run, sha256, "nova")));
+  return { entries, plans };
+}
 
 /**
  * How many rows of Nova a rollback is to take back, by the journal, before any is. Where flavors are
@@ -22,131 +36,106 @@ export type Reach = FlavorApiOptions & { readonly novaDb?: string };
  *
  * @throws MigrationError N2I-E311, N2I-E300 and those of opening it
  */
-export async function novaStepsBack(
-  run: RunFolder,
-  reach: Reach,
-  { wants }: NovaWish,
-): Promise<number> {
-  const { entries, plans } = await readNovaJournal(run);
+export async function novaStepsBack(run: RunFolder, reach: Reach, wish: NovaWish): Promise<number> {
+  const { entries, plans } = await changedPlans(run);
   let count = 0;
-  for (const sha256 of plans) {
-    const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-    for (const part of NOVA_PARTS) {
-      let own = 0;
-      for await (const steps of undoing(plan, entries, part, wants)) own += steps.length;
+  for (const plan of plans)
+    for (const leg of NOVA_LEGS) {
+      const own = await countBack(novaJournalled(leg, plan), entries, wish);
       count += own;
-      if (own === 0 || part !== "api" || reach.novaDb === undefined) continue;
+      if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
       const api = await reopenFlavorApi(plan.header.api, reach, true);
       await api?.close();
     }
-  }
   return count;
 }
 
 /** Machines of which nothing is taken back, Ironic's rows neither, as a row of Nova was changed since. */
-export async function novaStaying(
+export async function novaExcluded(
   run: RunFolder,
   { novaDb }: Reach,
-  { wants }: NovaWish,
-): Promise<Staying> {
-  const { entries, plans } = await readNovaJournal(run);
-  const staying = new Map<string, string>();
-  if (plans.length === 0 || novaDb === undefined) return staying;
+  wish: NovaWish,
+): Promise<Excluded> {
+  const { entries, plans } = await changedPlans(run);
+  const excluded = new Map<string, string>();
+  if (plans.length === 0 || novaDb === undefined) return excluded;
   const database = await openRole("nova-db", novaDb, { readOnly: true });
   try {
-    const identity = await identifyNova(database);
-    const nova = createNovaTarget(database, identity);
-    for (const sha256 of plans) {
-      const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-      checkNova(plan.header.target, identity);
-      for (const [machine, why] of await changedSince(plan, entries, wants, nova))
-        staying.set(machine, why);
+    const nova = await openFor(database, plans);
+    const parts = novaParts(nova, null);
+    for (const plan of plans) {
+      const leg = novaLeg(parts.hosts, "hosts", plan);
+      for (const [machine, why] of await changedSince(leg, entries, wish))
+        excluded.set(machine, `in nova ${why}`);
     }
-    return staying;
+    return excluded;
   } finally {
     await database.close();
   }
 }
 
+/** @throws MigrationError N2I-E300 when the plans were made for another nova */
+async function openFor(database: Database, plans: readonly NovaFile[]): Promise<NovaTarget> {
+  const identity = await identifyNova(database);
+  for (const { header } of plans) checkNova(header.target, identity);
+  return createNovaTarget(database, identity);
+}
+
 /**
- * What the same command line would do with Nova's rows: a row of the preview each.
+ * What the same command line would do with Nova's rows: a row of the preview each. Those that are so
+ * already are not told, as those of Ironic that are gone.
  *
- * @param staying machines of which nothing is taken back
+ * @param excluded machines of which nothing is taken back
  */
 export async function* novaPreview(
   run: RunFolder,
   reach: Reach,
   wish: NovaWish,
-  staying: Staying,
+  excluded: Excluded,
 ): AsyncGenerator<readonly Json[]> {
-  const { entries, plans } = await readNovaJournal(run);
+  const { entries, plans } = await changedPlans(run);
   if (plans.length === 0) return;
   const { novaDb } = reach;
   const database =
     novaDb === undefined ? null : await openRole("nova-db", novaDb, { readOnly: true });
   try {
-    for (const sha256 of plans) {
-      const plan = await openNovaPlan(await findPlan(run, sha256, "nova"));
-      const identity = database && (await identifyNova(database));
-      if (identity !== null) checkNova(plan.header.target, identity);
-      const nova = database && identity && createNovaTarget(database, identity);
-      for (const part of NOVA_PARTS) {
-        const batches = undoing(plan, entries, part, wish.wants);
-        if (nova === null) yield* leaving(batches);
-        else {
-          const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
-          try {
-            yield* looking(batches, withApi(nova, api), part === "hosts" ? staying : NOBODY);
-          } finally {
-            await api?.close();
-          }
+    const nova = database && (await openFor(database, plans));
+    const parts = nova && novaParts(nova, null);
+    for (const plan of plans)
+      for (const name of NOVA_LEGS) {
+        const api =
+          nova !== null && name === "api"
+            ? await reopenFlavorApi(plan.header.api, reach, true)
+            : null;
+        try {
+          const elsewhere = nova !== null && api !== null ? novaParts(nova, api.target) : parts;
+          const leg =
+            elsewhere === null ? unasked(name, plan) : novaLeg(elsewhere[name], name, plan);
+          for await (const batch of inspectBack(leg, entries, wish, excluded))
+            for (const { change, state } of batch) {
+              const { is, why } = state;
+              if (is === "other") yield shown("leave", change, why);
+              else if (is !== "after") yield shown("restore", change, null);
+            }
+        } finally {
+          await api?.close();
         }
       }
-    }
     if (database !== null) yield* strays(run, database, wish);
   } finally {
     await database?.close();
   }
 }
 
-const NOBODY: Staying = new Map();
+type Name = (typeof NOVA_LEGS)[number];
 
-async function* leaving(
-  batches: AsyncIterable<readonly NovaStep[]>,
-): AsyncGenerator<readonly Json[]> {
-  for await (const steps of batches)
-    for (const step of steps) yield shown("leave", step, "--nova-db is not given");
-}
-
-/** Rows that are so already are not told, as those of Ironic that are gone. */
-async function* looking(
-  batches: AsyncIterable<readonly NovaStep[]>,
-  target: NovaTarget,
-  staying: Staying,
-): AsyncGenerator<readonly Json[]> {
-  const going = new Map<string, number>();
-  const later: NovaTarget["use"] = async (hosts) =>
-    new Map(
-      [...(await target.use(hosts))].map(([host, { instances, computes }]) => [
-        host,
-        { instances: instances - (going.get(host) ?? 0), computes },
-      ]),
-    );
-  for await (const steps of batches) {
-    const stands = new Map((await target.look(steps)).map((one) => [one.id, one]));
-    const waits = await waiting(steps, "back", later);
-    for (const step of steps) {
-      const { is, why } = stands.get(step.id) ?? { is: "after", why: "" };
-      if (is === "after") continue;
-      const machine = staying.get(step.machine ?? "") ?? null;
-      const stays = waits.get(step.id) ?? (is === "other" ? why : machine);
-      if (stays === null && step.table === "instances") {
-        const host = String(step.before?.host);
-        going.set(host, (going.get(host) ?? 0) + 1);
-      }
-      yield stays === null ? shown("restore", step, null) : shown("leave", step, stays);
-    }
-  }
+/** Nobody said where nova is: all of it stays. */
+function unasked(name: Name, plan: NovaFile) {
+  const stays = { is: "other", why: "--nova-db is not given" } as const;
+  const inspect = (steps: readonly NovaStep[]) =>
+    Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
+  const leg = novaJournalled(name, plan);
+  return { ...leg, part: { ...leg.part, inspect } };
 }
 
 function shown(action: string, { table, id }: NovaStep, why: string | null): readonly Json[] {

@@ -1,4 +1,3 @@
-import { novaStretches } from "../../core/apply/nova.ts";
 import { auditAllocations, heal } from "../../core/hosts/allocations.ts";
 import { type Choice, choiceOf } from "../../core/hosts/choice.ts";
 import { auditComputes, type HypervisorTally } from "../../core/hosts/computes.ts";
@@ -16,12 +15,14 @@ import { openPlaces } from "../../edge/nova-write/places.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
-import { NOVA_PARTS, type NovaTarget, type Standing } from "../../model/nova-plan.ts";
+import type { NovaTarget, Standing } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
+import { regroup } from "../../model/streams.ts";
+import { NOVA_LEGS, type NovaLegName, stepsIn } from "../../parts/nova.ts";
 import { openRole } from "../wire/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
-import { checkNova, type NovaFile, withApi } from "../wire/nova-acting.ts";
+import { checkNova, type NovaFile } from "../wire/nova-acting.ts";
 import { openAllocated, openProviders } from "../wire/providers.ts";
 import { note, type Telling } from "./shared.ts";
 
@@ -86,7 +87,8 @@ export async function openNovaVerifier(
         ? null
         : await openRole("placement-db", look.placementDb, { readOnly: true });
     if (placement !== null) opened.push(placement);
-    const target = withApi(createNovaTarget(database, identity), api);
+    const target = createNovaTarget(database, identity);
+    const looks: Now["looks"] = (leg) => (leg === "api" && api !== null ? api.target : target);
     const beats = await target.beats(plan.counts.stopped);
     const ran = ranSince(beats, await secondsSinceLoad(run, plan.counts.plan));
     const expects = (host: string | null): string | null => {
@@ -101,7 +103,7 @@ export async function openNovaVerifier(
     return {
       ran: ran.size > 0,
       rows: (machines, all) => (used) =>
-        verifyNova(plan, machines, { database, placement, target, expects }, choiceOf(chosen), {
+        verifyNova(plan, machines, { database, placement, looks, expects }, choiceOf(chosen), {
           ...{ all, count, used },
         }),
       end(format) {
@@ -131,9 +133,12 @@ function sentence(count: Count, placement: boolean): string {
   return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
 }
 
+/** Rows looked at in one statement. */
+const LOOKED = 500;
+
 /** Seconds since this plan's last batch was begun, by this machine's clock; null when none was. */
 async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
-  const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+  const { entries } = await readJournal(run);
   const begun = entries.findLast((entry) => entry.do === "begin" && entry.plan === plan);
   return begun?.do === "begin" ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
 }
@@ -141,7 +146,8 @@ async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | 
 interface Now {
   readonly database: Database;
   readonly placement: Database | null;
-  readonly target: NovaTarget;
+  /** Where the rows of a leg are looked at. */
+  readonly looks: (leg: NovaLegName) => Pick<NovaTarget, "look">;
   readonly expects: (host: string | null) => string | null;
 }
 
@@ -154,7 +160,7 @@ interface Now {
 async function* verifyNova(
   plan: NovaFile,
   machines: () => AsyncIterable<readonly PlannedMachine[]>,
-  { database, placement, target, expects }: Now,
+  { database, placement, looks, expects }: Now,
   choice: Choice,
   how: { readonly all: boolean; readonly count: Count; readonly used: Used },
 ): AsyncGenerator<readonly Json[]> {
@@ -163,12 +169,12 @@ async function* verifyNova(
   const known = new Set<string | null>();
   /** Compute nodes the plan itself deletes. */
   const ours = new Set<number>();
-  for (const part of NOVA_PARTS)
-    for await (const { steps } of novaStretches(plan, part)) {
+  for (const leg of NOVA_LEGS)
+    for await (const steps of regroup(stepsIn(plan.lines(), leg), LOOKED)) {
       const by = new Map(steps.map((step) => [step.id, step]));
       for (const { table, key, after } of steps)
         if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));
-      for (const standing of await target.look(steps)) {
+      for (const standing of await looks(leg).look(steps)) {
         const { id, is, why, fields = [] } = standing;
         const step = by.get(id);
         const { machine = null, of = "" } = step ?? {};

@@ -1,7 +1,4 @@
 import type { CommandModule } from "yargs";
-import { plansOf } from "../../core/apply/ledger.ts";
-import { nextCommand } from "../../core/apply/next.ts";
-import { novaOptions } from "../../core/apply/nova-words.ts";
 import { NO_SITE } from "../../core/mapping/site.ts";
 import {
   renderCounts,
@@ -13,12 +10,15 @@ import {
 import { replaceable } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { IRONIC, plansOf } from "../../model/journal.ts";
+import { NOVA_NAMES } from "../../parts/nova.ts";
+import { nextCommand } from "../../stages/next.ts";
+import { novaOptions } from "../../stages/nova-words.ts";
 import { createLines } from "../print/plan-lines.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";
 import { type FlavorApi, openFlavorApi } from "../wire/flavor-api.ts";
 import { rememberGiven } from "../wire/given.ts";
 import { identified } from "../wire/images.ts";
-import { readNovaJournal } from "../wire/nova-acting.ts";
 import { habitsOf, NOVA, openBeside, planNova } from "../wire/nova-plan.ts";
 import { othersAt } from "../wire/others.ts";
 import { makePlan } from "../wire/plan.ts";
@@ -129,9 +129,9 @@ export const planCommand: CommandModule<object, Args> = {
       try {
         const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
         // A plan that was applied stays readable under its digest: rollback needs its lines.
-        const { entries } = await readJournal(`${run.path}/journal.jsonl`);
-        await replaceable(run, PLAN, new Set(plansOf(entries)));
-        await replaceable(run, NOVA, new Set((await readNovaJournal(run)).plans));
+        const { entries } = await readJournal(run);
+        await replaceable(run, PLAN, new Set(plansOf(entries, IRONIC)));
+        await replaceable(run, NOVA, new Set(plansOf(entries, ...NOVA_NAMES)));
         const lines = createLines();
         const asked = await readingsOf(`${run.path}/${POWER}`);
         const power = {

@@ -1,7 +1,7 @@
-import { roadOf } from "../../core/apply/given.ts";
-import { nextCommand } from "../../core/apply/next.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
+import { roadOf } from "../../stages/given.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { COLUMNS, rowOf, SHORT_COLUMNS, shortRowOf, summary } from "../print/power.ts";

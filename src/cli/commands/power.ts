@@ -1,8 +1,8 @@
 import type { CommandModule } from "yargs";
-import { nextCommand } from "../../core/apply/next.ts";
 import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PowerReading } from "../../model/power.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { FAILED, live, words } from "../print/power.ts";
 import { loadMappings, releaseNames } from "../wire/documents.ts";

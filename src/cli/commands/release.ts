@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandModule } from "yargs";
-import { nextCommand } from "../../core/apply/next.ts";
-import { type Pace, plannedNodes, release } from "../../core/release/release.ts";
-import { restage } from "../../core/release/restage.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { type Pace, plannedNodes, release } from "../../parts/hand-over.ts";
+import { restage } from "../../parts/restage.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
 import { confirm } from "../wire/acting.ts";

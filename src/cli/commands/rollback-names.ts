@@ -1,11 +1,11 @@
-import { nextCommand } from "../../core/apply/next.ts";
 import { stagedTrees } from "../../core/boot/staged.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
-import { parseBoot } from "../../edge/disk/boot-entry.ts";
-import { readEntries } from "../../edge/disk/journal.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
-import { BOOT } from "../wire/boot.ts";
+import { entriesOf } from "../../model/journal.ts";
+import { BOOT_FILES } from "../../model/staging.ts";
+import { nextCommand } from "../../stages/next.ts";
 import { openPlan } from "../wire/run.ts";
 import { type Telling, told } from "./shared.ts";
 
@@ -44,7 +44,7 @@ export async function tellTrees(
   run: RunFolder,
   args: Telling & { readonly keyFile?: string },
 ): Promise<void> {
-  const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);
+  const entries = entriesOf((await readJournal(run)).entries, BOOT_FILES);
   const { path } = run;
   const undo = (tftpRoot: string): string =>
     nextCommand("boot", { run: path, tftpRoot, keyFile: args.keyFile }, { undo: true });

@@ -1,13 +1,16 @@
-import { looking } from "../../core/apply/looking.ts";
-import { type Scope, undo } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { back, type Scope } from "../../engine/back.ts";
+import type { Excluded } from "../../engine/part.ts";
+import { gather } from "../../engine/walk.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { ironicLeg } from "../../parts/ironic.ts";
 import type { Left } from "../print/left.ts";
 import type { FormatOptions } from "../print/options.ts";
-import { withActing } from "../wire/acting.ts";
-import type { Staying } from "../wire/nova-undoing.ts";
+import { withIronic } from "../wire/acting.ts";
 import type { Road } from "../wire/road.ts";
 import { openPlan, sealOf } from "../wire/run.ts";
+import type { RunSession } from "../wire/session.ts";
 import { inStage, told, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {
@@ -18,49 +21,56 @@ interface Undone {
   /** Rows. */
   readonly removed: number;
   /** Machines whose node is left, by uuid, and why. */
-  readonly staying: Staying;
+  readonly stays: Excluded;
   /** On request, before its end. */
   readonly stopped: boolean;
+}
+
+/** What a rollback of one plan goes by. */
+export interface Backing {
+  readonly run: RunFolder;
+  readonly session: RunSession;
+  readonly scope: Scope<PlannedMachine>;
+  /** Runs before each batch; what it throws keeps that from being begun. */
+  readonly look: () => Promise<void>;
+  readonly left: Left;
 }
 
 /**
  * Takes back what one plan of the run loaded, and tells it.
  *
- * @param look runs before each batch; what it throws keeps that from being begun
+ * @param excluded machines that stay as they are
  */
 export async function undoPlan(
-  run: RunFolder,
+  { run, session, scope, look, left }: Backing,
   road: Road,
   sha256: string,
-  wanted: Scope,
-  look: () => Promise<void>,
-  left: Left,
+  excluded: Excluded,
   args: Args,
 ): Promise<Undone> {
-  const plan = await openPlan(await findPlan(run, sha256));
-  const seal = await sealOf(run, args.keyFile, plan.header.key);
-  const undone = await withActing(run, road, plan.header, seal, { check: false }, (acting) =>
-    inStage(
+  const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
+  const seal = await sealOf(run, args.keyFile, header.key);
+  const how = { header, seal, check: false };
+  const undone = await withIronic(run, session, road, how, ({ part, check, precondition }) => {
+    const before = async (): Promise<void> => {
+      await check();
+      await look();
+    };
+    const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
+    return inStage(
       "rollback",
-      plan.footer.footer.machines,
+      footer.footer.machines,
       args,
-      (progress) => undo(plan.lines(), sha256, wanted, looking({ ...acting, progress }, look)),
-      ({ removed }) => `${removed} rows removed`,
-    ),
-  );
+      (progress) => gather(back(leg, session, scope, excluded), progress),
+      ({ done }) => `${done} rows removed`,
+    );
+  });
   told(
     args,
-    `Rollback: ${undone.removed} rows removed, ${undone.gone} gone already, ${undone.left.length} left.`,
+    `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length} left.`,
   );
   left.add(undone.left);
   if (undone.broke !== null) throw undone.broke;
-  const staying = new Map(
-    undone.left.flatMap(({ id, why }) =>
-      id.startsWith(NODE) ? [[id.slice(NODE.length), why] as const] : [],
-    ),
-  );
-  const { removed, stopped } = undone;
-  return { removed, staying, stopped };
+  const { done: removed, stays, stopped } = undone;
+  return { removed, stays, stopped };
 }
-
-const NODE = "node:";

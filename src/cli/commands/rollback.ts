@@ -1,21 +1,23 @@
 import type { CommandModule } from "yargs";
-import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
-import type { Scope } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import type { JournalEntry } from "../../model/artefact.ts";
+import type { Scope } from "../../engine/back.ts";
+import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { NOVA_NAMES } from "../../parts/nova.ts";
 import { gatherLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { confirm } from "../wire/acting.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { checkNotFinished, endOfRun } from "../wire/finishing.ts";
-import { readNovaJournal } from "../wire/nova-acting.ts";
 import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
 import { inRun } from "../wire/run.ts";
+import { withSession } from "../wire/session.ts";
 import { checkStill, leavingOf, withStill } from "../wire/still.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import {
@@ -57,14 +59,14 @@ interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFini
 }
 
 /** @throws MigrationError N2I-E305 when neither or both of --all and --node say what to undo */
-function scopeOf({ all, node = [] }: Args): Scope {
+function scopeOf({ all, node = [] }: Args): Scope<PlannedMachine> {
   if (all === node.length > 0)
     throw new MigrationError(
       "N2I-E305",
       all ? "--all and --node exclude each other" : "nothing says what to undo",
     );
   const wanted = new Set(node.map((text) => text.toLowerCase()));
-  const wants: Scope["wants"] = ({ uuid, bm_node_id }) =>
+  const wants: Scope<PlannedMachine>["wants"] = ({ uuid, bm_node_id }) =>
     all || wanted.has(uuid?.toLowerCase() ?? "") || wanted.has(String(bm_node_id));
   return { all, wants };
 }
@@ -107,14 +109,14 @@ export const rollbackCommand: CommandModule<object, Args> = {
     const left = gatherLeft(args.plan ? { ...args, column: [], sortColumn: [] } : args);
     await inRun(args.run, "rollback", { create: false }, async (run) => {
       await checkNotFinished(run, "rollback would take its machines from Nova", args);
-      const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+      const { entries } = await readJournal(run);
       const plans = await plansAt(run, entries);
       const { named, machines } = await checkNames(run, plans, args);
       const nova = {
         ...{ all: args.all, machines: wanted.wants },
         wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
       };
-      const changed = (await readNovaJournal(run)).plans.length > 0;
+      const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
       if (plans.length === 0 && !changed) {
         told(args, "Rollback: this run has loaded nothing.");
         return args.plan ? previewNothing(args) : left.print();
@@ -147,7 +149,15 @@ export const rollbackCommand: CommandModule<object, Args> = {
         const place = road === null ? "nova" : road.shown;
         await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
         const ended = await withStill(run, args.novaDb, leaving, watching, (look) =>
-          takeBack(run, road, all, { ...watching, seconds: 0 }, look, left, args),
+          withSession(run, (session) =>
+            takeBack(
+              { run, session, scope: wanted, look, left },
+              road,
+              all,
+              { ...watching, seconds: 0 },
+              args,
+            ),
+          ),
         ).catch(async (cause: unknown) => {
           // What is known by then is told all the same.
           if (left.any()) await left.print();
@@ -198,18 +208,15 @@ function roadOf(
 }
 
 /** Whether something a plan loaded is in Ironic still, by the journal. */
-function isThere(entries: readonly JournalEntry[], sha256: string): boolean {
-  const ledger = ledgerOf(entries, sha256);
-  return ledger.begun.some((stretch) => wasBegun(ledger, stretch));
+function isThere(entries: readonly Entry[], sha256: string): boolean {
+  const ownership = ownershipOf(entries, IRONIC, sha256);
+  return ownership.begun.some((span) => wasBegun(ownership, span));
 }
 
 /** The run's plans, newest first; one of which nothing is left in Ironic is not missed. */
-async function plansAt(
-  run: RunFolder,
-  entries: readonly JournalEntry[],
-): Promise<readonly string[]> {
+async function plansAt(run: RunFolder, entries: readonly Entry[]): Promise<readonly string[]> {
   const plans: string[] = [];
-  for (const sha256 of plansOf(entries)) {
+  for (const sha256 of plansOf(entries, IRONIC)) {
     const there = () =>
       findPlan(run, sha256).then(
         () => true,

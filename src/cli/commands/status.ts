@@ -1,29 +1,27 @@
 import { existsSync } from "node:fs";
 import type { CommandModule } from "yargs";
-import { type RunState, type Still, statusOf, wasStaged } from "../../core/apply/status.ts";
-import { type TakenBack, takenBack } from "../../core/apply/still-changed.ts";
 import { stagedTrees } from "../../core/boot/staged.ts";
-import { plannedNodes } from "../../core/release/release.ts";
-import { stillReleased } from "../../core/release/restage.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
-import { parseBoot } from "../../edge/disk/boot-entry.ts";
-import { readEntries, readJournal } from "../../edge/disk/journal.ts";
-import { parseRelease } from "../../edge/disk/journal-entry.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
-import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import { type Entry, entriesOf, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
+import { BOOT_FILES } from "../../model/staging.ts";
+import { plannedNodes } from "../../parts/hand-over.ts";
+import { NOVA_NAMES } from "../../parts/nova.ts";
+import { stillReleased } from "../../parts/restage.ts";
+import { type RunState, type Still, statusOf, wasStaged } from "../../stages/status.ts";
+import { type TakenBack, takenBack } from "../../stages/still-changed.ts";
 import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
 import { allocationsText, type Places } from "../wire/allocations.ts";
-import { BOOT } from "../wire/boot.ts";
 import { loadMappings } from "../wire/documents.ts";
 import { endOfRun, knowsGuards } from "../wire/finishing.ts";
 import { readGiven } from "../wire/given.ts";
-import { novaPlanOf, openNovaPlan, readNovaJournal } from "../wire/nova-acting.ts";
+import { novaPlanOf, openNovaPlan } from "../wire/nova-acting.ts";
 import { openPower, POWER } from "../wire/power.ts";
-import { RELEASE } from "../wire/releasing.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../wire/run.ts";
 import { novaOption } from "./nova-options.ts";
 import { novaStepsBack } from "./nova-preview.ts";
@@ -45,13 +43,11 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing:
 
 /** Reads the whole plan, when a load was staged. */
 async function handoverOf(
-  run: string,
   plan: Awaited<ReturnType<typeof openPlan>>,
-  journal: readonly JournalEntry[],
+  journal: readonly Entry[],
 ): Promise<{ readonly staged: number; readonly released: number } | null> {
   if (!wasStaged(journal, plan.footer.sha256)) return null;
-  const { entries } = await readEntries(`${run}/${RELEASE}`, parseRelease);
-  const known = stillReleased(entries, journal);
+  const known = stillReleased(journal);
   let [staged, released] = [0, 0];
   for await (const batch of plannedNodes(plan.lines(), () => true))
     for (const { uuid, row } of batch) {
@@ -98,17 +94,18 @@ export const statusCommand: CommandModule<object, Args> = {
     const run = await openRun(args.run, { create: false });
     const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
     const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
-    const journal = await orWhy(() => readJournal(`${run.path}/journal.jsonl`));
+    const journal = await orWhy(() => readJournal(run));
     const nova = await orWhy(async () => {
       const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
-      const { entries, plans } = await readNovaJournal(run);
+      const entries = "missing" in journal ? [] : journal.entries;
+      const plans = plansOf(entries, ...NOVA_NAMES);
       if (beside === null && plans.length === 0) return null;
       const back = "missing" in journal ? null : takenBack(journal.entries);
       const still = back === null ? null : await orWhy(() => stillOf(run, plans, back));
       return { plan: beside, entries, ...(still !== null && { still }) };
     });
     const boot = await orWhy(async () => {
-      const { entries } = await readEntries(`${run.path}/${BOOT}`, parseBoot);
+      const entries = entriesOf("missing" in journal ? [] : journal.entries, BOOT_FILES);
       return entries.length === 0 ? null : stagedTrees(entries);
     });
     const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
@@ -153,7 +150,7 @@ export const statusCommand: CommandModule<object, Args> = {
       handover:
         "missing" in plan || "missing" in journal
           ? null
-          : await orWhy(() => handoverOf(run.path, plan, journal.entries)),
+          : await orWhy(() => handoverOf(plan, journal.entries)),
     });
     const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
     const fields = { ...state.fields, ...(allocations !== null && { allocations }) };

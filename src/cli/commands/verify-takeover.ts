@@ -7,7 +7,6 @@ import {
   observe,
   observedOf,
 } from "../../core/release/observe.ts";
-import { plannedNodes } from "../../core/release/release.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { heldFields } from "../../edge/ironic-db/held.ts";
@@ -16,6 +15,7 @@ import { checkLog, linesOf } from "../../edge/log/scan.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
+import { plannedNodes } from "../../parts/hand-over.ts";
 import { io } from "../io.ts";
 import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";

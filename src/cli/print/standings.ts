@@ -1,4 +1,4 @@
-import type { Trouble } from "../../core/release/release.ts";
+import type { Trouble } from "../../core/release/planned.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "./options.ts";
 import { printRows } from "./table.ts";

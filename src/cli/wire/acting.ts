@@ -1,19 +1,20 @@
 import { createInterface } from "node:readline/promises";
-import type { Acting } from "../../core/apply/apply.ts";
 import { digestOnly } from "../../edge/disk/artefact-reader.ts";
-import { type Journal, openJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import type { Part } from "../../engine/part.ts";
 import type { PlanHeader, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { IRONIC } from "../../model/journal.ts";
+import type { Step } from "../../model/plan.ts";
 import { otherServer } from "../../model/same-server.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Release, Verifier } from "../../model/target.ts";
+import type { Release, Target, Verifier } from "../../model/target.ts";
+import { ironicPart } from "../../parts/ironic.ts";
 import { io } from "../io.ts";
-import { withFailpoints } from "./failpoint.ts";
-import { onInterrupt } from "./interrupt.ts";
 import type { Road } from "./road.ts";
-import { SNAPSHOT, whoami } from "./run.ts";
+import { SNAPSHOT } from "./run.ts";
+import type { RunSession } from "./session.ts";
 
 /** Identity fields, besides the server's, that must not have changed between plan and apply. */
 const SAME = ["alembic_head", "release"] as const;
@@ -85,76 +86,60 @@ function aborted(cause: unknown): string {
   return "";
 }
 
-interface Interruptible extends Omit<Acting, "progress"> {
-  /** Aborted once the operator asked to stop. */
-  readonly signal: AbortSignal;
+/** Ironic, locked, with what is asked of it around every batch. */
+export interface IronicPlace {
+  readonly target: Target;
+  readonly part: Part<Step>;
+  readonly verifier: Verifier;
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+  /** The checks inside the first transaction. */
+  readonly precondition: () => Promise<void>;
 }
 
-/**
- * Everything that acting on the target needs: the target's lock, the journal, the checks inside
- * the first transaction, and a stop on Ctrl-C after the batch under way.
- */
-export async function withActing<T>(
+/** What of a command says how Ironic is acted on. */
+interface How {
+  /** Whether the snapshot must be the one the plan was made from. */
+  readonly check: boolean;
+  readonly staged?: boolean;
+  /** Nodes whose protection finish cleared. */
+  readonly unprotected?: ReadonlySet<string>;
+}
+
+/** A plan's target, opened, found to be the one it was made for, and locked for the time of `work`. */
+export async function withIronic<T>(
   run: RunFolder,
+  session: RunSession,
   road: Road,
-  header: PlanHeader,
-  seal: Seal,
-  source: {
-    readonly check: boolean;
-    readonly staged?: boolean;
-    /** Nodes whose protection finish cleared. */
-    readonly unprotected?: ReadonlySet<string>;
-  },
-  work: (acting: Interruptible, verifier: Verifier) => Promise<T>,
+  { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
+  work: (place: IronicPlace) => Promise<T>,
 ): Promise<T> {
   checkEngine(header.target, road);
+  const staged = source.staged === true;
   const found = await road.open(header.target.release, seal, {
-    staged: source.staged === true,
+    staged,
     ...(source.unprotected !== undefined && { unprotected: source.unprotected }),
   });
   checkIdentity(header.target, found.identity);
-  if (source.staged === true) checkReasons(found.release);
+  if (staged) checkReasons(found.release);
   const { target } = found;
   const lock = await target.lock();
-  const interrupt = onInterrupt();
-  let journal: Journal | undefined;
   try {
-    journal = withFailpoints(await openJournal(run));
-    if (journal.entries().length === 0)
-      await journal.append({
-        do: "open",
-        format: "nova2ironic/journal@1",
-        tool: header.tool,
-        target: found.identity,
-        ...(source.staged === true && { staged: true as const }),
-      });
-    return await work(
-      {
-        target,
-        lock,
-        journal,
-        now: () => new Date().toISOString(),
-        by: whoami(),
-        staged: source.staged === true,
-        stopping: interrupt.stopping,
-        signal: interrupt.signal,
-        guard: async () => {
-          checkIdentity(header.target, await road.identify(header.target.release));
-          if (
-            source.check &&
-            (await digestOnly(`${run.path}/${SNAPSHOT}`)) !== header.made_from.snapshot
-          )
-            throw new MigrationError(
-              "N2I-E300",
-              "the snapshot is not the one the plan was made from",
-            );
-        },
+    await session.begin(IRONIC, found.identity, { staged });
+    const { verifier } = target;
+    return await work({
+      ...{ target, verifier, part: ironicPart(target), check: lock.check },
+      async precondition() {
+        checkIdentity(header.target, await road.identify(header.target.release));
+        const snapshot = source.check ? await digestOnly(`${run.path}/${SNAPSHOT}`) : null;
+        if (snapshot !== null && snapshot !== header.made_from.snapshot)
+          throw new MigrationError(
+            "N2I-E300",
+            "the snapshot is not the one the plan was made from",
+          );
       },
-      target.verifier,
-    );
+    });
   } finally {
-    interrupt.end();
-    await journal?.close();
     await lock.release();
   }
 }

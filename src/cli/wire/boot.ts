@@ -1,25 +1,20 @@
-import { regroup } from "../../core/apply/regroup.ts";
 import { stagedIn, stagedTrees } from "../../core/boot/staged.ts";
-import { iso } from "../../core/release/release.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
-import { parseBoot } from "../../edge/disk/boot-entry.ts";
-import { openEntries } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { sweep } from "../../edge/tftp/hands.ts";
 import { ownerIn, perform, undoStep } from "../../edge/tftp/perform.ts";
 import type { Tree } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
+import { entriesOf } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { BootEntry } from "../../model/staging.ts";
-import { failpoint, withFailpoints } from "./failpoint.ts";
-import { onInterrupt } from "./interrupt.ts";
+import { BOOT_FILES, type BootEntry } from "../../model/staging.ts";
+import { regroup } from "../../model/streams.ts";
+import { iso } from "../../parts/hand-over.ts";
+import { failpoint } from "./failpoint.ts";
 import { whoami } from "./run.ts";
+import { withSession } from "./session.ts";
 import { askedOf, type Prepared, prepare, ready } from "./staging.ts";
-import { VERSION } from "./version.ts";
-
-/** The journal of staged boot files, in the run's folder. */
-export const BOOT = "boot.jsonl";
 
 /** What becomes of one machine's boot files. */
 export interface BootRow {
@@ -98,12 +93,19 @@ export async function stageAll(
         await midway(rows, async () => {
           const all = await ready(machine, seal);
           const steps = all.map(({ step }) => step);
-          await append({ do: "stage", ...at, steps, at: iso(Date.now()), by: whoami() });
+          await append({
+            part: BOOT_FILES,
+            do: "stage",
+            ...at,
+            steps,
+            at: iso(Date.now()),
+            by: whoami(),
+          });
           for (const { step, source, owner } of all) {
             await perform(tree.root, step, source, owner ?? { mode: 0o644, ...fresh }, failpoint);
             await failpoint("boot.step");
           }
-          await append({ do: "staged", ...at, at: iso(Date.now()) });
+          await append({ part: BOOT_FILES, do: "staged", ...at, at: iso(Date.now()) });
         });
       }
       rows.push(row.state === "to stage" ? { ...row, state: "staged" } : row);
@@ -135,7 +137,7 @@ export async function unstageAll(
       const at = { tree: tree.root, node };
       const left = new Map<string, string>();
       await midway(rows, async () => {
-        await append({ do: "unstage", ...at, at: iso(Date.now()), by: whoami() });
+        await append({ part: BOOT_FILES, do: "unstage", ...at, at: iso(Date.now()), by: whoami() });
         for (const step of steps.toReversed()) {
           // A boot file that is somebody else's by now needs kernel and ramdisk, though they equal ours.
           if (left.has(`${node}/config`) && step.after.kind === "file") {
@@ -148,7 +150,13 @@ export async function unstageAll(
           if (typeof undone === "object") left.set(step.path, undone.left);
           await failpoint("boot.step");
         }
-        await append({ do: "unstaged", ...at, at: iso(Date.now()), left: [...left.keys()] });
+        await append({
+          part: BOOT_FILES,
+          do: "unstaged",
+          ...at,
+          at: iso(Date.now()),
+          left: [...left.keys()],
+        });
       });
       const state = left.size > 0 ? "left" : "undone";
       const why = left.size > 0 ? [...left.values()].join("; ") : null;
@@ -176,22 +184,17 @@ interface Journalled {
   readonly stopping: () => boolean;
 }
 
-/** The run's boot.jsonl, after what a crash left half made in the tree was removed. */
+/** The run's journal, after what a crash left half made in the tree was removed. */
 async function withBootJournal<T>(
   run: RunFolder,
-  tree: Tree,
+  { root }: Tree,
   work: (journalled: Journalled) => Promise<T>,
 ): Promise<T> {
-  const journal = withFailpoints(await openEntries<BootEntry>(run, BOOT, parseBoot));
-  const interrupt = onInterrupt();
-  try {
-    if (journal.entries().length === 0)
-      await journal.append({ do: "open", format: "nova2ironic/boot@1", tool: VERSION });
-    for (const { steps, open } of stagedIn(journal.entries(), tree.root))
-      if (open) for (const { path } of steps) await sweep(tree.root, path);
-    return await work({ ...journal, stopping: interrupt.stopping });
-  } finally {
-    interrupt.end();
-    await journal.close();
-  }
+  return withSession(run, async ({ begin, journal, stopping }) => {
+    await begin(BOOT_FILES, { tree: root });
+    const entries = (): readonly BootEntry[] => entriesOf(journal.entries(), BOOT_FILES);
+    for (const { steps, open } of stagedIn(entries(), root))
+      if (open) for (const { path } of steps) await sweep(root, path);
+    return work({ entries, append: journal.append, stopping });
+  });
 }

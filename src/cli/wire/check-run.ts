@@ -1,5 +1,4 @@
 import { readdir } from "node:fs/promises";
-import { isOurs, ledgerOf, plansOf } from "../../core/apply/ledger.ts";
 import { choiceOf } from "../../core/hosts/choice.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
@@ -9,16 +8,20 @@ import { callOf } from "../../edge/nova-rest/target.ts";
 import { NOVA_API_TABLES } from "../../edge/nova-write/api.ts";
 import { NOVA_TABLES } from "../../edge/nova-write/open.ts";
 import { REQUEST_TABLES } from "../../edge/nova-write/requests.ts";
+import { ownedLines } from "../../engine/back.ts";
+import { invert } from "../../engine/part.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../../model/artefact.ts";
 import { isOdd, type OddText } from "../../model/charset.ts";
 import type { RunPlace } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Finding } from "../../model/finding.ts";
+import { IRONIC, plansOf } from "../../model/journal.ts";
 import type { HostConfig, Row } from "../../model/machine.ts";
-import { invertNova, type NovaStep } from "../../model/nova-plan.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { SpecCall, Verb } from "../../model/rights.ts";
+import { ironicJournalled } from "../../parts/ironic.ts";
 import { appliesOf } from "./check-applies.ts";
 import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
 import { NOVA } from "./nova-plan.ts";
@@ -122,7 +125,7 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
       const { id, part, table, key, before, after } = line;
       // What goes over Nova's API is its policy's to allow.
       if (table === "os-extra_specs")
-        for (const step of [line, invertNova(line)]) calls.add(callOf(step));
+        for (const step of [line, invert(line)]) calls.add(callOf(step));
       else want(part === "api" ? api : statements, line);
       if (part !== "api") odd.push(...oddTexts(line));
       if (part !== "hosts") {
@@ -160,7 +163,7 @@ function nameOf(value: Row[string] | undefined): string | null {
 
 /** What a step and its way back want: each reads and locks the row, and writes it. */
 function want(wanted: Map<string, Set<Verb>>, step: NovaStep): void {
-  for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invertNova(step))] as const)
+  for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
     add(wanted, step.table, verb);
 }
 
@@ -199,22 +202,16 @@ function namedIn(column: Row[string] | undefined, names: RegExp): readonly strin
  * taken back since. A plan that is gone speaks for no row.
  */
 export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>> {
-  const { entries } = await readJournal(`${run.path}/journal.jsonl`);
+  const { entries } = await readJournal(run);
   const ours = new Set<string>();
-  for (const sha256 of plansOf(entries)) {
+  for (const sha256 of plansOf(entries, IRONIC)) {
     const path = await findPlan(run, sha256).catch(orNone);
     if (path === null) continue;
-    const ledger = ledgerOf(entries, sha256);
-    let at = -1;
-    for await (const batch of (await openPlan(path)).lines())
-      for (const line of batch) {
-        at += 1;
-        const stretch = ledger.begun.find(({ from, to }) => from <= at && at < to);
-        const node = line.records.find(({ resource }) => resource === "node");
-        if (stretch !== undefined && node !== undefined)
-          if (isLoaded(line) && isOurs(ledger, stretch, line.uuid ?? "", node.id))
-            ours.add(lower(line.uuid));
-      }
+    const { header, lines } = await openPlan(path);
+    const leg = ironicJournalled(header.target, { sha256, lines });
+    for await (const batch of ownedLines(leg, entries, { wants: isLoaded }))
+      for (const { line, changes } of batch)
+        if (changes.some(({ resource }) => resource === "node")) ours.add(lower(line.uuid));
   }
   return ours;
 }

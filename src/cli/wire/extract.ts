@@ -1,4 +1,3 @@
-import { ahead } from "../../core/apply/ahead.ts";
 import { inspect, inspectOrphan, inspectSources } from "../../core/inspect/inspect.ts";
 import { unknownOf } from "../../core/inspect/unknown.ts";
 import { identify } from "../../edge/database/identity.ts";
@@ -14,6 +13,7 @@ import type { SnapshotCounts, SnapshotHeader } from "../../model/artefact.ts";
 import type { Finding } from "../../model/finding.ts";
 import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
+import { ahead } from "../../model/streams.ts";
 import { harvest } from "./harvest.ts";
 import { SNAPSHOT, type SnapshotLine } from "./run.ts";
 import { VERSION } from "./version.ts";

@@ -24,19 +24,13 @@ export async function failpoint(point: string): Promise<void> {
   await new Promise(() => {});
 }
 
-/**
- * The journal with a failpoint before and after every entry: `begin.before`, `begin.after` ...
- *
- * @param prefix tells the points of one journal from those of another
- */
-export function withFailpoints<Entry extends { readonly do: string }>(
-  journal: Journal<Entry>,
-  prefix = "",
-): Journal<Entry> {
+/** The journal with a failpoint before and after every entry: `begin.before`, `nova.begin.after` ... */
+export function withFailpoints(journal: Journal): Journal {
   if (!wanted) return journal;
   return {
     ...journal,
     async append(entry) {
+      const prefix = "part" in entry && entry.part.startsWith("nova-") ? "nova." : "";
       await failpoint(`${prefix}${entry.do}.before`);
       await journal.append(entry);
       await failpoint(`${prefix}${entry.do}.after`);

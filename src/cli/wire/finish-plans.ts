@@ -1,18 +1,18 @@
-import { ledgerOf, plansOf, wasBegun } from "../../core/apply/ledger.ts";
-import type { RunPlan } from "../../core/release/run-nodes.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import type { JournalEntry } from "../../model/artefact.ts";
+import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
+import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import type { RunPlan } from "../../parts/run-nodes.ts";
 import { openPlan } from "./run.ts";
 
 type Opened = Awaited<ReturnType<typeof openPlan>>;
 
 /** Plans of which, by the journal, something is in Ironic still, newest first. */
-export function plansThere(entries: readonly JournalEntry[]): readonly string[] {
-  return plansOf(entries).filter((sha256) => {
-    const ledger = ledgerOf(entries, sha256);
-    return ledger.begun.some((stretch) => wasBegun(ledger, stretch));
+export function plansThere(entries: readonly Entry[]): readonly string[] {
+  return plansOf(entries, IRONIC).filter((sha256) => {
+    const ownership = ownershipOf(entries, IRONIC, sha256);
+    return ownership.begun.some((span) => wasBegun(ownership, span));
   });
 }
 
@@ -24,7 +24,7 @@ export function plansThere(entries: readonly JournalEntry[]): readonly string[] 
 export async function plansOfRun(
   run: RunFolder,
   present: Opened,
-  entries: readonly JournalEntry[],
+  entries: readonly Entry[],
 ): Promise<readonly RunPlan[]> {
   const plans = [runPlan(present)];
   for (const sha256 of plansThere(entries))

@@ -1,21 +1,17 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { endOf } from "../../core/release/ended.ts";
-import type { Finishing } from "../../core/release/finish.ts";
 import { unprotected } from "../../core/release/guards.ts";
-import { readEntries, readJournal } from "../../edge/disk/journal.ts";
-import { parseFinish } from "../../edge/disk/journal-entry.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { FinishEntry, Guard } from "../../model/finish.ts";
+import { FINISH, type Guard } from "../../model/finish.ts";
 import type { Release } from "../../model/target.ts";
+import type { Finishing } from "../../parts/finish.ts";
 import { checkEngine, checkIdentity } from "./acting.ts";
 import { failpoint } from "./failpoint.ts";
 import type { Guarding, Road } from "./road.ts";
 import { withStage } from "./stage-journal.ts";
-
-/** The journal of what finish cleared, in the run's folder. */
-export const FINISH = "finish.jsonl";
 
 /** Who guards the nodes of a plan's target. @throws MigrationError N2I-E300 for another target */
 export async function openGuard(road: Road, { target }: PlanHeader): Promise<Guarding> {
@@ -39,14 +35,7 @@ export async function withFinishing<T>(
   work: (finishing: Omit<Finishing, "progress">, release: Release) => Promise<T>,
 ): Promise<T> {
   const { identity, release, guard, inFlight, lock } = await openGuard(road, header);
-  const open = {
-    do: "open",
-    format: "nova2ironic/finish@1",
-    tool: header.tool,
-    target: identity,
-  } as const;
-  const journal = { name: FINISH, parse: parseFinish, open };
-  return withStage<FinishEntry, T>(run, await lock(), journal, (stage) => {
+  return withStage(run, await lock(), FINISH, identity, (stage) => {
     const clock = { now: Date.now, sleep };
     return work({ ...stage, clock, lockWait, inFlight, guard: committing(guard) }, release);
   });
@@ -66,21 +55,15 @@ function committing(guard: Guard): Guard {
 }
 
 /** Nodes of this run whose protection finish cleared, and that no rollback took back since. */
-export async function unprotectedNodes({
-  path,
-}: Pick<RunFolder, "path">): Promise<ReadonlySet<string>> {
-  const { entries } = await readEntries(`${path}/${FINISH}`, parseFinish);
-  if (entries.length === 0) return new Set();
-  return unprotected(entries, (await readJournal(`${path}/journal.jsonl`)).entries);
+export async function unprotectedNodes(run: Pick<RunFolder, "path">): Promise<ReadonlySet<string>> {
+  return unprotected((await readJournal(run)).entries);
 }
 
 /** When finish ended this run; null when it did not, or the run went on since. */
-export async function endOfRun({
-  path,
-}: Pick<RunFolder, "path">): Promise<{ readonly at: string; readonly by: string } | null> {
-  const { entries } = await readEntries(`${path}/${FINISH}`, parseFinish);
-  if (entries.length === 0) return null;
-  return endOf(entries, (await readJournal(`${path}/journal.jsonl`)).entries);
+export async function endOfRun(
+  run: Pick<RunFolder, "path">,
+): Promise<{ readonly at: string; readonly by: string } | null> {
+  return endOf((await readJournal(run)).entries);
 }
 
 /**

@@ -1,16 +1,9 @@
 import { resolve } from "node:path";
-import {
-  type Given,
-  givenOf,
-  isWord,
-  onlyKept,
-  withGiven,
-  wordsFor,
-} from "../../core/apply/given.ts";
-import { KEPT, type NextCommand } from "../../core/apply/next.ts";
 import { readNote, writeNote } from "../../edge/disk/note.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { isObject, type Json } from "../../model/json.ts";
+import { type Given, givenOf, isWord, onlyKept, withGiven, wordsFor } from "../../stages/given.ts";
+import { KEPT, type NextCommand } from "../../stages/next.ts";
 
 const FILE = "given.json";
 const FORMAT = "nova2ironic/given@1";

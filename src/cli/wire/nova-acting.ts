@@ -1,16 +1,16 @@
-import { plansOf } from "../../core/apply/ledger.ts";
-import { lookAtNova, type NovaActing, type NovaPlan } from "../../core/apply/nova.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { asWritten, openArtefact } from "../../edge/disk/artefact-reader.ts";
-import { openEntries, readEntries } from "../../edge/disk/journal.ts";
-import { parseNovaEntry } from "../../edge/disk/journal-entry.ts";
+import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
+import { batches } from "../../engine/batches.ts";
+import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
+import type { Leg } from "../../engine/part.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import { type Entry, plansOf } from "../../model/journal.ts";
 import type {
-  NovaEntry,
   NovaIdentity,
   NovaLine,
   NovaPlanCounts,
@@ -19,14 +19,19 @@ import type {
   NovaTarget,
 } from "../../model/nova-plan.ts";
 import { otherServer } from "../../model/same-server.ts";
-import { failpoint, withFailpoints } from "./failpoint.ts";
-import type { FlavorApi } from "./flavor-api.ts";
-import { onInterrupt } from "./interrupt.ts";
+import {
+  NOVA_LEGS,
+  NOVA_NAMES,
+  type NovaLegName,
+  type NovaPlan,
+  novaLeg,
+  novaName,
+  type novaParts,
+} from "../../parts/nova.ts";
+import { failpoint } from "./failpoint.ts";
 import { NOVA } from "./nova-plan.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
-import { whoami } from "./run.ts";
-
-export const NOVA_JOURNAL = "nova-journal.jsonl";
+import type { RunSession } from "./session.ts";
 
 /** A plan for Nova as it lies in the run's folder. */
 export interface NovaFile extends NovaPlan {
@@ -66,13 +71,9 @@ export async function novaPlanOf(
   return found;
 }
 
-/** What was done in Nova, and by which plans, newest first. */
-export async function readNovaJournal(run: RunFolder): Promise<{
-  readonly entries: readonly NovaEntry[];
-  readonly plans: readonly string[];
-}> {
-  const { entries } = await readEntries(`${run.path}/${NOVA_JOURNAL}`, parseNovaEntry);
-  return { entries, plans: plansOf(entries.filter((entry) => entry.do !== "open")) };
+/** The run's plans that changed Nova's rows, by the journal, newest first. */
+export async function novaPlans(run: Pick<RunFolder, "path">): Promise<readonly string[]> {
+  return plansOf((await readJournal(run)).entries, ...NOVA_NAMES);
 }
 
 /** Identity fields, besides the server's, that must not have changed between plan and apply. */
@@ -91,70 +92,78 @@ export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
     );
 }
 
+/** Nova, locked and watched. */
+export interface NovaPlace {
+  readonly target: NovaTarget;
+  readonly watch: ComputeWatch;
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+}
+
 /**
- * Everything that changing Nova's rows needs: its lock, its journal, and the checks before.
+ * The nova of these plans, found to be the one they were made for, locked and watched for the time of
+ * `work`.
  *
- * @throws MigrationError N2I-E310 when a nova-compute of the plan's hosts reported within a minute
+ * @throws MigrationError N2I-E310 when a nova-compute of the plans' hosts reported within a minute
  */
 export async function withNova<T>(
-  run: RunFolder,
+  session: RunSession,
   database: Database,
-  plan: NovaFile,
-  api: FlavorApi | null,
+  plans: readonly NovaFile[],
   watching: Watching,
-  work: (acting: NovaActing, watch: ComputeWatch) => Promise<T>,
+  work: (place: NovaPlace) => Promise<T>,
 ): Promise<T> {
   const identity = await identifyNova(database);
-  checkNova(plan.header.target, identity);
-  const target = withApi(createNovaTarget(database, identity, failpoint), api);
+  for (const { header } of plans) checkNova(header.target, identity);
+  const target = createNovaTarget(database, identity, failpoint);
   const lock = await target.lock();
-  const interrupt = onInterrupt();
   try {
-    const journal = withFailpoints(await openEntries(run, NOVA_JOURNAL, parseNovaEntry), "nova.");
-    try {
-      if (journal.entries().length === 0)
-        await journal.append({
-          ...{ do: "open", format: "nova2ironic/nova-journal@1" },
-          ...{ tool: plan.header.tool, target: identity },
-        });
-      const { stopping } = interrupt;
-      const watch = await watchComputes(target.beats, plan.counts.stopped, watching, stopping);
-      const acting = {
-        ...{ target, lock, journal, by: whoami(), stopping },
-        now: () => new Date().toISOString(),
-        guard: watch.look,
-      };
-      return await work(acting, watch);
-    } finally {
-      await journal.close();
-    }
+    const hosts = [...new Set(plans.flatMap(({ counts }) => counts.stopped))];
+    await session.begin("nova", identity);
+    const watch = await watchComputes(target.beats, hosts, watching, session.stopping);
+    return await work({ target, watch, check: lock.check });
   } finally {
-    interrupt.end();
     await lock.release();
   }
 }
 
-/**
- * Nova with its flavors elsewhere: steps of a part come together, and go where the part is. Whoever
- * changes flavors holds the lock of the nova database they are read with.
- */
-export function withApi(nova: NovaTarget, api: FlavorApi | null): NovaTarget {
-  if (api === null) return nova;
-  const of = (steps: readonly NovaStep[]): FlavorApi["target"] =>
-    steps[0]?.part === "api" ? api.target : nova;
-  return {
-    ...nova,
-    look: (steps) => of(steps).look(steps),
-    perform: (steps, ...how) => of(steps).perform(steps, ...how),
-  };
+/** The leg of a plan in Nova, as it is walked. */
+export function novaWalk(
+  { watch, check }: Pick<NovaPlace, "watch" | "check">,
+  parts: ReturnType<typeof novaParts>,
+  name: NovaLegName,
+  plan: NovaPlan,
+): Leg<NovaStep> {
+  return { ...novaLeg(parts[name], name, plan), check, precondition: watch.look };
 }
 
-/** Everything that can be known before the first row of anything is written. */
-export async function checkBeforeNova(
-  plan: NovaFile,
-  acting: NovaActing,
-  watch: ComputeWatch,
+/** Rows a message names; the others are counted. */
+const NAMED = 5;
+
+/**
+ * Looks at every row of a plan before the first is written: a row that somebody changed in the last
+ * batch must not be met when the others are changed. Batches begun before are compared one by one.
+ *
+ * @throws MigrationError N2I-E300 naming the rows
+ */
+export async function lookAtNova(
+  plan: NovaPlan,
+  parts: ReturnType<typeof novaParts>,
+  entries: readonly Entry[],
 ): Promise<void> {
-  await lookAtNova(plan, acting);
-  await watch.settle();
+  const stale: string[] = [];
+  for (const name of NOVA_LEGS) {
+    const ownership = ownershipOf(entries, novaName(name), plan.sha256);
+    const { part, lines } = novaLeg(parts[name], name, plan);
+    for await (const { span, lines: steps } of batches(lines(), part.size)) {
+      if (wasBegun(ownership, span)) continue;
+      for (const { id, is, why } of await part.inspect(steps))
+        if (is === "other") stale.push(`${id} ${why}`);
+    }
+  }
+  if (stale.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `${stale.length} rows of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+    );
 }

@@ -1,23 +1,29 @@
-import { applyNova, type NovaActing, type NovaDone } from "../../core/apply/nova.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { forward } from "../../engine/forward.ts";
+import type { Excluded } from "../../engine/part.ts";
+import { gather, together, type Walked } from "../../engine/walk.ts";
 import type { Footer, PlanCounts } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
-import { stepsOf } from "../../model/nova-plan.ts";
+import { type NovaStep, stepsOf } from "../../model/nova-plan.ts";
+import { type NovaLegName, novaParts } from "../../parts/nova.ts";
 import { confirm } from "./acting.ts";
 import { openRole } from "./databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
-import { checkBeforeNova, type NovaFile, novaPlanOf, withNova } from "./nova-acting.ts";
+import { lookAtNova, type NovaFile, novaPlanOf, novaWalk, withNova } from "./nova-acting.ts";
 import { checkRequests, checkTenants, type Machines } from "./nova-tenants.ts";
 import type { Watching } from "./nova-watch.ts";
+import type { RunSession } from "./session.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
   readonly plan: NovaFile;
-  readonly acting: NovaActing;
+  /** Whether its nova-computes stand still. @throws MigrationError N2I-E310 */
+  readonly look: () => Promise<void>;
   /** Everything that can be known before the first row of anything is written. */
   readonly check: () => Promise<void>;
-  readonly flavors: () => Promise<NovaDone>;
-  readonly hosts: (leaving: ReadonlySet<string | null>) => Promise<NovaDone>;
+  readonly flavors: () => Promise<Walked<NovaStep>>;
+  /** @param excluded machines that were left out of the load, and why */
+  readonly hosts: (excluded: Excluded) => Promise<Walked<NovaStep>>;
 }
 
 /** What apply's command line says of Nova. */
@@ -68,6 +74,7 @@ function checkUnasked(file: NovaFile | null): void {
  */
 export async function besideNova<T>(
   run: RunFolder,
+  session: RunSession,
   plan: Footer<PlanCounts>,
   words: NovaWords,
   work: (side: NovaSide | null) => Promise<T>,
@@ -101,37 +108,32 @@ export async function besideNova<T>(
     const inNova = stepsOf(file.counts) - apart;
     if (inNova > 0) await confirm(`Change ${inNova} rows of ${database.shown}?`, yes);
     if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`, yes);
-    return await withNova(run, database, file, api, watching, (acting, watch) =>
-      work({
-        ...{ plan: file, acting },
+    return await withNova(session, database, [file], watching, (place) => {
+      const parts = novaParts(place.target, api?.target ?? null);
+      const walk = async (name: NovaLegName, excluded?: Excluded): Promise<Walked<NovaStep>> =>
+        gather(forward(novaWalk(place, parts, name, file), session, excluded));
+      return work({
+        ...{ plan: file, look: place.watch.look },
         async check() {
           await checkRequests(database, lines, watching);
-          await checkBeforeNova(file, acting, watch);
-          await checkTenants(run, database, file.header, { ...plan, lines });
+          await lookAtNova(file, parts, session.journal.entries());
+          await place.watch.settle();
+          await checkTenants(session.journal.entries(), database, file.header, { ...plan, lines });
         },
-        flavors: async () => {
-          const own = await applyNova(file, "flavors", acting);
-          const all = await together(own, () => applyNova(file, "api", acting));
+        async flavors() {
+          const own = await walk("flavors");
+          const all = own.stopped ? own : together(own, await walk("api"));
           // Asked to stop in the last batch, nothing is left here and all of the load.
-          return { ...all, stopped: acting.stopping() };
+          return { ...all, stopped: session.stopping() };
         },
-        hosts: (leaving) => applyNova(file, "hosts", acting, leaving),
-      }),
-    );
+        async hosts(excluded) {
+          const own = await walk("hosts", excluded);
+          return own.stopped ? own : together(own, await walk("shared", excluded));
+        },
+      });
+    });
   } finally {
     await api?.close();
     await database.close();
   }
-}
-
-/** One after the other, unless the first was stopped. */
-async function together(one: NovaDone, next: () => Promise<NovaDone>): Promise<NovaDone> {
-  if (one.stopped) return one;
-  const other = await next();
-  return {
-    done: one.done + other.done,
-    found: one.found + other.found,
-    left: [...one.left, ...other.left],
-    stopped: other.stopped,
-  };
 }

@@ -1,12 +1,11 @@
-import { ledgerOf, wasBegun } from "../../core/apply/ledger.ts";
 import { choiceOf } from "../../core/hosts/choice.ts";
 import { accepted, instanceOn } from "../../core/hosts/placed.ts";
 import { changedTenants } from "../../core/hosts/since.ts";
 import type { Database } from "../../edge/database/open.ts";
-import { readJournal } from "../../edge/disk/journal.ts";
-import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openInstances, openOnNodes } from "../../edge/nova-write/instances.ts";
+import { ownershipOf, wasBegun } from "../../engine/ownership.ts";
 import { MigrationError } from "../../model/error.ts";
+import { type Entry, IRONIC } from "../../model/journal.ts";
 import type { NovaPlanHeader } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Watching } from "./nova-watch.ts";
@@ -49,14 +48,13 @@ export async function checkRequests(
  * @throws MigrationError N2I-E300 naming machines whose tenant came, went or moved since `extract`
  */
 export async function checkTenants(
-  run: RunFolder,
+  entries: readonly Entry[],
   database: Database,
   { compute_hosts = [] }: NovaPlanHeader,
   { lines, sha256 }: Machines,
 ): Promise<void> {
-  const { entries } = await readJournal(`${run.path}/journal.jsonl`);
-  const ledger = ledgerOf(entries, sha256);
-  const loading = (at: number): boolean => !wasBegun(ledger, { from: at, to: at + 1 });
+  const ownership = ownershipOf(entries, IRONIC, sha256);
+  const loading = (at: number): boolean => !wasBegun(ownership, { from: at, to: at + 1 });
   const now = {
     ...{ instancesOf: openInstances(database), onNodes: await openOnNodes(database) },
     nova: database,

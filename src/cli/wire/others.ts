@@ -1,11 +1,10 @@
-import type { Acting } from "../../core/apply/apply.ts";
-import { plansOf } from "../../core/apply/ledger.ts";
-import { countOthers, type JournalledPlan } from "../../core/apply/others.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import type { Target } from "../../model/target.ts";
+import type { MachinePlan } from "../../parts/ironic.ts";
+import { countOthers } from "../../stages/others.ts";
 import type { Road } from "./road.ts";
 import { openPlan } from "./run.ts";
 
@@ -21,11 +20,11 @@ export async function othersAt(
   run: RunFolder,
   { oldest }: Pick<Road, "oldest">,
   target: Target,
-  entries: readonly JournalEntry[],
+  entries: readonly Entry[],
 ): Promise<string | null> {
   if (oldest === null) return null;
-  const plans: JournalledPlan[] = [];
-  for (const sha256 of plansOf(entries)) {
+  const plans: MachinePlan[] = [];
+  for (const sha256 of plansOf(entries, IRONIC)) {
     // The rows of a plan that is lost are nobody's we know.
     const path = await findPlan(run, sha256).catch(() => null);
     if (path === null) continue;
@@ -46,8 +45,9 @@ export async function othersAt(
 export async function checkOthers(
   run: RunFolder,
   road: Pick<Road, "oldest">,
-  { target, journal }: Pick<Acting, "target" | "journal">,
+  target: Target,
+  entries: readonly Entry[],
 ): Promise<void> {
-  const others = await othersAt(run, road, target, journal.entries());
+  const others = await othersAt(run, road, target, entries);
   if (others !== null) throw new MigrationError("N2I-E312", others);
 }

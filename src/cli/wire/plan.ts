@@ -1,4 +1,3 @@
-import { regroup } from "../../core/apply/regroup.ts";
 import { carry } from "../../core/plan/carry.ts";
 import { inspectCharset } from "../../core/plan/charset.ts";
 import { pair } from "../../core/plan/pairing.ts";
@@ -16,6 +15,7 @@ import type { Site } from "../../model/mapping.ts";
 import type { NovaPlanCounts } from "../../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
+import { regroup } from "../../model/streams.ts";
 import type { Release, Target } from "../../model/target.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";

@@ -3,6 +3,7 @@ import { wayOfPlanned } from "../../core/transform/power-way.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { SYSTEM_CLOCK } from "../../edge/ipmi/native.ts";
 import { askAll } from "../../edge/ipmi/scheduler.ts";
+import type { Excluded } from "../../engine/part.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
@@ -67,7 +68,7 @@ export function recheckWith(
   seal: Seal,
   signal: AbortSignal,
   conductor: Conductor,
-): (machines: readonly PlannedMachine[]) => Promise<ReadonlyMap<number, string>> {
+): (machines: readonly PlannedMachine[]) => Promise<Excluded> {
   return async (machines) => {
     const asked = machines
       .filter(({ bm_node_id }) => readings.get(bm_node_id)?.verdict === "ok")
@@ -95,7 +96,12 @@ export function recheckWith(
         "N2I-E313",
         `${missed.length} of ${asked.length} machines were not asked again, such as bm_nodes.id=${first.id}: ${first.way.words}`,
       );
-    return otherwise;
+    return new Map(
+      machines.flatMap(({ uuid, bm_node_id }) => {
+        const why = otherwise.get(bm_node_id);
+        return why === undefined || uuid === null ? [] : [[uuid, why] as const];
+      }),
+    );
   };
 }
 

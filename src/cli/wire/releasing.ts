@@ -1,20 +1,16 @@
-import type { Releasing } from "../../core/release/release.ts";
 import { lockTarget } from "../../edge/database/lock.ts";
 import type { Database } from "../../edge/database/open.ts";
-import { parseRelease } from "../../edge/disk/journal-entry.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { identifyTarget } from "../../edge/ironic-db/open.ts";
 import { type Followed, follow } from "../../edge/log/follow.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
-import type { Handover, ReleaseEntry } from "../../model/handover.ts";
+import { HAND_OVER, type Handover } from "../../model/handover.ts";
+import type { Releasing } from "../../parts/hand-over.ts";
 import { checkIdentity, checkReasons } from "./acting.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
 import { withStage } from "./stage-journal.ts";
-
-/** The journal of hand-overs, in the run's folder. */
-export const RELEASE = "release.jsonl";
 
 /** A place to die right after each change. */
 function committing(handover: Handover): Handover {
@@ -45,18 +41,11 @@ export async function withReleasing<T>(
   const { identity, release } = await identifyTarget(database, mappings, header.target.release);
   checkIdentity(header.target, identity);
   checkReasons(release);
-  const open = {
-    do: "open",
-    format: "nova2ironic/release@1",
-    tool: header.tool,
-    target: identity,
-  } as const;
-  const journal = { name: RELEASE, parse: parseRelease, open };
   const logs: Followed[] = [];
   try {
     // A log that cannot be read is told before anything of the run is written.
     for (const path of world.logs) logs.push(await follow(path));
-    return await withStage<ReleaseEntry, T>(run, await lockTarget(database), journal, (stage) =>
+    return await withStage(run, await lockTarget(database), HAND_OVER, identity, (stage) =>
       work({
         ...stage,
         handover: committing(createHandover(database, release)),

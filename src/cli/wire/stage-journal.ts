@@ -1,54 +1,38 @@
-import { openEntries } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import type { TargetIdentity } from "../../model/artefact.ts";
-import type { JsonObject } from "../../model/json.ts";
+import { type Entry, entriesOf } from "../../model/journal.ts";
 import type { Lock } from "../../model/target.ts";
-import { withFailpoints } from "./failpoint.ts";
-import { onInterrupt } from "./interrupt.ts";
-import { whoami } from "./run.ts";
+import { type RunSession, withSession } from "./session.ts";
 
-/** What a stage with a journal of its own acts with. */
-export interface Stage<Entry> {
+/** Parts that go machine by machine. */
+type Name = Parameters<typeof entriesOf>[1];
+type EntryOf<Of extends Name> = Extract<Entry, { readonly part: Of }>;
+
+/** What such a part acts with. */
+export interface Stage<Of extends Name> extends Pick<RunSession, "by" | "stopping"> {
   readonly journal: {
-    readonly entries: () => readonly Entry[];
-    readonly append: (entry: Entry) => Promise<void>;
+    /** Its own. */
+    readonly entries: () => readonly EntryOf<Of>[];
+    readonly append: (entry: EntryOf<Of>) => Promise<void>;
   };
-  readonly by: string;
-  /** True once the operator asked to stop. */
-  readonly stopping: () => boolean;
 }
 
-interface Opening {
-  readonly do: "open";
-  readonly tool: string;
-  readonly target: TargetIdentity;
-}
-
-/** A journal of the run: its file, how its lines are read, and its first entry. */
-export interface StageJournal<Entry extends { readonly do: string }> {
-  readonly name: string;
-  readonly parse: (line: JsonObject, place: string) => Entry;
-  readonly open: Entry & Opening;
-}
-
-/** Runs a stage under the target's lock, with its journal, and a stop on Ctrl-C. */
-export async function withStage<Entry extends { readonly do: string }, T>(
+/** Runs such a part under the target's lock. */
+export async function withStage<Of extends Name, T>(
   run: RunFolder,
   lock: Lock,
-  { name, parse, open }: StageJournal<Entry>,
-  work: (stage: Stage<Entry>) => Promise<T>,
+  part: Of,
+  target: TargetIdentity,
+  work: (stage: Stage<Of>, session: RunSession) => Promise<T>,
 ): Promise<T> {
-  const interrupt = onInterrupt();
   try {
-    const journal = withFailpoints(await openEntries<Entry>(run, name, parse));
-    try {
-      if (journal.entries().length === 0) await journal.append(open);
-      return await work({ journal, by: whoami(), stopping: interrupt.stopping });
-    } finally {
-      await journal.close();
-    }
+    return await withSession(run, async (session) => {
+      await session.begin(part, target);
+      const { by, stopping, journal } = session;
+      const own = { append: journal.append, entries: () => entriesOf(journal.entries(), part) };
+      return work({ by, stopping, journal: own }, session);
+    });
   } finally {
-    interrupt.end();
     await lock.release();
   }
 }

@@ -1,17 +1,19 @@
-import { type Going, goingOf } from "../../core/apply/going.ts";
-import type { Scope } from "../../core/apply/undo.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openInstances } from "../../edge/nova-write/instances.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { openPlaces } from "../../edge/nova-write/places.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
-import type { JournalEntry, SourceIdentity } from "../../model/artefact.ts";
+import type { Scope } from "../../engine/back.ts";
+import type { SourceIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { Entry } from "../../model/journal.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type Going, goingOf } from "../../stages/going.ts";
 import { openRole } from "./databases.ts";
 import { onInterrupt } from "./interrupt.ts";
-import { checkNova, openNovaPlan, readNovaJournal } from "./nova-acting.ts";
+import { checkNova, novaPlans, openNovaPlan } from "./nova-acting.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
 import { asked, checkQueued } from "./queued.ts";
 import { openPlan } from "./run.ts";
@@ -27,15 +29,15 @@ export interface Leaving {
 export async function leavingOf(
   run: RunFolder,
   plans: readonly string[],
-  entries: readonly JournalEntry[],
-  scope: Scope,
+  entries: readonly Entry[],
+  scope: Pick<Scope<PlannedMachine>, "wants">,
 ): Promise<Leaving> {
   const machines: Going[] = [];
   const sources: Leaving["sources"][number][] = [];
   for (const sha256 of plans) {
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const before = machines.length;
-    for await (const one of goingOf(lines(), sha256, header.target, entries, scope))
+    for await (const one of goingOf({ sha256, lines }, header.target, entries, scope))
       machines.push(one);
     if (machines.length > before) sources.push(header.source.nova);
   }
@@ -79,7 +81,7 @@ export async function withStill<T>(
   watching: Watching,
   work: (look: () => Promise<void>) => Promise<T>,
 ): Promise<T | null> {
-  const changed = (await readNovaJournal(run)).plans;
+  const changed = await novaPlans(run);
   if (novaDb === undefined || machines.length + changed.length === 0)
     return work(() => Promise.resolve());
   const database = await openRole("nova-db", novaDb, { readOnly: true });

@@ -4,7 +4,7 @@ import { findPlan } from "../../edge/disk/archive.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { openPlaces } from "../../edge/nova-write/places.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { type NovaFile, openNovaPlan, readNovaJournal } from "./nova-acting.ts";
+import { type NovaFile, novaPlans, openNovaPlan } from "./nova-acting.ts";
 import { openPlan } from "./run.ts";
 
 /**
@@ -19,7 +19,7 @@ export async function* straysOf(
   const told = new Set<number>();
   const placesOf = await openPlaces(database);
   const plans: NovaFile[] = [];
-  for (const sha256 of (await readNovaJournal(run)).plans)
+  for (const sha256 of await novaPlans(run))
     plans.push(await openNovaPlan(await findPlan(run, sha256, "nova")));
   const known = await knownTo(plans);
   for (const nova of plans) {

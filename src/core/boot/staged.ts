@@ -13,7 +13,7 @@ export interface Done {
 export function stagedIn(entries: readonly BootEntry[], tree: string): readonly Done[] {
   const nodes = new Map<string, Done>();
   for (const entry of entries) {
-    if (entry.do === "open" || entry.tree !== tree) continue;
+    if (entry.tree !== tree) continue;
     const { node } = entry;
     const done = nodes.get(node) ?? { node, steps: [], open: false };
     switch (entry.do) {
@@ -39,7 +39,7 @@ export function stagedIn(entries: readonly BootEntry[], tree: string): readonly 
 
 /** Trees in which something of this run is staged, and of how many machines. */
 export function stagedTrees(entries: readonly BootEntry[]): ReadonlyMap<string, number> {
-  const trees = new Set(entries.flatMap((entry) => (entry.do === "open" ? [] : [entry.tree])));
+  const trees = new Set(entries.map((entry) => entry.tree));
   return new Map(
     [...trees]
       .map((tree) => [tree, stagedIn(entries, tree).length] as const)

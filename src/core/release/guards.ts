@@ -1,8 +1,8 @@
-import type { JournalEntry } from "../../model/artefact.ts";
 import type { FinishEntry, Guarded, Guards } from "../../model/finish.ts";
+import { type Entry, IRONIC } from "../../model/journal.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { isOurs } from "../../model/staged.ts";
-import type { Planned } from "./release.ts";
+import type { Planned } from "./planned.ts";
 
 /** A machine whose guards may be ours to clear. */
 export interface GuardedNode extends Planned {
@@ -95,25 +95,12 @@ export function clearedFields(
 }
 
 /** Nodes whose protection finish cleared, and that no rollback took back since. */
-export function unprotected(
-  entries: readonly FinishEntry[],
-  journal: readonly JournalEntry[],
-): ReadonlySet<string> {
-  const last = new Map(
-    entries.flatMap((entry) =>
-      entry.do === "unguard" && entry.fields.includes("protected")
-        ? [[entry.node, entry.at] as const]
-        : [],
-    ),
-  );
-  const isGone = (node: string, at: string): boolean =>
-    journal.some(
-      (entry) =>
-        entry.do === "undo" &&
-        entry.at >= at &&
-        (entry.nodes === "all" || entry.nodes.includes(node)),
-    );
-  const cleared = clearedFields(entries);
-  const nodes = [...last].filter(([node, at]) => cleared.has(node) && !isGone(node, at));
-  return new Set(nodes.map(([node]) => node));
+export function unprotected(entries: readonly Entry[]): ReadonlySet<string> {
+  const nodes = new Set<string>();
+  for (const entry of entries)
+    if (entry.do === "guard") nodes.delete(entry.node);
+    else if (entry.do === "unguard" && entry.fields.includes("protected")) nodes.add(entry.node);
+    else if (entry.do === "undo" && entry.part === IRONIC)
+      for (const node of entry.nodes === "all" ? [...nodes] : entry.nodes) nodes.delete(node);
+  return nodes;
 }

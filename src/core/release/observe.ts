@@ -1,6 +1,6 @@
 import type { Handover } from "../../model/handover.ts";
 import { type Judged, judge, type Standing } from "./judge.ts";
-import type { Planned, Trouble } from "./release.ts";
+import type { Planned, Trouble } from "./planned.ts";
 import { nobody } from "./takers.ts";
 
 export type Standings = { readonly [standing in Standing]: number };

@@ -4,9 +4,8 @@ import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { FieldChange, PlannedMachine, PlannedRecord } from "../../model/plan.ts";
 import { isStaged } from "../../model/staged.ts";
+import { ahead, regroup } from "../../model/streams.ts";
 import type { Verifier } from "../../model/target.ts";
-import { ahead } from "../apply/ahead.ts";
-import { regroup } from "../apply/regroup.ts";
 import { unsettled } from "./settled.ts";
 import { isPortUsed, isUsed, type Used } from "./used.ts";
 

@@ -1,26 +1,22 @@
-import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import { isSealed } from "../../model/secret.ts";
-import type { BootEntry, BootStep, Thing } from "../../model/staging.ts";
-import { fields, malformed } from "./journal-entry.ts";
+import { BOOT_FILES, type BootEntry, type BootStep, type Thing } from "../../model/staging.ts";
+import { fields, malformed } from "./entry-fields.ts";
 
 /** What a step may speak of: undoing must never reach beyond. */
 const PATH =
   /^(?:[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\/(?:config|kernel|ramdisk))?|pxelinux\.cfg(?:\/01(?:-[0-9a-f]{2}){6})?)$/;
 
 /**
- * A line of boot.jsonl as an entry, every field looked at.
+ * A journal line of boot files as an entry, every field looked at.
  *
- * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ * @throws MigrationError N2I-E112
  */
 export function parseBoot(line: JsonObject, place: string): BootEntry {
   const { text, texts } = fields(line, place);
-  const of = () => ({ tree: text("tree"), node: text("node"), at: text("at") });
+  const part = BOOT_FILES as typeof BOOT_FILES;
+  const of = () => ({ part, tree: text("tree"), node: text("node"), at: text("at") });
   switch (line.do) {
-    case "open":
-      if (line.format !== "nova2ironic/boot@1")
-        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/boot@1`);
-      return { do: line.do, format: line.format, tool: text("tool") };
     case "stage":
       if (!Array.isArray(line.steps)) throw malformed(place, "steps");
       return {

@@ -1,12 +1,16 @@
-import type { JournalEntry, ServerIdentity, TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { FinishEntry } from "../../model/finish.ts";
-import type { ReleaseEntry } from "../../model/handover.ts";
+import { FINISH, type FinishEntry } from "../../model/finish.ts";
+import { HAND_OVER, type HandoverEntry } from "../../model/handover.ts";
+import {
+  type BatchEntry,
+  type Entry,
+  JOURNAL_FORMAT,
+  type OpenEntry,
+} from "../../model/journal.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
-import type { NovaEntry } from "../../model/nova-plan.ts";
-import { journalFault } from "./journal-fault.ts";
-
-const DATABASES = ["mysql", "postgresql", "sqlite"] as const;
+import { BOOT_FILES } from "../../model/staging.ts";
+import { parseBoot } from "./boot-entry.ts";
+import { type Fields, fields, malformed } from "./entry-fields.ts";
 
 /**
  * A journal line as an entry, every field looked at.
@@ -14,195 +18,100 @@ const DATABASES = ["mysql", "postgresql", "sqlite"] as const;
  * @param place of the line, for the message
  * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
  */
-export function parseEntry(line: JsonObject, place: string): JournalEntry {
-  const { text, texts, number } = fields(line, place);
-  const plan = () => ({ plan: text("plan"), ...span(number("from"), number("to"), place) });
-  const doing = line.do;
-  switch (doing) {
-    case "open": {
-      if (line.format !== "nova2ironic/journal@1") {
-        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/journal@1`);
-      }
-      const target = parseTarget(line.target, place);
-      return {
-        ...{ do: doing, format: line.format, tool: text("tool"), target },
-        ...(line.staged === true && { staged: true as const }),
-      };
-    }
+export function parseEntry(line: JsonObject, place: string): Entry {
+  if (line.do === "open") return parseOpen(line, place);
+  const { text } = fields(line, place);
+  if (line.do === "target") {
+    if (!isObject(line.target)) throw malformed(place, "target");
+    const staged = line.staged === true && { staged: true as const };
+    return { do: line.do, system: text("system"), target: line.target, ...staged, at: text("at") };
+  }
+  const part = text("part");
+  switch (part) {
+    case HAND_OVER:
+      return parseHandover(line, place);
+    case FINISH:
+      return parseFinish(line, place);
+    case BOOT_FILES:
+      return parseBoot(line, place);
+    default:
+      return parseBatch(line, part, place);
+  }
+}
+
+/** The first entry; a run of the form before this one is ended with the version that began it. */
+function parseOpen(line: JsonObject, place: string): OpenEntry {
+  if (line.format !== JOURNAL_FORMAT)
+    throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
+      fix: "End the run with the version that began it: it was made by another one.",
+    });
+  return { do: "open", format: line.format, tool: fields(line, place).text("tool") };
+}
+
+function parseBatch(line: JsonObject, part: string, place: string): BatchEntry {
+  const of = fields(line, place);
+  const { text, texts, number } = of;
+  const about = () => ({ part, plan: text("plan"), ...span(of, place), at: text("at") });
+  switch (line.do) {
     case "begin":
       return {
-        ...{ do: doing, ...plan(), at: text("at"), by: text("by") },
+        ...{ do: line.do, ...about(), by: text("by") },
         ...(line.staged === true && { staged: true as const }),
       };
-    case "met": {
-      const rows = { found: texts("found"), taken: texts("taken") };
-      return { do: doing, ...plan(), at: text("at"), ...rows };
-    }
+    case "observed":
+      return { do: line.do, ...about(), found: texts("found"), taken: texts("taken") };
     case "done": {
       const counts = { created: number("created"), found: texts("found") };
       const failed = line.failed !== undefined && { failed: texts("failed") };
-      return { do: doing, ...plan(), at: text("at"), ...counts, ...failed };
+      return { do: line.do, ...about(), ...counts, ...failed };
     }
-    case "void":
+    case "aborted":
       return {
-        ...{ do: doing, ...plan(), at: text("at"), why: text("why") },
+        ...{ do: line.do, ...about(), why: text("why") },
         ...(line.rows !== undefined && { rows: texts("rows") }),
+        ...(line.machines !== undefined && { machines: texts("machines") }),
       };
     case "undo":
       return {
-        ...{ do: doing, ...plan(), at: text("at"), by: text("by") },
+        ...{ do: line.do, ...about(), by: text("by") },
         nodes: line.nodes === "all" ? "all" : texts("nodes"),
       };
     case "undone": {
       const counts = { removed: number("removed"), gone: number("gone") };
       const rows = { settled: texts("settled"), conflicts: texts("conflicts") };
-      return { do: doing, ...plan(), at: text("at"), ...counts, ...rows };
+      return { do: line.do, ...about(), ...counts, ...rows };
     }
     default:
       throw malformed(place, "do");
   }
 }
 
-/**
- * A line of nova-journal.jsonl as an entry.
- *
- * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
- */
-export function parseNovaEntry(line: JsonObject, place: string): NovaEntry {
-  if (line.do === "open") {
-    if (line.format !== "nova2ironic/nova-journal@1")
-      throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/nova-journal@1`);
-    const { text } = fields(line, place);
-    if (!isObject(line.target)) throw malformed(place, "target");
-    const schema_version = fields(line.target, `${place} target`).number("schema_version");
-    const { head } = line.target;
-    const target = {
-      ...{ ...parseServer(line.target, place, DATABASES), schema_version },
-      ...(typeof head === "string" && { head }),
-    };
-    return { do: line.do, format: line.format, tool: text("tool"), target };
-  }
-  const entry = parseEntry(line, place);
-  if (entry.do === "open") throw malformed(place, "do");
-  return entry;
-}
-
-/**
- * A line of release.jsonl as an entry.
- *
- * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
- */
-export function parseRelease(line: JsonObject, place: string): ReleaseEntry {
+function parseHandover(line: JsonObject, place: string): HandoverEntry {
   const { text } = fields(line, place);
-  switch (line.do) {
-    case "open": {
-      if (line.format !== "nova2ironic/release@1")
-        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/release@1`);
-      const target = parseTarget(line.target, place);
-      return { do: line.do, format: line.format, tool: text("tool"), target };
-    }
-    case "release":
-    case "stage":
-      return { do: line.do, node: text("node"), at: text("at"), by: text("by") };
-    default:
-      throw malformed(place, "do");
-  }
+  if (line.do !== "release" && line.do !== "stage") throw malformed(place, "do");
+  return { part: HAND_OVER, do: line.do, node: text("node"), at: text("at"), by: text("by") };
 }
 
-/**
- * A line of finish.jsonl as an entry.
- *
- * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
- */
-export function parseFinish(line: JsonObject, place: string): FinishEntry {
+function parseFinish(line: JsonObject, place: string): FinishEntry {
   const { text, texts } = fields(line, place);
+  const part = FINISH;
   const when = () => ({ at: text("at"), by: text("by") });
   switch (line.do) {
-    case "open": {
-      if (line.format !== "nova2ironic/finish@1")
-        throw new MigrationError("N2I-E113", `${place} is not of nova2ironic/finish@1`);
-      const target = parseTarget(line.target, place);
-      return { do: line.do, format: line.format, tool: text("tool"), target };
-    }
     case "unguard":
-      return { do: line.do, node: text("node"), fields: texts("fields"), ...when() };
+      return { part, do: line.do, node: text("node"), fields: texts("fields"), ...when() };
     case "guard":
-      return { do: line.do, node: text("node"), ...when() };
+      return { part, do: line.do, node: text("node"), ...when() };
     case "reopen":
-      return { do: line.do, ...when() };
+      return { part, do: line.do, ...when() };
     case "end":
-      return { do: line.do, plan: text("plan"), ...when() };
+      return { part, do: line.do, plan: text("plan"), ...when() };
     default:
       throw malformed(place, "do");
   }
 }
 
-function parseTarget(value: unknown, place: string): TargetIdentity {
-  if (!isObject(value)) throw malformed(place, "target");
-  const { text } = fields(value, `${place} target`);
-  return {
-    ...parseServer(value, place, [...DATABASES, "rest"]),
-    alembic_head: text("alembic_head"),
-    release: text("release"),
-    charset: text("charset"),
-  };
-}
-
-/** @param engines that may stand there */
-function parseServer<Engine extends string>(
-  value: JsonObject,
-  place: string,
-  engines: readonly Engine[],
-): Omit<ServerIdentity, "engine"> & { readonly engine: Engine } {
-  const { text } = fields(value, `${place} target`);
-  const engine = engines.find((each) => each === value.engine);
-  if (engine === undefined) throw malformed(place, "target.engine");
-  return {
-    engine,
-    address: text("address"),
-    database: text("database"),
-    version: text("version"),
-    server: text("server"),
-  };
-}
-
-function span(from: number, to: number, place: string): { from: number; to: number } {
+function span({ number }: Fields, place: string): { from: number; to: number } {
+  const [from, to] = [number("from"), number("to")];
   if (from > to) throw malformed(place, "to");
   return { from, to };
-}
-
-export interface Fields {
-  readonly text: (name: string) => string;
-  readonly texts: (name: string) => readonly string[];
-  /** A whole number, not negative. */
-  readonly number: (name: string) => number;
-}
-
-export function fields(line: JsonObject, place: string): Fields {
-  return {
-    text(name) {
-      const value = line[name];
-      if (typeof value !== "string") throw malformed(place, name);
-      return value;
-    },
-    texts(name) {
-      const value = line[name];
-      if (!Array.isArray(value)) throw malformed(place, name);
-      return value.map((each: unknown) => {
-        if (typeof each !== "string") throw malformed(place, name);
-        return each;
-      });
-    },
-    number(name) {
-      const value = line[name];
-      if (typeof value !== "number" || !Number.isSafeInteger(value) || value < 0) {
-        throw malformed(place, name);
-      }
-      return value;
-    },
-  };
-}
-
-export function malformed(place: string, field: string): MigrationError {
-  return journalFault(place, `has no ${field} as the journal writes it`);
 }

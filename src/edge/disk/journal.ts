@@ -2,9 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import { join } from "node:path";
-import type { JournalEntry } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { JsonObject } from "../../model/json.ts";
+import type { Entry } from "../../model/journal.ts";
 import { parseObject } from "./artefact-form.ts";
 import { notRead, notWritten, systemCode } from "./failure.ts";
 import { parseEntry } from "./journal-entry.ts";
@@ -13,13 +12,11 @@ import type { RunFolder } from "./run-folder.ts";
 import { checkPlace } from "./run-place.ts";
 import { syncFolder } from "./temp-file.ts";
 
-type Doing = { readonly do: string };
-
-/** Reads a line's entry; `place` names the line. */
-type Parse<Entry> = (line: JsonObject, place: string) => Entry;
+/** In the run's folder; all parts share it. */
+export const JOURNAL = "journal.jsonl";
 
 /** What was begun and what was done, in order. Each line names the digest of the one before. */
-export interface Journal<Entry extends Doing = JournalEntry> {
+export interface Journal {
   readonly path: string;
   /** Whether a last line that a crash left unfinished was cut off at opening. */
   readonly torn: boolean;
@@ -41,27 +38,18 @@ const LARGEST = 500 * 1024 * 1024;
 const NONE_BEFORE = "0".repeat(16);
 
 /**
- * The run's journal.jsonl, made when it is missing. Only the holder of the run's lock opens it.
+ * The run's journal, made when it is missing. Only the holder of the run's lock opens it.
  *
  * @throws MigrationError N2I-E112 when its chain is broken, N2I-E113 when it is another file, N2I-E222 when the run is a copy, N2I-E120
  */
-export function openJournal(run: RunFolder): Promise<Journal> {
-  return openEntries(run, "journal.jsonl", parseEntry);
-}
-
-/** The same for another journal of the run. */
-export async function openEntries<Entry extends Doing>(
-  run: RunFolder,
-  name: string,
-  parse: Parse<Entry>,
-): Promise<Journal<Entry>> {
-  const path = join(run.path, name);
+export async function openJournal(run: RunFolder): Promise<Journal> {
+  const path = join(run.path, JOURNAL);
   let handle: FileHandle | undefined;
   try {
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
-    const found = parseJournal(await contentOf(handle, path), path, parse);
+    const found = parseJournal(await contentOf(handle, path), path);
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -74,29 +62,22 @@ export async function openEntries<Entry extends Doing>(
   }
 }
 
-/**
- * What the journal at `path` says; nothing is written. No file: no entries.
- *
- * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
- */
-export function readJournal(path: string): Promise<Read<JournalEntry>> {
-  return readEntries(path, parseEntry);
-}
-
-interface Read<Entry> {
+interface Read {
   readonly entries: readonly Entry[];
   readonly torn: boolean;
 }
 
-/** The same for another journal of a run. */
-export async function readEntries<Entry extends Doing>(
-  path: string,
-  parse: Parse<Entry>,
-): Promise<Read<Entry>> {
+/**
+ * What the run's journal says; nothing is written. No file: no entries.
+ *
+ * @throws MigrationError N2I-E110, N2I-E112, N2I-E113
+ */
+export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
+  const path = join(run.path, JOURNAL);
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { entries, torn } = parseJournal(await contentOf(handle, path), path, parse);
+    const { entries, torn } = parseJournal(await contentOf(handle, path), path);
     return { entries, torn };
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
@@ -106,11 +87,7 @@ export async function readEntries<Entry extends Doing>(
   }
 }
 
-function journalOn<Entry extends Doing>(
-  handle: FileHandle,
-  path: string,
-  found: Parsed<Entry>,
-): Journal<Entry> {
+function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
   const entries = [...found.entries];
   let prev = found.prev;
   let last: Promise<void> = Promise.resolve();
@@ -146,7 +123,7 @@ function journalOn<Entry extends Doing>(
   };
 }
 
-interface Parsed<Entry> {
+interface Parsed {
   readonly entries: readonly Entry[];
   readonly torn: boolean;
   /** Of the whole lines. */
@@ -155,7 +132,7 @@ interface Parsed<Entry> {
   readonly prev: string;
 }
 
-function parseJournal<Entry>(content: Buffer, path: string, parse: Parse<Entry>): Parsed<Entry> {
+function parseJournal(content: Buffer, path: string): Parsed {
   const bytes = content.lastIndexOf(0x0a) + 1;
   const whole = content.subarray(0, bytes);
   if (!isUtf8(whole)) throw broken(path, "is not UTF-8 throughout");
@@ -168,7 +145,7 @@ function parseJournal<Entry>(content: Buffer, path: string, parse: Parse<Entry>)
       throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
     }
     if (value?.prev !== prev) throw broken(path, `does not follow from line ${number - 1}`, number);
-    entries.push(parse(value, `${path}:${number}`));
+    entries.push(parseEntry(value, `${path}:${number}`));
     prev = digest(line);
   }
   const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);

@@ -49,7 +49,7 @@ export function createRestFlavors(
             .join("; ")}`,
         );
       const todo = new Set(of("before").map(({ id }) => id));
-      await met({ done: [...todo], found, left });
+      await met({ done: [...todo], found });
       const done: string[] = [];
       for (const step of steps.filter(({ id }) => todo.has(id))) {
         const why = await change(service, step, failpoint);

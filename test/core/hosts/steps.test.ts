@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { instanceStep } from "../../../src/core/hosts/steps.ts";
-import { invertNova } from "../../../src/model/nova-plan.ts";
+import { invert } from "../../../src/engine/part.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 
 const MADE = { uuid: "a-1", instance_uuid: "b-1" };
@@ -25,7 +25,7 @@ for (const node of [null, "1", "a-2"])
     const made = step({ node }, "c-1");
     assert.ok(made);
     assert.equal(made.after?.node, "a-1");
-    assert.equal(invertNova(made).after?.node, node);
+    assert.equal(invert(made).after?.node, node);
   });
 
 test("no step is made for what is deleted, is not there, or is no more the node's", () => {

@@ -1,14 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  type Finished,
-  type Finishing,
-  finish,
-  unfinish,
-} from "../../../src/core/release/finish.ts";
 import type { GuardedNode } from "../../../src/core/release/guards.ts";
 import type { FinishEntry, Guarded, Guards } from "../../../src/model/finish.ts";
 import { STAGED } from "../../../src/model/staged.ts";
+import { type Finished, type Finishing, finish, unfinish } from "../../../src/parts/finish.ts";
 
 const OURS = "nova2ironic: a tenant's machine";
 const PLANNED = {

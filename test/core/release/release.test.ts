@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Pace, release } from "../../../src/core/release/release.ts";
-import { releasedNodes, restage } from "../../../src/core/release/restage.ts";
+import { type Pace, release } from "../../../src/parts/hand-over.ts";
+import { restage, stillReleased } from "../../../src/parts/restage.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
 const PACE: Pace = { inFlight: 2, every: 0, deadline: 100, maxFailures: 1 };
@@ -11,13 +11,13 @@ test("no more machines are under way than the pace allows, and all get there", a
   const result = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual({ ...result, trouble: [] }, { ...NOTHING, released: 10, done: 10 });
   assert.equal(world.most(), 2);
-  assert.equal(releasedNodes(world.entries).size, 10);
+  assert.equal(stillReleased(world.entries).size, 10);
 });
 
 test("from one release to the next passes the time that was asked for", async () => {
   const world = ironic(4, { takes: 0 });
   await release(world.plan(), world.releasing(), { ...PACE, every: 20_000 });
-  const at = world.entries.flatMap((entry) => (entry.do === "open" ? [] : [Date.parse(entry.at)]));
+  const at = world.entries.flatMap((entry) => [Date.parse(entry.at)]);
   assert.deepEqual(at, [0, 20_000, 40_000, 60_000]);
 });
 
@@ -152,7 +152,7 @@ test("what was released is staged again, but for a machine that is in another's 
     left.map(({ uuid, why }) => [uuid, why]),
     [["n2", "in maintenance: fans broken"]],
   );
-  assert.deepEqual([...releasedNodes(world.entries)], ["n2"]);
+  assert.deepEqual([...stillReleased(world.entries)], ["n2"]);
   assert.equal((await restage(world.plan(), world.releasing(), 60)).staged, 0);
 });
 
@@ -168,7 +168,7 @@ test("a machine a conductor works on is staged again when it lets go, or named w
     left.map(({ uuid, why, fix }) => [uuid, why, fix]),
     [["n3", "rack7-conductor is working on it", "Run the same command again."]],
   );
-  assert.deepEqual([...releasedNodes(world.entries)], ["n3"]);
+  assert.deepEqual([...stillReleased(world.entries)], ["n3"]);
 });
 
 const NOTHING = {

@@ -1,7 +1,8 @@
-import type { Planned, Releasing } from "../../../src/core/release/release.ts";
-import type { Handover, Observed, ReleaseEntry } from "../../../src/model/handover.ts";
+import type { Planned } from "../../../src/core/release/planned.ts";
+import type { Handover, HandoverEntry, Observed } from "../../../src/model/handover.ts";
 import type { Conductor } from "../../../src/model/service.ts";
 import { STAGED } from "../../../src/model/staged.ts";
+import type { Releasing } from "../../../src/parts/hand-over.ts";
 
 const LAB = { hostname: "lab", alive: true };
 
@@ -18,7 +19,7 @@ interface Nature {
 export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) {
   const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
   const rows = new Map(uuids.map((uuid) => [uuid, { ...ROW, since: 0 }]));
-  const entries: ReleaseEntry[] = [];
+  const entries: HandoverEntry[] = [];
   let events: readonly { readonly second: number; readonly work: () => void }[] = [];
   let [now, most] = [0, 0];
   const row = (uuid: string) => rows.get(uuid) ?? { ...ROW, since: 0 };

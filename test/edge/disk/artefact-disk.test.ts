@@ -9,21 +9,7 @@ import { lockRun } from "../../../src/edge/disk/run-folder.ts";
 import { mountedRun, refuses, started, tempRun, writePlan } from "./temp-run.ts";
 
 const HEADER = { format: "nova2ironic/plan@1" };
-const OPEN = {
-  do: "open",
-  format: "nova2ironic/journal@1",
-  tool: "0.1",
-  target: {
-    engine: "mysql",
-    address: "db:3306",
-    database: "ironic",
-    version: "10",
-    server: "s",
-    alembic_head: "h",
-    release: "juno",
-    charset: "utf8mb3",
-  },
-} as const;
+const OPEN = { do: "open", format: "nova2ironic/journal@2", tool: "0.1" } as const;
 
 test("a full disk is refused by the file's name; the old file stands, no rest is left", async (t) => {
   const run = await mountedRun(t, "size=64k");
@@ -69,6 +55,7 @@ test("a journal on a full disk refuses this entry and all after it; the next run
   const journal = await openJournal(run);
   const entry = {
     do: "begin",
+    part: "ironic",
     plan: "p".repeat(900),
     from: 0,
     to: 1,

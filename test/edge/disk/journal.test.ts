@@ -4,27 +4,13 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { openJournal, readJournal } from "../../../src/edge/disk/journal.ts";
 import type { RunFolder } from "../../../src/edge/disk/run-folder.ts";
-import type { JournalEntry } from "../../../src/model/artefact.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import type { Entry } from "../../../src/model/journal.ts";
 import { edit, refuses, tempRun } from "./temp-run.ts";
 
-const span = { plan: "ab".repeat(32), from: 0, to: 50, at: "2026-01-01T00:00:00Z" };
-const ENTRIES: readonly JournalEntry[] = [
-  {
-    do: "open",
-    format: "nova2ironic/journal@1",
-    tool: "0.1",
-    target: {
-      engine: "mysql",
-      address: "db:3306",
-      database: "ironic",
-      version: "10",
-      server: "s",
-      alembic_head: "h",
-      release: "juno",
-      charset: "utf8mb3",
-    },
-  },
+const span = { part: "ironic", plan: "ab".repeat(32), from: 0, to: 50, at: "2026-01-01T00:00:00Z" };
+const ENTRIES: readonly Entry[] = [
+  { do: "open", format: "nova2ironic/journal@2", tool: "0.1" },
   { do: "begin", ...span, by: "root@host" },
   { do: "done", ...span, created: 49, found: ["node:x"] },
   { do: "undo", ...span, nodes: ["u1"], by: "root@host" },
@@ -51,7 +37,7 @@ test("what was appended is there when the journal is opened again", async (t) =>
   assert(begin !== undefined);
   await journal.append(begin);
   await journal.close();
-  assert.deepEqual(await readJournal(path), { entries: [...ENTRIES, begin], torn: false });
+  assert.deepEqual(await readJournal(run), { entries: [...ENTRIES, begin], torn: false });
 });
 
 test("appends that overlap keep the order of the calls", async (t) => {
@@ -59,12 +45,11 @@ test("appends that overlap keep the order of the calls", async (t) => {
   const journal = await openJournal(run);
   await Promise.all(ENTRIES.map((entry) => journal.append(entry)));
   await journal.close();
-  assert.deepEqual((await readJournal(journal.path)).entries, ENTRIES);
+  assert.deepEqual((await readJournal(run)).entries, ENTRIES);
 });
 
 test("a run without a journal has done nothing yet", async (t) => {
-  const { path } = await tempRun(t);
-  assert.deepEqual(await readJournal(join(path, "journal.jsonl")), { entries: [], torn: false });
+  assert.deepEqual(await readJournal(await tempRun(t)), { entries: [], torn: false });
 });
 
 test("a journal cut anywhere is opened without its torn line, and goes on", async (t) => {
@@ -78,14 +63,14 @@ test("a journal cut anywhere is opened without its torn line, and goes on", asyn
     const lines = cut.toString().split("\n").length - 1;
     const torn = size > 0 && cut.at(-1) !== 0x0a;
     await writeFile(path, cut);
-    assert.deepEqual(await readJournal(path), { entries: ENTRIES.slice(0, lines), torn });
+    assert.deepEqual(await readJournal(run), { entries: ENTRIES.slice(0, lines), torn });
     assert.deepEqual(await readFile(path), cut);
     const journal = await openJournal(run);
     assert.equal(journal.torn, torn);
     assert.deepEqual(journal.entries(), ENTRIES.slice(0, lines));
     if (lines > 0) await journal.append(last);
     await journal.close();
-    assert.equal((await readJournal(path)).torn, false);
+    assert.equal((await readJournal(run)).torn, false);
   }
 });
 
@@ -109,7 +94,7 @@ test("a journal with any byte of an earlier line changed is refused", async (t) 
     await writeFile(path, changed);
     const refused = (error: unknown): boolean =>
       error instanceof MigrationError && /N2I-E11[23]/.test(error.code);
-    await assert.rejects(readJournal(path), refused, `byte ${at}`);
+    await assert.rejects(readJournal(run), refused, `byte ${at}`);
     if (at % 50 === 0) await assert.rejects(openJournal(run), refused);
   }
 });
@@ -118,7 +103,7 @@ test("a line taken out, put in or moved breaks the chain and is named", async (t
   const run = await tempRun(t);
   const path = await written(run);
   await edit(path, (text) => text.replace(/\{"do":"done".*\n/, ""));
-  await assert.rejects(readJournal(path), refuses("N2I-E112", "journal.jsonl:3 does not follow"));
+  await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:3 does not follow"));
   await assert.rejects(openJournal(run), refuses("N2I-E112"));
 });
 
@@ -133,12 +118,13 @@ const wrong: readonly (readonly [string, string, string])[] = [
 ];
 for (const [what, from, to] of wrong) {
   test(`${what} in the last line is refused`, async (t) => {
-    const path = await written(await tempRun(t));
+    const run = await tempRun(t);
+    const path = await written(run);
     await edit(path, (text) => {
       const start = text.lastIndexOf('{"do"');
       return text.slice(0, start) + text.slice(start).replace(from, to);
     });
-    await assert.rejects(readJournal(path), refuses("N2I-E112", "journal.jsonl:7"));
+    await assert.rejects(readJournal(run), refuses("N2I-E112", "journal.jsonl:7"));
   });
 }
 
@@ -149,17 +135,17 @@ test("another file in the journal's place is refused and left as it is", async (
   for (const text of foreign) {
     await writeFile(path, text);
     await assert.rejects(openJournal(run), refuses("N2I-E113"));
-    await assert.rejects(readJournal(path), refuses("N2I-E113"));
+    await assert.rejects(readJournal(run), refuses("N2I-E113"));
     assert.equal(await readFile(path, "utf8"), text);
   }
   const other = await tempRun(t);
   await mkdir(join(other.path, "journal.jsonl"));
-  const folder = join(other.path, "journal.jsonl");
-  await assert.rejects(readJournal(folder), refuses("N2I-E113", "not a regular file"));
+  await assert.rejects(readJournal(other), refuses("N2I-E113", "not a regular file"));
 });
 
 test("a journal of another version is refused", async (t) => {
-  const path = await written(await tempRun(t));
-  await edit(path, (text) => `${text.split("\n", 1)[0]?.replace("journal@1", "journal@2")}\n`);
-  await assert.rejects(readJournal(path), refuses("N2I-E113"));
+  const run = await tempRun(t);
+  const path = await written(run);
+  await edit(path, (text) => `${text.split("\n", 1)[0]?.replace("journal@2", "journal@1")}\n`);
+  await assert.rejects(readJournal(run), refuses("N2I-E113"));
 });

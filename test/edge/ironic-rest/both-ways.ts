@@ -1,48 +1,52 @@
 import { loadMappings } from "../../../src/cli/wire/documents.ts";
-import { type Acting, type Applied, apply } from "../../../src/core/apply/apply.ts";
-import { type Undone, undo } from "../../../src/core/apply/undo.ts";
 import { createRestTarget, type Failpoint } from "../../../src/edge/ironic-rest/target.ts";
-import type { JournalEntry } from "../../../src/model/artefact.ts";
-import type { PlannedMachine, PlannedRecord } from "../../../src/model/plan.ts";
+import { back } from "../../../src/engine/back.ts";
+import { forward } from "../../../src/engine/forward.ts";
+import type { Leg } from "../../../src/engine/part.ts";
+import type { Session } from "../../../src/engine/session.ts";
+import { gather, type Walked } from "../../../src/engine/walk.ts";
+import type { Entry } from "../../../src/model/journal.ts";
+import type { PlannedMachine, PlannedRecord, Step } from "../../../src/model/plan.ts";
+import { ironicLeg, ironicPart } from "../../../src/parts/ironic.ts";
 import type { Living, machineOf } from "./living.ts";
 
 /** Apply and rollback of one plan, with the journal between them. */
 export interface BothWays {
-  readonly journal: () => readonly JournalEntry[];
-  readonly apply: (failpoint?: Failpoint) => Promise<Applied>;
-  readonly rollback: (failpoint?: Failpoint) => Promise<Undone>;
+  readonly journal: () => readonly Entry[];
+  readonly apply: (failpoint?: Failpoint) => Promise<Walked<PlannedMachine>>;
+  readonly rollback: (failpoint?: Failpoint) => Promise<Walked<PlannedMachine>>;
 }
 
 type Made = ReturnType<typeof machineOf>;
 
 /** A plan of these machines; its journal is kept in memory. */
 export function bothWays({ road, seal }: Living, machines: readonly Made[]): BothWays {
-  const entries: JournalEntry[] = [];
+  const entries: Entry[] = [];
   const lines = machines.map(lineOf);
   async function* plan(): AsyncGenerator<readonly PlannedMachine[]> {
     yield lines;
   }
-  const acting = (failpoint: Failpoint | undefined): Acting => {
+  const session: Session = {
+    journal: {
+      entries: () => [...entries],
+      append: async (entry) => void entries.push(entry),
+    },
+    now: () => "2026-11-21T00:00:00Z",
+    by: "a test",
+    stopping: () => false,
+  };
+  const legOf = (failpoint: Failpoint | undefined): Leg<Step, PlannedMachine> => {
     const target = createRestTarget(road.service, loadMappings().rest, seal, 1, failpoint);
     return {
-      target,
-      lock: { check: () => Promise.resolve(), release: () => Promise.resolve() },
-      journal: {
-        entries: () => [...entries],
-        append: async (entry) => void entries.push(entry),
-      },
-      now: () => "2026-11-21T00:00:00Z",
-      by: "a test",
-      stopping: () => false,
-      progress: () => {},
-      guard: () => Promise.resolve(),
+      ...ironicLeg(ironicPart(target), { sha256: "plan", lines: plan }),
+      ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },
     };
   };
   const all = { all: true, wants: () => true };
   return {
     journal: () => entries,
-    apply: (failpoint) => apply(plan(), "plan", acting(failpoint)),
-    rollback: (failpoint) => undo(plan(), "plan", all, acting(failpoint)),
+    apply: (failpoint) => gather(forward(legOf(failpoint), session)),
+    rollback: (failpoint) => gather(back(legOf(failpoint), session, all)),
   };
 }
 

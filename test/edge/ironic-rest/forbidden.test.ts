@@ -29,9 +29,9 @@ test("a batch in which one call was not refused stays begun when the next is for
   ironic.use((call) => (call === "POST /v1/ports" ? FORBIDDEN : null));
   const { broke } = await run.apply();
   assert.equal(broke?.code, "N2I-E301");
-  const whole = run.journal().filter((entry) => entry.do === "void" && entry.rows === undefined);
+  const whole = run.journal().filter((entry) => entry.do === "aborted" && entry.rows === undefined);
   assert.deepEqual(whole, []);
   ironic.use(() => null);
-  const { removed, left } = await run.rollback();
-  assert.deepEqual([removed, left, ironic.nodes.size], [1, [], 0]);
+  const { done, left } = await run.rollback();
+  assert.deepEqual([done, left, ironic.nodes.size], [1, [], 0]);
 });

@@ -50,8 +50,8 @@ test("a free machine is provided uncleaned, and cleaned between tenants from the
   assert.ok(!states.some((state) => /clean (wait|ing)/.test(String(state))), states.join());
   assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
   ironic.use(() => null);
-  const { failed, drifted, found } = await run.apply();
-  assert.deepEqual({ failed, drifted, found }, { failed: [], drifted: 0, found: 2 });
+  const { failed, left, found } = await run.apply();
+  assert.deepEqual({ failed, left, found }, { failed: [], left: [], found: 2 });
   const { provision_state, automated_clean } = ironic.nodes.get(NODE) ?? {};
   assert.deepEqual([provision_state, automated_clean], ["available", null]);
 });
@@ -61,15 +61,15 @@ test("an operator who wants a free machine uncleaned is heard once it was loaded
   const run = bothWays(ironic, [machineOf({ ...NATIVE, protected_reason: null })]);
   await run.apply();
   Object.assign(ironic.nodes.get(NODE) ?? {}, { automated_clean: false });
-  const { failed, drifted } = await run.apply();
-  assert.deepEqual({ failed, drifted }, { failed: [], drifted: 1 });
+  const again = await run.apply();
+  assert.deepEqual([again.failed, again.left.length], [[], 1]);
   // One that is cut has forgotten nothing.
   ironic.use(() => ({ done: false, says: null }));
   await run.apply().catch(() => undefined);
   ironic.use(() => null);
-  assert.equal((await run.apply()).drifted, 1);
+  assert.equal((await run.apply()).left.length, 1);
   assert.equal(ironic.nodes.get(NODE)?.automated_clean, false);
-  const { removed, left } = await run.rollback();
+  const { done: removed, left } = await run.rollback();
   assert.deepEqual({ removed, left }, { removed: 2, left: [] });
 });
 
@@ -82,8 +82,8 @@ test("a machine whose protection failed is protected by the next apply", async (
   const first = await run.apply();
   assert.match(first.failed[0]?.why ?? "", /protect is refused: 400 not today/);
   ironic.use(() => null);
-  const { failed, drifted, found } = await run.apply();
-  assert.deepEqual({ failed, drifted, found }, { failed: [], drifted: 0, found: 2 });
+  const { failed, left, found } = await run.apply();
+  assert.deepEqual({ failed, left, found }, { failed: [], left: [], found: 2 });
   const { protected: guarded, protected_reason } = ironic.nodes.get(NODE) ?? {};
   assert.deepEqual([guarded, protected_reason], [true, "a tenant's"]);
 });
@@ -121,7 +121,7 @@ test("what a rollback deleted is removed by it, though the answer was lost", asy
   const run = bothWays(ironic, [machineOf()]);
   await run.apply();
   ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
-  const { removed, gone, left } = await run.rollback();
+  const { done: removed, found: gone, left } = await run.rollback();
   assert.deepEqual({ removed, gone, left }, { removed: 2, gone: 0, left: [] });
 });
 
@@ -131,7 +131,7 @@ test("what somebody else deleted is gone already, whatever we deleted beside it"
   await run.apply();
   ironic.ports.clear();
   ironic.use((call) => (call === `DELETE /v1/nodes/${NODE}` ? { done: true, says: null } : null));
-  const { removed, gone, left } = await run.rollback();
+  const { done: removed, found: gone, left } = await run.rollback();
   assert.deepEqual({ removed, gone, left }, { removed: 1, gone: 1, left: [] });
 });
 
@@ -152,7 +152,7 @@ test("a 404 of somebody in between, or without a conductor, takes nothing away",
     first.add(call);
     return method === "DELETE" ? alone : absent;
   });
-  const { removed, gone, left } = await run.rollback();
+  const { done: removed, found: gone, left } = await run.rollback();
   assert.deepEqual({ removed, gone, left }, { removed: 2, gone: 0, left: [] });
   assert.equal(ironic.nodes.size, 0);
 });
@@ -165,8 +165,8 @@ test("a machine whose BMC died, so that a conductor gave it up, is still ours to
   Object.assign(ironic.nodes.get(NODE) ?? {}, {
     ...{ maintenance: true, maintenance_reason: why, fault: "power failure", last_error: why },
   });
-  assert.deepEqual((await run.apply()).drifted, 0);
-  const { removed, left } = await run.rollback();
+  assert.deepEqual((await run.apply()).left.length, 0);
+  const { done: removed, left } = await run.rollback();
   assert.deepEqual({ removed, left }, { removed: 2, left: [] });
 });
 

@@ -23,12 +23,12 @@ test("a call that is done after it was given up makes no double, and both roads 
   const ironic = await livingIronic(t, LIMIT);
   const run = bothWays(ironic, [machineOf()]);
   slowFirst(ironic, { done: true, before: SLOW });
-  const { failed, created } = await run.apply();
+  const { failed, done: created } = await run.apply();
   assert.deepEqual({ failed, created }, { failed: [], created: 2 });
   const states = [...ironic.nodes.values()].map(({ provision_state }) => provision_state);
   assert.deepEqual([states, ironic.ports.size], [["active"], 1]);
   slowFirst(ironic, { done: true, before: SLOW });
-  const { removed, left } = await run.rollback();
+  const { done: removed, left } = await run.rollback();
   assert.deepEqual({ removed, left }, { removed: 2, left: [] });
   assert.deepEqual([ironic.nodes.size, ironic.ports.size], [0, 0]);
 });

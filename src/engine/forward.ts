@@ -1,0 +1,225 @@
+import { MigrationError } from "../model/error.ts";
+import type { Span } from "../model/journal.ts";
+import { ahead } from "../model/streams.ts";
+import { type Batch, batches } from "./batches.ts";
+import { keptNothing, midway, stoppedAfter } from "./midway.ts";
+import { hasEnded, keyOf, type Ownership, ownedIn, wasBegun } from "./ownership.ts";
+import type { Change, Excluded, Hooks, Left, Leg, Observed, Outcome } from "./part.ts";
+import type { Session } from "./session.ts";
+import {
+  type Aside,
+  type Event,
+  NOBODY,
+  NOTHING,
+  type Sofar,
+  staysOf,
+  type Walk,
+  walkOf,
+} from "./walk.ts";
+
+const COMMAND = "apply";
+
+/**
+ * Performs a leg, batch by batch: begin in the journal, perform, done in the journal. Safe to run again
+ * at any time: what is as planned is found, not written.
+ *
+ * @param excluded machines that take no part
+ * @throws MigrationError as the precondition does, before the first write; N2I-E301 when it stops midway,
+ *   but where the last event has it
+ */
+export async function* forward<C extends Change, L>(
+  leg: Leg<C, L>,
+  session: Session,
+  excluded: Excluded = NOBODY,
+): AsyncGenerator<Event<L>> {
+  const walk = walkOf(leg, session);
+  let sofar: Sofar = { lines: 0, done: 0 };
+  for await (const batch of batches(ahead(leg.lines()), leg.part.size)) {
+    if (session.stopping()) return yield { kind: "stopped" };
+    const chosen = await choose(walk, batch, excluded);
+    // Who was not asked before the stop did not answer: nothing is made on its word.
+    if (session.stopping()) return yield { kind: "stopped" };
+    const outcome =
+      chosen.changes.length === 0 ? NOTHING : await act(walk, batch.span, chosen, sofar);
+    const left = [...chosen.waiting, ...outcome.left];
+    const lines = sofar.lines + (outcome.broke === undefined ? batch.lines.length : 0);
+    sofar = { lines, done: sofar.done + outcome.done.length };
+    yield {
+      ...{ kind: "batch", lines, shared: 0, excluded: chosen.excluded },
+      ...{ outcome: { ...outcome, left }, stays: staysOf(chosen.changes, left) },
+      failed: failedLines(leg, batch, outcome),
+    };
+    if (outcome.broke === undefined) continue;
+    return yield { kind: "broke", error: await brokeOf(walk, batch.span, outcome.broke, sofar) };
+  }
+}
+
+/** What is performed of a batch, and what is left out of it. */
+interface Chosen<C, L> {
+  readonly changes: readonly C[];
+  readonly ours: ReadonlySet<string>;
+  /** Left out, and not ours: must never count as made by us. */
+  readonly out: readonly C[];
+  readonly excluded: readonly Aside<L>[];
+  readonly waiting: readonly Left[];
+}
+
+async function choose<C extends Change, L>(
+  { leg, ownership }: Walk<C, L>,
+  { span, lines }: Batch<L>,
+  excluded: Excluded,
+): Promise<Chosen<C, L>> {
+  const acting = lines.filter((line) => leg.changesOf(line).length > 0);
+  const otherwise = (await leg.exclude?.(acting)) ?? NOBODY;
+  const all = acting.flatMap(leg.changesOf);
+  const owned = ownedIn(ownership, span);
+  const ours = new Set(all.filter(owned).map(({ id }) => id));
+  const strange = all.filter(({ id }) => !ours.has(id));
+  const waits = (await leg.part.waiting?.(strange, "forward")) ?? NOBODY;
+  const goes = ({ id, machine }: C): boolean =>
+    !waits.has(id) && (machine === null || !(otherwise.has(machine) || excluded.has(machine)));
+  return {
+    changes: all.filter(goes),
+    ours,
+    out: strange.filter((change) => !goes(change)),
+    excluded: acting.flatMap((line) => {
+      const why = otherwise.get(leg.machineOf(line) ?? "");
+      return why === undefined ? [] : [{ line, why }];
+    }),
+    waiting: [...waits].map(([id, why]) => ({ id, why })),
+  };
+}
+
+async function act<C extends Change, L>(
+  walk: Walk<C, L>,
+  span: Span,
+  chosen: Chosen<C, L>,
+  sofar: Sofar,
+): Promise<Outcome> {
+  const { leg, session, guard, ownership, about } = walk;
+  let { done } = sofar;
+  try {
+    await leg.check();
+    await begin(walk, span, chosen);
+    const performed = leg.part.perform(chosen.changes, hooksOf(walk, span, chosen));
+    const outcome = await performed.catch(async (cause: unknown) => {
+      const unwritten = !guard.passed() && cause instanceof MigrationError;
+      if (keptNothing(cause) || unwritten) await abort(walk, span, cause);
+      throw cause;
+    });
+    // From here on something is kept, whatever becomes of the journal.
+    done += outcome.done.length;
+    // The end of a batch that broke is not recorded: the next run asks how far each machine came.
+    if (outcome.broke !== undefined) return outcome;
+    const { found, failed } = outcome;
+    await session.journal.append({
+      ...{ do: "done", ...about(span), found: strangers(found, chosen, ownership) },
+      created: outcome.done.length + unrecorded(outcome, chosen.ours, ownership, span),
+      ...(failed !== undefined && { failed: failed.map(({ machine }) => machine) }),
+    });
+    return outcome;
+  } catch (cause) {
+    if (!guard.passed()) throw cause;
+    throw midway(COMMAND, leg.part.far({ ...sofar, done }), done > 0, cause);
+  }
+}
+
+async function begin<C extends Change, L>(
+  { leg, session, about }: Walk<C, L>,
+  span: Span,
+  { out }: Chosen<C, L>,
+): Promise<void> {
+  const { append } = session.journal;
+  // Before the batch is begun: what is left out of it must never count as made by us.
+  if (out.length > 0)
+    await append({ do: "aborted", ...about(span), why: "left out", ...rowsOf(out) });
+  const staged = leg.staged === true && { staged: true as const };
+  await append({ do: "begin", ...about(span), by: session.by, ...staged });
+}
+
+function hooksOf<C extends Change, L>(
+  { session, guard, ownership, about }: Walk<C, L>,
+  span: Span,
+  chosen: Chosen<C, L>,
+): Hooks {
+  const { append } = session.journal;
+  const strange = (id: string): boolean =>
+    ownership.preExisting.has(id) || ownership.refused.has(id);
+  return {
+    owned: (id) => chosen.ours.has(id),
+    ended: (machine) => hasEnded(ownership, span, machine),
+    precondition: guard.run,
+    async observed({ found, done, refused = [] }: Observed) {
+      const rows = { found: strangers(found, chosen, ownership), taken: done.filter(strange) };
+      if (rows.found.length + rows.taken.length > 0)
+        await append({ do: "observed", ...about(span), ...rows });
+      if (refused.length === 0) return;
+      const theirs = chosen.changes.filter(({ id }) => refused.includes(id));
+      await append({ do: "aborted", ...about(span), why: "refused", ...rowsOf(theirs) });
+    },
+  };
+}
+
+function rowsOf(changes: readonly Change[]): {
+  readonly rows: string[];
+  readonly machines: string[];
+} {
+  return {
+    rows: changes.map(({ id }) => id),
+    machines: [...new Set(changes.flatMap(({ machine }) => machine ?? []))],
+  };
+}
+
+/** Without a word, what another run made would be found as ours the next time. */
+async function abort<C extends Change, L>(
+  { session, ownership, about }: Walk<C, L>,
+  span: Span,
+  { code: why }: MigrationError,
+): Promise<void> {
+  if (wasBegun(ownership, span)) return;
+  const entry = { do: "aborted", ...about(span), why } as const;
+  await session.journal.append(entry).catch(() => undefined); // the first failure is the one to report
+}
+
+async function brokeOf<C extends Change, L>(
+  walk: Walk<C, L>,
+  span: Span,
+  { cause, behind, untouched = false }: NonNullable<Outcome["broke"]>,
+  { lines, done }: Sofar,
+): Promise<MigrationError> {
+  if (untouched) await abort(walk, span, cause);
+  if (untouched && done === 0 && !wasBegun(walk.ownership, span)) return cause;
+  return stoppedAfter(COMMAND, walk.leg.part.far({ lines: lines + behind, done }), cause);
+}
+
+/** Of those found, the ones that are neither ours nor known not to be. */
+function strangers<C, L>(
+  ids: readonly string[],
+  { ours }: Chosen<C, L>,
+  { preExisting }: Ownership,
+): readonly string[] {
+  return ids.filter((id) => !ours.has(id) && !preExisting.has(id));
+}
+
+/** Changes a run before made and did not live to record: those it finds there now. */
+function unrecorded(
+  { found, left }: Outcome,
+  ours: ReadonlySet<string>,
+  { rows }: Ownership,
+  span: Span,
+): number {
+  const there = [...found, ...left.map(({ id }) => id)].filter((id) => ours.has(id));
+  return Math.max(0, there.length - (rows.get(keyOf(span)) ?? 0));
+}
+
+function failedLines<C extends Change, L>(
+  { machineOf }: Leg<C, L>,
+  { lines }: Batch<L>,
+  { failed = [] }: Outcome,
+): readonly Aside<L>[] {
+  const whys = new Map(failed.map(({ machine, why }) => [machine, why]));
+  return lines.flatMap((line) => {
+    const why = whys.get(machineOf(line) ?? "");
+    return why === undefined ? [] : [{ line, why }];
+  });
+}

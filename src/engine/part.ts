@@ -1,0 +1,119 @@
+import type { MigrationError } from "../model/error.ts";
+import type { Row } from "../model/machine.ts";
+
+/** One thing to change: created where `before` is null, deleted where `after` is null. */
+export interface Change {
+  /** Unique in its part: `node:UUID`, `instances:17`. */
+  readonly id: string;
+  /** Uuid of the machine it belongs to; null where several share it. */
+  readonly machine: string | null;
+  readonly before: Row | null;
+  readonly after: Row | null;
+}
+
+export type Direction = "forward" | "back";
+
+/** How a change stands: as before it, as after it, waiting until others let go of it, or as neither. */
+export interface State {
+  readonly id: string;
+  readonly is: "before" | "after" | "waiting" | "other";
+  /** What it waits for, or in what it is as neither; empty otherwise. */
+  readonly why: string;
+}
+
+/** A change that was left as it is, and why. */
+export interface Left {
+  readonly id: string;
+  readonly why: string;
+}
+
+/** What became of a batch. */
+export interface Outcome {
+  /** Ids of changes made now. */
+  readonly done: readonly string[];
+  /** Those that were made already. */
+  readonly found: readonly string[];
+  /** Those that somebody changed since: not made. */
+  readonly left: readonly Left[];
+  /** Machines that did not get to where they should be; only where each goes alone. */
+  readonly failed?: readonly { readonly machine: string; readonly why: string }[];
+  /** Why it ended before the batch did, and how many machines came to an end; as for `failed`. */
+  readonly broke?: {
+    readonly cause: MigrationError;
+    readonly behind: number;
+    /** Nothing of the batch was made, or can have been. */
+    readonly untouched?: boolean;
+  };
+}
+
+/** What a part says of changes while it makes them, so that after a crash nobody doubts whose they are. */
+export interface Observed {
+  /** Made now, or about to be. */
+  readonly done: readonly string[];
+  /** There already. */
+  readonly found: readonly string[];
+  /** None is there by our hand: the service did not take them. */
+  readonly refused?: readonly string[];
+}
+
+/** What a part asks of whoever lets it act. */
+export interface Hooks {
+  /** Whether this run made the change before: one that differs then is left, not held against the plan. */
+  readonly owned: (id: string) => boolean;
+  /** Whether a machine came to its end once: what differs now was changed since. */
+  readonly ended: (machine: string) => boolean;
+  /** Runs before anything is written, inside the transaction where there is one; what it throws stops it. */
+  readonly precondition: () => Promise<void>;
+  /** Written to the journal before it resolves; called right before changes are kept. */
+  readonly observed: (observed: Observed) => Promise<void>;
+}
+
+/**
+ * A system that can be changed. It knows its own rows or calls, and no journal, no lock, no batch, no
+ * other part.
+ */
+export interface Part<C extends Change = Change> {
+  /** Names it in the journal. */
+  readonly name: string;
+  /** Lines of its plan in one batch: a transaction, or what is finished after Ctrl-C. */
+  readonly size: number;
+  /** How far it came, for an error that ends it midway: `3 machines`. */
+  readonly far: (sofar: { readonly lines: number; readonly done: number }) => string;
+  /** How changes stand; nothing is locked or written. */
+  readonly inspect: (changes: readonly C[]) => Promise<readonly State[]>;
+  /** Changes that others still need as they are, and why; asked before a batch is begun. */
+  readonly waiting?: (
+    changes: readonly C[],
+    direction: Direction,
+  ) => Promise<ReadonlyMap<string, string>>;
+  /** Of a walk that only inspects: counts these as made for what waits on them later. */
+  readonly assume?: (changes: readonly C[]) => void;
+  /** Makes changes: all or none in a transaction, otherwise as far as it came, which it tells. */
+  readonly perform: (changes: readonly C[], hooks: Hooks) => Promise<Outcome>;
+}
+
+/** Why a machine takes no further part, by uuid: one channel between all legs of a walk. */
+export type Excluded = ReadonlyMap<string, string>;
+
+/** The changes of one part by one plan, and what is asked around them. */
+export interface Leg<C extends Change = Change, L = C> {
+  readonly part: Part<C>;
+  /** sha256 of the plan. */
+  readonly plan: string;
+  readonly lines: () => AsyncIterable<readonly L[]>;
+  readonly changesOf: (line: L) => readonly C[];
+  readonly machineOf: (line: L) => string | null;
+  /** Runs before each batch is begun; what it throws keeps it from being begun. */
+  readonly check: () => Promise<void>;
+  /** Runs once, before the first write; what it throws stops everything before that. */
+  readonly precondition: () => Promise<void>;
+  /** Asks once more, right before their batch, which machines are left out, and why. */
+  readonly exclude?: (lines: readonly L[]) => Promise<Excluded>;
+  /** What is loaded is handed over later. */
+  readonly staged?: boolean;
+}
+
+/** The way back: before and after exchanged. */
+export function invert<C extends Change>(change: C): C {
+  return { ...change, before: change.after, after: change.before };
+}

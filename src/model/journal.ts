@@ -1,0 +1,128 @@
+import type { FinishEntry } from "./finish.ts";
+import type { HandoverEntry } from "./handover.ts";
+import type { JsonObject } from "./json.ts";
+import type { BootEntry } from "./staging.ts";
+
+/** Of journal.jsonl, which all parts of a run share. */
+export const JOURNAL_FORMAT = "nova2ironic/journal@2";
+
+/** Lines of a part's plan: positions from 0, `to` exclusive. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** What every entry of a batch says: whose it is, of which plan, and when it was written. */
+interface About extends Span {
+  /** Name of the part. */
+  readonly part: string;
+  /** sha256 of the plan. */
+  readonly plan: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+}
+
+/** What became of a batch. Written before and after the act, so that a crash leaves no doubt. */
+export type BatchEntry =
+  | (About & {
+      readonly do: "begin";
+      readonly by: string;
+      /** The load is to be handed over later. */
+      readonly staged?: true;
+    })
+  | (About & {
+      /** Written before the commit: whose rows are whose must be known should `done` not be reached. */
+      readonly do: "observed";
+      /** As in `done`. */
+      readonly found: readonly string[];
+      /** Found there once or refused, and made by us now: ours to undo. */
+      readonly taken: readonly string[];
+    })
+  | (About & {
+      readonly do: "done";
+      readonly created: number;
+      /** Changes that somebody else had made already: never ours to undo. */
+      readonly found: readonly string[];
+      /** Machines that did not get to their end; only where each goes alone. */
+      readonly failed?: readonly string[];
+    })
+  | (About & {
+      /** What was begun ended with nothing kept; of a whole batch, only if it held nothing of ours. */
+      readonly do: "aborted";
+      /** Code of the refusal or failure, or that it was left out before it was begun. */
+      readonly why: string;
+      /** These alone: none is there by our hand, and none is ours before an `observed` takes it. */
+      readonly rows?: readonly string[];
+      /** The machines of these. */
+      readonly machines?: readonly string[];
+    })
+  | (About & {
+      readonly do: "undo";
+      /** Uuids of the machines named, or the whole batch. */
+      readonly nodes: readonly string[] | "all";
+      readonly by: string;
+    })
+  | (About & {
+      readonly do: "undone";
+      /** Taken back now. */
+      readonly removed: number;
+      /** Taken back already. */
+      readonly gone: number;
+      /** Of those left by a rollback before, the ones that are back now. */
+      readonly settled: readonly string[];
+      /** Left, as somebody changed them. */
+      readonly conflicts: readonly string[];
+    });
+
+/** A system is acted on for the first time: which it is. */
+export interface TargetEntry {
+  readonly do: "target";
+  readonly system: string;
+  /** Its identity, as it gave it; never a secret. */
+  readonly target: JsonObject;
+  /** Whether the load that begins is staged: it may be killed before its first batch. */
+  readonly staged?: true;
+  readonly at: string;
+}
+
+export interface OpenEntry {
+  readonly do: "open";
+  readonly format: typeof JOURNAL_FORMAT;
+  readonly tool: string;
+}
+
+/** A line of journal.jsonl. */
+export type Entry = OpenEntry | TargetEntry | BatchEntry | HandoverEntry | FinishEntry | BootEntry;
+
+/** The part whose batches are Ironic's machines, whichever way they are loaded. */
+export const IRONIC = "ironic";
+
+const OF_BATCHES: ReadonlySet<string> = new Set<BatchEntry["do"]>([
+  ...(["begin", "observed", "done", "aborted", "undo", "undone"] as const),
+]);
+
+/** Entries of a part's batches, in their order. */
+export function batchesOf(entries: readonly Entry[], ...parts: readonly string[]): BatchEntry[] {
+  return entries.filter(
+    (entry): entry is BatchEntry =>
+      OF_BATCHES.has(entry.do) && "part" in entry && parts.includes(entry.part),
+  );
+}
+
+/** Entries of a part that goes machine by machine. */
+export function entriesOf<
+  Name extends HandoverEntry["part"] | FinishEntry["part"] | BootEntry["part"],
+>(entries: readonly Entry[], part: Name): Extract<Entry, { readonly part: Name }>[] {
+  return entries.filter(
+    (entry): entry is Extract<Entry, { readonly part: Name }> =>
+      "part" in entry && entry.part === part,
+  );
+}
+
+/** The plans of which these parts began something, newest first. */
+export function plansOf(entries: readonly Entry[], ...parts: readonly string[]): readonly string[] {
+  const plans = batchesOf(entries, ...parts).flatMap((entry) =>
+    entry.do === "begin" ? [entry.plan] : [],
+  );
+  return [...new Set(plans.reverse())];
+}

@@ -1,0 +1,41 @@
+/** The same items in their order, `size` at a time; the last group may be smaller. */
+export async function* regroup<T>(
+  groups: AsyncIterable<readonly T[]>,
+  size: number,
+): AsyncGenerator<readonly T[]> {
+  let held: T[] = [];
+  for await (const group of groups) {
+    for (const item of group) {
+      held.push(item);
+      if (held.length < size) continue;
+      yield held;
+      held = [];
+    }
+  }
+  if (held.length > 0) yield held;
+}
+
+/**
+ * The same items in the same order, the next one begun while the caller works on the last: reading
+ * and waiting overlap. One item is ahead, never more; it is settled before this ends.
+ */
+export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
+  const source = items[Symbol.asyncIterator]();
+  const begin = (): Promise<IteratorResult<T>> => {
+    const next = source.next();
+    next.catch(() => undefined); // told when it is awaited
+    return next;
+  };
+  let next = begin();
+  try {
+    for (;;) {
+      const { done, value } = await next;
+      if (done === true) return;
+      next = begin();
+      yield value;
+    }
+  } finally {
+    await next.catch(() => undefined);
+    await source.return?.();
+  }
+}

@@ -1,0 +1,82 @@
+import type { Journalled } from "../engine/back.ts";
+import type { Leg, Part, State } from "../engine/part.ts";
+import type { TargetIdentity } from "../model/artefact.ts";
+import { IRONIC } from "../model/journal.ts";
+import { type PlannedMachine, type Step, stepsOf } from "../model/plan.ts";
+import type { Target } from "../model/target.ts";
+
+/**
+ * Machines of a plan in one batch: a transaction on a database; over REST, where each machine takes
+ * seconds, what is finished after Ctrl-C.
+ */
+export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
+  return engine === "rest" ? 64 : 500;
+}
+
+/** Nodes and ports of Ironic: rows of its database, or machines adopted over REST. */
+export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform">): Part<Step> {
+  return {
+    name: IRONIC,
+    size: batchOf(target.identity),
+    far: ({ lines }) => `${lines} machines`,
+    async inspect(steps) {
+      const { found, left, waiting } = await target.judge(steps);
+      const states = new Map<string, State>(
+        steps.map(({ id }) => [id, { id, is: "before", why: "" }]),
+      );
+      for (const id of found) states.set(id, { id, is: "after", why: "" });
+      for (const { id, why } of waiting) states.set(id, { id, is: "waiting", why });
+      for (const { id, why } of left) states.set(id, { id, is: "other", why });
+      return [...states.values()];
+    },
+    async perform(steps, { owned, ended, precondition, observed }) {
+      const machines = machinesOf(steps);
+      const performed = await target.perform(steps, owned, precondition, observed, (node) =>
+        ended(machines.get(node) ?? node),
+      );
+      const { failed, ...outcome } = performed;
+      if (failed === undefined) return outcome;
+      const machineOf = ({ uuid, why }: (typeof failed)[number]) => ({
+        ...{ machine: machines.get(uuid) ?? uuid, why },
+      });
+      return { ...outcome, failed: failed.map(machineOf) };
+    },
+  };
+}
+
+/** Machine by the uuid of its node, as Ironic writes it: in lower case. */
+function machinesOf(steps: readonly Step[]): ReadonlyMap<string, string> {
+  return new Map(
+    steps.flatMap(({ machine }) =>
+      machine === null ? [] : [[machine.toLowerCase(), machine] as const],
+    ),
+  );
+}
+
+/** A plan of machines: its digest and its lines. */
+export interface MachinePlan {
+  readonly sha256: string;
+  readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+}
+
+/** What the journal tells of a plan from, without Ironic. */
+export function ironicJournalled(
+  target: Pick<TargetIdentity, "engine">,
+  { sha256, lines }: MachinePlan,
+): Journalled<Step, PlannedMachine> {
+  return {
+    part: { name: IRONIC, size: batchOf(target) },
+    ...{ plan: sha256, lines, changesOf: stepsOf },
+  };
+}
+
+/** Where a plan's machines are; what is asked around them is the walk's. */
+export function ironicLeg(
+  part: Part<Step>,
+  { sha256, lines }: MachinePlan,
+): Pick<Leg<Step, PlannedMachine>, "part" | "plan" | "lines" | "changesOf" | "machineOf"> {
+  return {
+    ...{ part, plan: sha256, lines, changesOf: stepsOf },
+    machineOf: ({ uuid }) => uuid,
+  };
+}

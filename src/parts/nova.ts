@@ -1,0 +1,127 @@
+import type { Journalled } from "../engine/back.ts";
+import type { Leg, Part } from "../engine/part.ts";
+import type {
+  NovaLine,
+  NovaPart,
+  NovaPlanCounts,
+  NovaStep,
+  NovaTarget,
+} from "../model/nova-plan.ts";
+import { waiting } from "./nova-waits.ts";
+
+/** A plan for Nova: its lines, its digest and how many they are. */
+export interface NovaPlan {
+  readonly lines: () => AsyncIterable<readonly NovaLine[]>;
+  readonly sha256: string;
+  readonly counts: NovaPlanCounts;
+}
+
+/**
+ * Rows of Nova by what becomes of them together. `shared` are rows of hosts that machines share: what
+ * becomes of them depends on what became of the others, so they go last.
+ */
+export const NOVA_LEGS = ["hosts", "shared", "api", "flavors"] as const;
+export type NovaLegName = (typeof NOVA_LEGS)[number];
+
+/** Names a leg's part in the journal. */
+export function novaName(leg: NovaLegName): string {
+  return `nova-${leg}`;
+}
+
+/** All of them. */
+export const NOVA_NAMES = NOVA_LEGS.map(novaName);
+
+/** The part of a plan's lines that a leg's are of. */
+export function partOf(leg: NovaLegName): NovaPart {
+  return leg === "shared" ? "hosts" : leg;
+}
+
+/** Rows in one transaction. */
+const SIZE = 500;
+
+type Reached = Pick<NovaTarget, "look" | "perform" | "use">;
+
+/**
+ * Nova's rows, a part for each leg.
+ *
+ * @param flavors where those of its API are; null where flavors are nova's own rows
+ */
+export function novaParts(
+  nova: Reached,
+  flavors: Pick<NovaTarget, "look" | "perform"> | null,
+): { readonly [leg in NovaLegName]: Part<NovaStep> } {
+  /** By host: instances that a walk which only inspects would have taken away. */
+  const going = new Map<string, number>();
+  const use: NovaTarget["use"] = async (hosts) =>
+    new Map(
+      [...(await nova.use(hosts))].map(([host, { instances, computes }]) => [
+        host,
+        { instances: instances - (going.get(host) ?? 0), computes },
+      ]),
+    );
+  const assume = (steps: readonly NovaStep[]): void => {
+    for (const { table, before } of steps) {
+      const host = String(before?.host);
+      if (table === "instances") going.set(host, (going.get(host) ?? 0) + 1);
+    }
+  };
+  const make = (
+    leg: NovaLegName,
+    target: Pick<NovaTarget, "look" | "perform">,
+  ): Part<NovaStep> => ({
+    name: novaName(leg),
+    size: SIZE,
+    far: ({ done }) => `${done} rows of nova`,
+    inspect: target.look,
+    waiting: (steps, direction) => waiting(steps, direction, use),
+    assume,
+    perform: (steps, { owned, precondition, observed }) =>
+      target.perform(steps, owned, precondition, observed),
+  });
+  return {
+    hosts: make("hosts", nova),
+    shared: make("shared", nova),
+    flavors: make("flavors", nova),
+    api: make("api", flavors ?? nova),
+  };
+}
+
+/** What the journal tells of a leg from, without Nova. */
+export function novaJournalled(
+  leg: NovaLegName,
+  { lines, sha256 }: Pick<NovaPlan, "lines" | "sha256">,
+): Journalled<NovaStep, NovaStep> {
+  return {
+    part: { name: novaName(leg), size: SIZE },
+    ...{ plan: sha256, lines: () => stepsIn(lines(), leg), changesOf: (step) => [step] },
+  };
+}
+
+/** Where a leg's rows are; what is asked around them is the walk's. */
+export function novaLeg(
+  part: Part<NovaStep>,
+  leg: NovaLegName,
+  { lines, sha256 }: Pick<NovaPlan, "lines" | "sha256">,
+): Pick<Leg<NovaStep>, "part" | "plan" | "lines" | "changesOf" | "machineOf"> {
+  return {
+    ...{ part, plan: sha256, lines: () => stepsIn(lines(), leg) },
+    changesOf: (step) => [step],
+    machineOf: ({ machine }) => machine,
+  };
+}
+
+/** Steps of a leg, in the order of the plan. */
+export async function* stepsIn(
+  lines: ReturnType<NovaPlan["lines"]>,
+  leg: NovaLegName,
+): AsyncGenerator<readonly NovaStep[]> {
+  const shared = leg === "shared";
+  const part = partOf(leg);
+  for await (const batch of lines)
+    yield batch.filter(
+      (line): line is NovaStep =>
+        "table" in line &&
+        line.part === part &&
+        (part !== "hosts" || (line.machine === null) === shared),
+    );
+}

@@ -1,0 +1,124 @@
+import { POWER_MAX_AGE } from "../model/power.ts";
+import { shellWord } from "../model/shell-word.ts";
+
+/** Options that say where Ironic is and how to reach it. */
+export const TARGET = [
+  ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
+] as const;
+export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
+
+/**
+ * Options of a command that running it next, or again, wants as they were given before. What is missing
+ * here is either asked each time (`--yes`) or is what a line itself says (`--undo`, `--plan`).
+ */
+export const KEPT = {
+  extract: ["nova-bm-db", "nova-db", "nova-conf", "tftp-root", "key-file"],
+  power: [
+    ...["ipmi-client", "only", "node", "host", "site", "ironic-release", "conductor-ipmitool"],
+    ...["in-flight", "rate", "deadline", "list", "key-file"],
+  ],
+  plan: [
+    ...[...TARGET, "ironic-release", ...NOVA, "compute-host", "flavor-images", "deploy-kernel"],
+    ...["deploy-ramdisk", "flavor", "site", "allow-pairing", "beside-others", "max-unreachable"],
+    ...["conductor-ipmitool", "record-power", "key-file"],
+  ],
+  apply: [
+    ...[...TARGET, ...NOVA, "leave-nova", "skip-blocked", "staged", "power-max-age"],
+    ...["recheck-power", "in-flight", "watch", "allow-running-compute", "allow-queued-requests"],
+    ...["after-finish", "key-file"],
+  ],
+  verify: [...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "key-file"],
+  status: ["nova-db", "placement-db"],
+  release: [
+    ...["ironic-db", "node", "in-flight", "per-minute", "deadline", "max-failures"],
+    ...["conductor-log", "lock-wait", "after-finish"],
+  ],
+  boot: ["tftp-root", "from", "served-as", "node", "key-file"],
+  finish: [...TARGET, "node", "in-flight", "lock-wait"],
+  // No word that let apply do something dangerous is passed on to it.
+  rollback: [...TARGET, ...NOVA, "node", "in-flight", "lock-wait", "watch", "key-file"],
+} as const satisfies { readonly [command: string]: readonly string[] };
+
+export type NextCommand = keyof typeof KEPT;
+
+/** What is the case without a word needs none. */
+export const DEFAULTS: {
+  readonly [command in NextCommand]?: { readonly [option: string]: unknown };
+} = {
+  power: { "ipmi-client": "native", "in-flight": 256, rate: 400, deadline: 60 },
+  plan: { "max-unreachable": 0 },
+  apply: { "power-max-age": POWER_MAX_AGE, watch: 20 },
+  release: { "in-flight": 8, deadline: 900, "max-failures": 1, "lock-wait": 60 },
+  finish: { "lock-wait": 60 },
+  rollback: { watch: 20, "lock-wait": 60 },
+};
+
+/** Seconds for a statement; every command has it. */
+export const DB_TIMEOUT = ["db-timeout", 120] as const;
+
+/**
+ * The next command for people to copy: it has whatever was given that it wants too, quoted for a shell.
+ * Every line that names a next command is made here, so that none loses an option.
+ *
+ * @param given options as they were given, by yargs's names: `{ run: "m1", novaDb: "file:PATH" }`
+ * @param more options where none was given, `{ ironicDb: "DB" }`, and those that the line itself adds
+ */
+export function nextCommand(command: NextCommand, given: object, more: object = {}): string {
+  const told = new Map<string, unknown>(Object.entries(given));
+  const added = new Map<string, unknown>(Object.entries(more));
+  const kept: readonly string[] = KEPT[command];
+  const also = [...added.keys()]
+    .map(kebab)
+    .filter((name) => name !== "run" && !kept.includes(name));
+  const words = ["run", ...kept, ...also, DB_TIMEOUT[0]].flatMap((name) => {
+    const ours = also.includes(name) ? undefined : told.get(camel(name));
+    const value = isSaid(command, name, ours) ? ours : added.get(camel(name));
+    return isSaid(command, name, value) ? optionWords(name, value) : [];
+  });
+  return ["nova2ironic", command, ...oneRoad(command, words)].join(" ");
+}
+
+/**
+ * Where OS_* alone say where Ironic is, the road has to be named; beside Ironic's database, a cloud
+ * stays only where Nova's API or Glance is asked too.
+ */
+function oneRoad(command: NextCommand, words: readonly string[]): readonly string[] {
+  const kept: readonly string[] = KEPT[command];
+  if (!kept.includes("via")) return words;
+  if (words.some((word) => word.startsWith("--ironic-db "))) {
+    const asks = /^--(flavors-via rest|deploy-(kernel|ramdisk) 'name:)/;
+    if (words.some((word) => asks.test(word) || / name:/.test(word))) return words;
+    return words.filter((word) => !/^--(os-cloud |os-cacert |insecure$|api-timeout )/.test(word));
+  }
+  const named = words.some((word) => /^--(via|os-cloud|ironic-url) /.test(word));
+  return named ? words : [...words, "--via rest"];
+}
+
+function isSaid(command: NextCommand, name: string, value: unknown): boolean {
+  if (value === undefined || value === null || value === false) return false;
+  const usual = name === DB_TIMEOUT[0] ? DB_TIMEOUT[1] : DEFAULTS[command]?.[name];
+  return value !== usual;
+}
+
+function optionWords(name: string, value: unknown): readonly string[] {
+  if (value === true) return [`--${name}`];
+  const values: readonly unknown[] = Array.isArray(value) ? value : [value];
+  return values.map((one) => {
+    const word = shellWord(withoutSecret(String(one)));
+    // One that begins as an option does would be read as one.
+    return String(one).startsWith("-") ? `--${name}=${word}` : `--${name} ${word}`;
+  });
+}
+
+/** An address with a password is refused before any command runs; should one come here, it stays here. */
+export function withoutSecret(word: string): string {
+  return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))/is.test(word) ? "DB" : word;
+}
+
+export function camel(name: string): string {
+  return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
+}
+
+function kebab(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

@@ -1,0 +1,132 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Entry } from "../../src/model/journal.ts";
+import { stillReleased } from "../../src/parts/restage.ts";
+import { type RunFiles, statusOf, wasStaged } from "../../src/stages/status.ts";
+import { scopeOptions, takenBack } from "../../src/stages/still-changed.ts";
+import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
+
+const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };
+const LOADED: readonly Entry[] = [
+  { do: "begin", ...span, by: "root@host" },
+  { do: "done", ...span, created: 4, found: [] },
+];
+const PLAN: RunFiles["plan"] = {
+  counts: COUNTS,
+  sha256: SHA,
+  madeFrom: "b".repeat(64),
+  release: "juno",
+};
+const LOST = { missing: "N2I-E111 plan.jsonl ends within a line" };
+
+test("what was loaded is told though its plan is lost", () => {
+  const journal = { entries: LOADED, torn: false };
+  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: LOST, journal, handover: null });
+  assert.equal(fields.apply, "plan aaaaaaaaaaaa: 4 rows created in 1 batch");
+  assert.match(next, /^nova2ironic plan /);
+});
+
+test("with a broken journal, verify is next and not apply", () => {
+  const journal = { missing: "N2I-E112 journal.jsonl:3 does not follow from line 2" };
+  const { fields, next } = statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null });
+  assert.match(fields.apply ?? "", /^N2I-E112 /);
+  assert.match(next, /^nova2ironic verify /);
+});
+
+test("a plan without Nova is planned again with it, and what was begun so goes on so", () => {
+  const next = (entries: readonly Entry[]) =>
+    statusOf({
+      ...{ snapshot: SNAPSHOT, plan: PLAN, handover: null },
+      journal: { entries, torn: false },
+    }).next;
+  assert.match(next([]), /^nova2ironic plan .* --nova-db DB {2}\(.*--leave-nova\)$/);
+  assert.match(next(LOADED.slice(0, 1)), /^nova2ironic apply .* --leave-nova --yes {2}\(goes on/);
+});
+
+test("a load that was staged waits for its release, then for the conductors", () => {
+  const journal = { entries: LOADED, torn: false };
+  const next = (released: number) =>
+    statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: { staged: 2, released } });
+  assert.equal(next(1).fields.release, "1 of 2 staged machines released");
+  assert.match(next(1).next, /^nova2ironic release /);
+  assert.match(next(2).next, /^nova2ironic verify .* --takeover$/);
+});
+
+test("a rollback of everything ends what was staged and released before it", () => {
+  const span = { part: "ironic", plan: SHA, from: 0, to: 2 };
+  const begin = { do: "begin", ...span, at: "1", by: "me", staged: true } as const;
+  const undo = { do: "undo", ...span, nodes: "all", at: "3", by: "me" } as const;
+  const release = (at: string) =>
+    ({ part: "hand-over", do: "release", node: "n", at, by: "me" }) as const;
+  assert.deepEqual([wasStaged([begin], SHA), wasStaged([begin, undo], SHA)], [true, false]);
+  assert.deepEqual([...stillReleased([begin, release("2"), undo])], []);
+  assert.deepEqual([...stillReleased([begin, release("2"), undo, release("4")])], ["n"]);
+  assert.deepEqual([...stillReleased([release("2"), { ...undo, nodes: ["other"] }])], ["n"]);
+});
+
+test("a rollback of Ironic alone is followed by Nova's, by the same ways to its flavors", () => {
+  const undo = { do: "undo", ...span, nodes: "all", by: "me" } as const;
+  const back = { do: "undone", ...span, removed: 4, gone: 0, settled: [], conflicts: [] } as const;
+  const entries = [...LOADED, undo, back];
+  assert.equal(takenBack([...entries, LOADED[0] ?? undo]), null);
+  const machines = takenBack(entries);
+  assert.equal(machines, "all");
+  const rest = { kind: "rest", address: "http://nova", version: "2.1" } as const;
+  const next = (rows: number) => {
+    const nova = { plan: null, entries: [], still: { rows, machines: "all", api: rest } } as const;
+    const journal = { entries, torn: false };
+    return statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: null, nova }).next;
+  };
+  assert.equal(
+    next(7),
+    "nova2ironic rollback --run RUN --ironic-db DB --nova-db DB --flavors-via rest --all  (7 rows of nova are changed still)",
+  );
+  assert.match(next(0), /^nova2ironic plan .*rolled back/);
+});
+
+test("machines taken back one by one are named, and no more of them than a line holds", () => {
+  const undo = (...nodes: readonly string[]) =>
+    ({ do: "undo", ...span, nodes, by: "me" }) satisfies Entry;
+  const machines = takenBack([...LOADED, undo("a"), undo("b", "a")]) ?? "all";
+  assert.deepEqual(scopeOptions(machines), { node: ["a", "b"] });
+  const many = takenBack([...LOADED, undo(...Array.from("abcdefghi"))]) ?? "all";
+  assert.deepEqual(scopeOptions(many), { node: ["UUID"] });
+});
+
+test("after extract the BMCs are asked, and a plan made again has the words it had", () => {
+  const journal = { entries: [], torn: false };
+  const none = { missing: "N2I-E110 there is no plan.jsonl" };
+  const next = (plan: RunFiles["plan"], said: NonNullable<RunFiles["said"]>) =>
+    statusOf({ snapshot: SNAPSHOT, plan, journal, handover: null, said }).next;
+  const said = { site: null, allowPairing: false, asked: false };
+  assert.equal(next(none, said), "nova2ironic power --run RUN");
+  assert.match(
+    next(none, { ...said, asked: true }),
+    /^nova2ironic plan --run RUN .* --nova-db DB$/,
+  );
+  const words = { site: "site.yaml", allowPairing: true, asked: true };
+  assert.match(
+    next(PLAN, words),
+    /--nova-db DB --site site\.yaml --allow-pairing {2}\(Nova is not/,
+  );
+});
+
+test("a staged load that is killed before it begins goes on staged", () => {
+  const at = "2026-11-21T00:00:00Z";
+  const open: Entry = { do: "target", system: "ironic", target: { release: "kilo" }, at };
+  const staged: Entry = { ...open, staged: true };
+  const [begin] = LOADED;
+  assert.deepEqual(
+    [wasStaged([], SHA), wasStaged([open], SHA), wasStaged([staged], SHA)],
+    [false, false, true],
+  );
+  assert.ok(begin && !wasStaged([staged, begin], SHA), "the load that began was not");
+  const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
+  const { next } = statusOf({
+    ...{ snapshot: SNAPSHOT, plan: PLAN, nova, handover: { staged: 2, released: 0 } },
+    journal: { entries: [staged], torn: false },
+  });
+  assert.match(next, /^nova2ironic apply --run RUN --ironic-db DB --nova-db DB --staged$/);
+});
+
+const NONE = { plan: SHA, hosts: 0, flavors: 0, findings: 0, stopped: [] };

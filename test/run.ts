@@ -6,6 +6,7 @@ import { dirname, join, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
 import { cloudPrograms } from "./lab/cloud/programs.ts";
+import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
@@ -58,6 +59,8 @@ async function main(args: readonly string[]): Promise<number> {
   const status = await nodeTest(files, skips, {
     ...(fast ? { N2I_FAST: "1" } : { N2I_LAB: labPath }),
     N2I_TIMES: times,
+    // Tests write many small files and databases, and each of them is synced.
+    TMPDIR: inMemory() ?? tmpdir(),
   });
   await ironic?.stop();
   await Promise.all([mariadb?.stop(), postgres?.stop()]);

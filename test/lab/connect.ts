@@ -37,12 +37,22 @@ export function connect(place: Place): Knex {
         client: libsqlClient(),
         connection: { filename: place.database },
         useNullAsDefault: true,
+        pool: { afterCreate: unsynced },
       });
   }
 }
 
 function server({ host, port, user, password, database }: Place) {
   return { host, port, user, password, database };
+}
+
+/** What a test writes of its own need not outlive the machine. */
+function unsynced(
+  connection: { readonly exec: (sql: string) => void },
+  done: (error: Error | null, connection: unknown) => void,
+): void {
+  connection.exec("PRAGMA synchronous=OFF");
+  done(null, connection);
 }
 
 /** Knex's better-sqlite3 dialect over libsql, whose binding needs no compiler. */

@@ -21,24 +21,25 @@ export function owner(...names: readonly string[]): Owner {
 /** Where Linux has a file system in memory, and what the data of a suite's servers may come to. */
 const MEMORY = { path: "/dev/shm", bytes: 4 * 2 ** 30 };
 
+/** A folder in memory with room for a suite's data; null when there is none. */
+export function inMemory(): string | null {
+  try {
+    const { bavail, bsize } = statfsSync(MEMORY.path);
+    return bavail * bsize >= MEMORY.bytes ? MEMORY.path : null;
+  } catch {
+    return null;
+  }
+}
+
 /**
  * A new folder only its owner can enter, in memory where there is room: what is in it does not
  * outlive its server. Short, because a socket's path has 107 characters at most.
  */
 export function privateFolder(prefix: string, { uid, gid }: Owner): string {
   const disk = uid === undefined ? tmpdir() : "/tmp";
-  const folder = mkdtempSync(join(hasRoom() ? MEMORY.path : disk, prefix));
+  const folder = mkdtempSync(join(inMemory() ?? disk, prefix));
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
   return folder;
-}
-
-function hasRoom(): boolean {
-  try {
-    const { bavail, bsize } = statfsSync(MEMORY.path);
-    return bavail * bsize >= MEMORY.bytes;
-  } catch {
-    return false;
-  }
 }
 
 /** Writes a file, mode 0600, that its owner can read: how a password reaches a server. */

@@ -2,6 +2,10 @@
 // they are wanted. Packages under `dependencies` are installed beside it; all others go into it.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
+import { checkMappings } from "../.build/src/cli/wire/documents.js";
+
+// The program trusts them.
+checkMappings();
 
 const OUT = ".build/bundle";
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));

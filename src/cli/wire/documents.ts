@@ -3,7 +3,13 @@ import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } 
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
-import { type Checked, checkDocuments, mappingFor } from "../../core/mapping/mapping.ts";
+import {
+  type Checked,
+  checkDocuments,
+  type Documents,
+  mappingFor,
+  trustDocuments,
+} from "../../core/mapping/mapping.ts";
 import { recordValidator } from "../../core/mapping/record-schema.ts";
 import { checkDocument, createAjv } from "../../core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../../core/mapping/site.ts";
@@ -50,13 +56,23 @@ export function releaseNames(): readonly string[] {
 
 let mappings: Mappings | undefined;
 
-/** Reads, checks and compiles mappings/, once: they are part of the program. */
+/** Reads mappings/, once. They are part of the program: the build has checked them. */
 export function loadMappings(): Mappings {
-  mappings ??= readMappings(join(packageRoot(), "mappings"));
+  mappings ??= readMappings(trustDocuments);
   return mappings;
 }
 
-function readMappings(folder: string): Mappings {
+/**
+ * What the build runs.
+ *
+ * @throws MigrationError N2I-E103 naming file and path of every fault
+ */
+export function checkMappings(): void {
+  readMappings((documents) => checkDocuments(createAjv({ doubt: true }), documents));
+}
+
+function readMappings(checkedFrom: (documents: Documents) => Checked): Mappings {
+  const folder = join(packageRoot(), "mappings");
   const hash = createHash("sha256");
   const read = (name: string): unknown => {
     const text = readFileSync(join(folder, name), "utf8");
@@ -67,8 +83,7 @@ function readMappings(folder: string): Mappings {
     // The schemas are part of this package; its tests check that they are schemas.
     SCHEMAS.map((name) => [name, read(`schema/${name}.schema.json`) as AnySchemaObject]),
   );
-  const ajv = createAjv();
-  const checked: Checked = checkDocuments(ajv, {
+  const checked = checkedFrom({
     rules: read("rules.json"),
     drivers: read("drivers.json"),
     states: read("states.json"),
@@ -82,6 +97,8 @@ function readMappings(folder: string): Mappings {
     schemas,
   });
   const releases = checked.targets.map(toRelease);
+  const ajv = createAjv();
+  const validators = new Map<Release, Validate>();
   return {
     releases,
     heads: checked.heads,
@@ -94,10 +111,10 @@ function readMappings(folder: string): Mappings {
     },
     forRelease(release, site = NO_SITE) {
       const columns = { node: release.node, port: release.port };
-      return {
-        mapping: mappingFor(checked, release.doc, columns, site),
-        validate: recordValidator(createAjv({ often: true }), release),
-      };
+      const validate =
+        validators.get(release) ?? recordValidator(createAjv({ often: true }), release);
+      validators.set(release, validate);
+      return { mapping: mappingFor(checked, release.doc, columns, site), validate };
     },
   };
 }

@@ -1,4 +1,4 @@
-import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
+import type { Ajv2020, AnySchemaObject } from "ajv/dist/2020.js";
 import { type Hardware, hardwareOf } from "../../model/hardware.ts";
 import type { JsonObject } from "../../model/json.ts";
 import type {
@@ -56,6 +56,16 @@ export interface Checked {
 }
 
 /**
+ * The same documents unchecked, with what releases extend: they are part of the package, and were
+ * checked when it was built.
+ *
+ * @throws MigrationError N2I-E103 for a release that extends one that is not there
+ */
+export function trustDocuments({ targets, ...documents }: Omit<Documents, "schemas">): Checked {
+  return typed(documents, extended(targets));
+}
+
+/**
  * Checks every mapping document against its schema and against each other.
  *
  * @throws MigrationError N2I-E103 naming file and path of every fault
@@ -72,17 +82,9 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
     told(REST, schemaFaults(validator("rest"), documents.rest)),
     ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
   ]);
-  const whole = wholeTargets(target, documents.targets);
-  // Each has just been checked against the schema its type describes.
-  const checked: Checked = {
-    rules: documents.rules as Rules,
-    drivers: documents.drivers as Drivers,
-    states: documents.states as States,
-    heads: documents.heads as Heads,
-    hardware: documents.hardware as Hardware,
-    rest: documents.rest as RestDoc,
-    targets: whole.map(({ document }) => document),
-  };
+  const whole = extended(documents.targets);
+  refuse(whole.map(({ name, document }) => told(name, schemaFaults(target, document))));
+  const checked = typed(documents, whole);
   const { rules, drivers, states, heads, hardware, targets } = checked;
   refuse([
     told(RULES, [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")]),
@@ -95,22 +97,34 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
   return checked;
 }
 
+/** Documents that were checked against the schemas their types describe. */
+function typed(
+  documents: Omit<Documents, "schemas" | "targets">,
+  targets: readonly Named<TargetDoc>[],
+): Checked {
+  return {
+    rules: documents.rules as Rules,
+    drivers: documents.drivers as Drivers,
+    states: documents.states as States,
+    heads: documents.heads as Heads,
+    hardware: documents.hardware as Hardware,
+    rest: documents.rest as RestDoc,
+    targets: targets.map(({ document }) => document),
+  };
+}
+
 /**
- * Releases' documents with what they extend, each checked again now that it is whole.
+ * Releases' documents with what they extend.
  *
  * @throws MigrationError N2I-E103
  */
-function wholeTargets(
-  validate: ValidateFunction,
-  documents: readonly Named[],
-): readonly Named<TargetDoc>[] {
-  // Each has just been checked against the schema, which asks for a release.
+function extended(documents: readonly Named[]): readonly Named<TargetDoc>[] {
+  // The schema asks for a release.
   const { whole, faults } = extendTargets(
     documents as readonly Named<JsonObject & { readonly release: string }>[],
   );
   refuse(faults.map(([name, fault]) => told(name, [fault])));
-  refuse(whole.map(({ name, document }) => told(name, schemaFaults(validate, document))));
-  // Checked against the schema its type describes.
+  // The schema is the one its type describes.
   return whole as unknown as readonly Named<TargetDoc>[];
 }
 

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkDocuments, mappingFor } from "../../../src/core/mapping/mapping.ts";
+import { checkMappings } from "../../../src/cli/wire/documents.ts";
+import { checkDocuments, mappingFor, trustDocuments } from "../../../src/core/mapping/mapping.ts";
 import { TRAIT } from "../../../src/core/mapping/record-schema.ts";
 import { createAjv } from "../../../src/core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../../../src/core/mapping/site.ts";
@@ -21,6 +22,11 @@ test("the mapping documents of this package have no fault, and their schemas are
     () => checkDocuments(createAjv({ doubt: true }), { ...given, schemas: wrong }),
     /required must be array/,
   );
+});
+
+test("what the program trusts are the documents that the build checks", () => {
+  assert.deepEqual(trustDocuments(documents()), checkDocuments(createAjv(), documents()));
+  checkMappings();
 });
 
 test("every fault of every mapping document is told at once, with file and path", () => {

@@ -2,7 +2,7 @@
 // they are wanted. Packages under `dependencies` are installed beside it; all others go into it.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { build } from "esbuild";
-import { checkMappings } from "../.build/src/cli/wire/documents.js";
+import { checkMappings } from "../.build/src/stages/documents.js";
 
 // The program trusts them.
 checkMappings();

@@ -61,12 +61,12 @@ const MAP: readonly Room[] = [
   { room: "edge/glance", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "engine", rooms: ["model"], packages: [] },
   { room: "parts", rooms: ["model", "core/*", "edge/*", "engine"], packages: ["node:"] },
+  { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },
   {
     room: "stages",
-    rooms: ["model", "core/*", "edge/*", "engine", "parts"],
-    packages: ["node:"],
+    rooms: ["model", "core/*", "edge/*", "engine", "parts", "demo"],
+    packages: ["node:", "ajv", "yaml", "knex"],
   },
-  { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },
   {
     room: "cli",
     rooms: ["model", "core/*", "edge/*", "engine", "parts", "stages", "demo"],
@@ -145,8 +145,12 @@ test("the core reads no clock, no randomness and no process", () => {
 });
 
 test("a command has its streams, words and variables from who runs it", () => {
-  const own = ["io.ts", "main.ts", "wire/failpoint.ts"].map((name) => `src/cli/${name}`);
-  const others = SOURCES.filter((file) => file.startsWith("src/cli/") && !own.includes(file));
+  const own = ["cli/io.ts", "cli/main.ts", "stages/failpoint.ts", "stages/surroundings.ts"].map(
+    (name) => `src/${name}`,
+  );
+  const others = SOURCES.filter(
+    (file) => /^src\/(cli|stages|parts|engine)\//.test(file) && !own.includes(file),
+  );
   const named = /\bprocess\.(std(in|out|err)|exitCode|argv|env|cwd|umask)\b/;
   assert.deepEqual(found(others, named), []);
 });

@@ -1,11 +1,9 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
+import { type Environment, type Surroundings, surrounded } from "../stages/surroundings.ts";
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
-
-/** Variables a command may read. */
-export type Environment = { readonly [name: string]: string | undefined };
 
 /** What a command has of the world it was started in. Nothing else in `cli` names the process. */
 export interface Io {
@@ -22,9 +20,17 @@ export interface Io {
 
 const scope = new AsyncLocalStorage<Io>();
 
-/** Runs a command whose every line, also that of a timer, is written to these streams. */
-export function within<T>(io: Io, work: () => T): T {
-  return scope.run(io, work);
+/**
+ * Runs a command whose every line, also that of a timer, is written to these streams.
+ *
+ * @param own what its stages have besides
+ */
+export function within<T>(
+  io: Io,
+  own: Pick<Surroundings, "tell" | "onInterrupt">,
+  work: () => T,
+): T {
+  return scope.run(io, () => surrounded({ env: io.env, cwd: io.cwd, ...own }, work));
 }
 
 /** The world of the command under way; the process itself outside of one. */

@@ -1,18 +1,18 @@
 import yargs from "yargs";
 import { CHECK_STATUS } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
+import { setDatabaseTimeout } from "../stages/patience.ts";
+import { VERSION } from "../stages/version.ts";
 import { loadCommands } from "./commands/load.ts";
+import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { checkExitName } from "./print/checks.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
-import { createEvents } from "./print/events.ts";
+import { aside, createEvents } from "./print/events.ts";
 import { exitName } from "./print/explain.ts";
 import { outOfFiles } from "./print/files.ts";
 import { onLost } from "./print/out.ts";
-import { beginCommand } from "./wire/interrupt.ts";
-import { setDatabaseTimeout } from "./wire/patience.ts";
-import { VERSION } from "./wire/version.ts";
-import { checkWords } from "./wire/words.ts";
+import { checkWords } from "./words.ts";
 
 /**
  * Runs one command line to its end, in the world that it is given.
@@ -22,7 +22,7 @@ import { checkWords } from "./wire/words.ts";
  * @returns the exit status
  */
 export function run(world: Io): Promise<number> {
-  return within(world, async () => {
+  return within(world, { tell: aside, onInterrupt }, async () => {
     /** `check` has nova-status's exit statuses, not the tool's. */
     const checks = world.words[0] === "check";
     const told = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from "node:v8";
+import { endOnSignal } from "./interrupt.ts";
 import { processIo } from "./io.ts";
 import { endOnBrokenPipe } from "./print/out.ts";
 import { run } from "./program.ts";
-import { endOnSignal } from "./wire/interrupt.ts";
 
 /** What a command left open, a socket above all, keeps nobody waiting: milliseconds. */
 const OVER = 3000;

@@ -25,7 +25,7 @@ const POINTS = [
 
 /** Lets the run forget what it staged: the tree is as it was, or the test would not be here. */
 function forget({ run }: BootScene): void {
-  rmSync(join(run, "boot.jsonl"), { force: true });
+  rmSync(join(run, "journal.jsonl"), { force: true });
 }
 
 async function killed(at: BootScene, point: string, ...options: readonly string[]): Promise<void> {
@@ -136,7 +136,7 @@ test("a full disk stops staging with the file's name, and undo gives the tree ba
 test("a journal that was edited to reach out of the tree is refused", async (t) => {
   const at = await bootScene(t, "juno", [1], {});
   await at.boot(0, "--yes");
-  const journal = join(at.run, "boot.jsonl");
+  const journal = join(at.run, "journal.jsonl");
   const outside = join(at.tree, "..", "outside");
   mkdirSync(outside);
   copyFileSync(journal, join(outside, "config"));

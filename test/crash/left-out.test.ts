@@ -1,16 +1,19 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { withIronic } from "../../src/cli/wire/acting.ts";
-import { loadMappings } from "../../src/cli/wire/documents.ts";
-import { openRoad } from "../../src/cli/wire/road.ts";
-import { inRun, openPlan, sealOf } from "../../src/cli/wire/run.ts";
-import { withSession } from "../../src/cli/wire/session.ts";
+import { onInterrupt } from "../../src/cli/interrupt.ts";
+import { processIo } from "../../src/cli/io.ts";
 import { forward } from "../../src/engine/forward.ts";
 import type { Leg } from "../../src/engine/part.ts";
 import { gather, type Walked } from "../../src/engine/walk.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
 import { ironicLeg } from "../../src/parts/ironic.ts";
+import { withIronic } from "../../src/stages/acting.ts";
+import { loadMappings } from "../../src/stages/documents.ts";
+import { openRoad } from "../../src/stages/road.ts";
+import { inRun, openPlan, sealOf } from "../../src/stages/run.ts";
+import { withSession } from "../../src/stages/session.ts";
+import { surrounded } from "../../src/stages/surroundings.ts";
 import { runs } from "../hostile/cli.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
@@ -37,13 +40,16 @@ async function applyAsking(
     const words = { ironicDb: one.ironic[1] ?? "" };
     const road = await openRoad(words, loadMappings(), { readOnly: false }, () => undefined);
     try {
-      applied = await withSession(run, (session) =>
-        withIronic(run, session, road, { header, seal, check: false }, (place) => {
-          const { check, precondition } = place;
-          const leg = ironicLeg(place.part, { sha256: footer.sha256, lines });
-          const exclude = recheck(session.signal);
-          return gather(forward({ ...leg, check, precondition, exclude }, session));
-        }),
+      const world = { ...processIo, tell: () => undefined, onInterrupt };
+      applied = await surrounded(world, () =>
+        withSession(run, (session) =>
+          withIronic(run, session, road, { header, seal, check: false }, (place) => {
+            const { check, precondition } = place;
+            const leg = ironicLeg(place.part, { sha256: footer.sha256, lines });
+            const exclude = recheck(session.signal);
+            return gather(forward({ ...leg, check, precondition, exclude }, session));
+          }),
+        ),
       );
     } finally {
       await road.close();

@@ -87,32 +87,36 @@ const endless = (path: string): void => {
 
 type Damage = readonly [string, (path: string) => void, string, RegExp, readonly string[]];
 
+/** Commands that read the journal, whatever part they act on. */
+const JOURNALS = ["boot", "release", "apply", "rollback"];
+
 /** A file that was damaged, how, and the code with which each command that reads it refuses. */
 const DAMAGES: readonly Damage[] = [
-  ["boot.jsonl", swap("release.jsonl"), "N2I-E113", /boot@1/, ["boot"]],
-  ["boot.jsonl", edit('"do":"staged"', '"do":"Staged"'), "N2I-E112", /boot\.jsonl:\d/, ["boot"]],
-  ["boot.jsonl", edit("boot@1", "boot@2"), "N2I-E113", /boot@1/, ["boot"]],
-  ["boot.jsonl", fifo, "N2I-E113", /not a regular file/, ["boot"]],
-  ["boot.jsonl", folder, "N2I-E120", /EISDIR/, ["boot"]],
-  ["boot.jsonl", endless, "N2I-E113", /too large for a journal/, ["boot"]],
-  ["release.jsonl", swap("boot.jsonl"), "N2I-E113", /release@1/, ["release"]],
-  ["release.jsonl", edit("release@1", "release@9"), "N2I-E113", /release@1/, ["release"]],
-  ["release.jsonl", fifo, "N2I-E113", /not a regular file/, ["release"]],
+  ["journal.jsonl", swap("nova.jsonl"), "N2I-E113", /not a journal of this tool/, JOURNALS],
   [
-    "nova-journal.jsonl",
-    swap("journal.jsonl"),
-    "N2I-E113",
-    /nova-journal@1/,
-    ["apply", "rollback"],
+    "journal.jsonl",
+    edit('"do":"staged"', '"do":"Staged"'),
+    "N2I-E112",
+    /journal\.jsonl:\d/,
+    JOURNALS,
   ],
   [
-    "nova-journal.jsonl",
+    "journal.jsonl",
     edit('"from":0', '"from":1'),
     "N2I-E112",
     /:\d.*Why: Each line of a journal.*from a copy/s,
-    ["apply", "rollback"],
+    JOURNALS,
   ],
-  ["nova-journal.jsonl", fifo, "N2I-E113", /not a regular file/, ["rollback", "plan"]],
+  [
+    "journal.jsonl",
+    edit("journal@2", "journal@1"),
+    "N2I-E113",
+    /the version that began it/,
+    JOURNALS,
+  ],
+  ["journal.jsonl", fifo, "N2I-E113", /not a regular file/, [...JOURNALS, "plan"]],
+  ["journal.jsonl", endless, "N2I-E113", /too large for a journal/, JOURNALS],
+  ["journal.jsonl", folder, "N2I-E120", /EISDIR/, ["boot"]],
   ["nova.jsonl", swap("plan.jsonl"), "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
   [
     "nova.jsonl",
@@ -154,25 +158,18 @@ test("a journal whose last line a crash cut short is gone on with, and all is ta
   const made = await done(t);
   if (made === null) return;
   const { boot = [], release = [], rollback = [], apply = [] } = commands(made, made.run);
-  const names = ["boot.jsonl", "release.jsonl", "nova-journal.jsonl", "journal.jsonl"];
-  const tear = (): void => {
-    for (const name of names) appendFileSync(join(made.run, name), '{"do":"und');
-  };
-  tear();
-  await runs(0, ["status", ...made.at]);
-  await runs(0, boot);
-  await runs(3, release);
-  await runs(0, apply);
-  tear();
-  await runs(0, [...boot, "--undo"]);
-  await runs(0, [...release, "--undo"]);
-  await runs(0, rollback);
-  for (const name of names)
-    assert.doesNotMatch(readFileSync(join(made.run, name), "utf8"), /"und(?!o)/, name);
+  const journal = join(made.run, "journal.jsonl");
+  const words = [boot, release, apply, [...boot, "--undo"], [...release, "--undo"], rollback];
+  for (const [at, command] of words.entries()) {
+    appendFileSync(journal, '{"do":"und');
+    await runs(0, ["status", ...made.at]);
+    await runs(at === 1 ? 3 : 0, command);
+  }
+  assert.doesNotMatch(readFileSync(journal, "utf8"), /"und(?!o)/);
   assert.deepEqual([await digests(made), made.trees()], made.before);
 });
 
-test("a damaged finish.jsonl is refused by every command that reads it, and one cut short is gone on with", async (t) => {
+test("a journal damaged where finish wrote is refused by every command that reads it, and one cut short is gone on with", async (t) => {
   const made = await deployFiles(t, fleet(6, "2023.1"));
   const { at, source, reader, writer, plan } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
@@ -193,18 +190,17 @@ test("a damaged finish.jsonl is refused by every command that reads it, and one 
   ];
   for (const [damage, code, readers] of [
     [edit('"fields":["protected"', '"fields":["Protected"'), "N2I-E112", all],
-    [edit("finish@1", "finish@2"), "N2I-E113", all.slice(0, 1)],
     [fifo, "N2I-E113", all.slice(0, 1)],
   ] as const) {
     copyFolder(made.run, copy);
-    damage(join(copy, "finish.jsonl"));
-    for (const words of readers) await refused([...words, "-q"], 4, code, [/finish\.jsonl/]);
+    damage(join(copy, "journal.jsonl"));
+    for (const words of readers) await refused([...words, "-q"], 4, code, [/journal\.jsonl/]);
     const { out } = await runs(0, ["status", ...on]);
     assert.ok(out.includes(code), out);
     rmSync(copy, { recursive: true });
   }
   assert.deepEqual(await digests(made), finished);
-  const journal = join(made.run, "finish.jsonl");
+  const journal = join(made.run, "journal.jsonl");
   appendFileSync(journal, '{"do":"reo');
   assert.match((await runs(0, ["status", ...at])).out, /done, ended/);
   await runs(0, ["finish", ...at, ...writer, "--undo", "--yes"]);

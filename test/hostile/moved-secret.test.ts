@@ -1,12 +1,12 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { openPlan, openSnapshot } from "../../src/cli/wire/run.ts";
 import { createArtefact } from "../../src/edge/disk/artefact-writer.ts";
 import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { createSeal } from "../../src/edge/disk/seal.ts";
 import type { Json } from "../../src/model/json.ts";
 import { unsealed } from "../../src/model/sealing.ts";
+import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 import { refuses, tempRun } from "../edge/disk/temp-run.ts";
 
 const [ONE, TWO] = ["a0000000-0000-4000-8000-000000000001", "a0000000-0000-4000-8000-000000000002"];

@@ -16,7 +16,7 @@ const DELETE = ["--flavor-images", "delete"];
 const VOICES = [[], ["--debug"], ["--json"]];
 
 /** What the run keeps, the names of files among it. */
-const KEPT = ["nova.jsonl", "nova-journal.jsonl", "plan.jsonl", "journal.jsonl"];
+const KEPT = ["nova.jsonl", "plan.jsonl", "journal.jsonl"];
 
 /** Nothing of these in what was said and what the run keeps. */
 function silent({ out, err }: Ran, folder: string, secrets: readonly string[]): void {

@@ -9,7 +9,8 @@ import { sameRows } from "./rows.ts";
 const COMMITS = [1, 2, 3].flatMap((n) => [`nova.commit.before:${n}`, `nova.commit.after:${n}`]);
 const BETWEEN = ["begin.before:1", "commit.before:1", "commit.after:1", "done.after:1"];
 const APPLYING = [
-  ...["nova.open.before:1", "nova.open.after:1"],
+  // The run's journal begins, then it says which nova it acts on.
+  ...["open.before:1", "open.after:1", "target.before:1", "target.after:1"],
   ...[1, 2, 3].flatMap((n) =>
     ["begin.before", "begin.after", "done.before", "done.after"].map((at) => `nova.${at}:${n}`),
   ),

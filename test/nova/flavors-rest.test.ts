@@ -46,7 +46,7 @@ test("flavors are changed through Nova's API, each extra spec read right before,
   assert.equal(specs(), after);
   await ends(0, act(["rollback", "--all"]));
   assert.equal(specs(), before);
-  for (const file of ["nova.jsonl", "nova-journal.jsonl"])
+  for (const file of ["nova.jsonl", "journal.jsonl"])
     assert.ok(!readFileSync(`${folder}/${file}`, "utf8").includes(PASSWORD));
 });
 

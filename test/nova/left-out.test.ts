@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { besideNova } from "../../src/cli/wire/nova-side.ts";
-import { inRun, openPlan } from "../../src/cli/wire/run.ts";
-import { withSession } from "../../src/cli/wire/session.ts";
 import { caseUuid } from "../../src/demo/case.ts";
+import { besideNova } from "../../src/stages/nova-side.ts";
+import { inRun, openPlan } from "../../src/stages/run.ts";
+import { withSession } from "../../src/stages/session.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
 import { changes, differences, rowsOf } from "./rows.ts";
 
@@ -11,7 +11,7 @@ import { changes, differences, rowsOf } from "./rows.ts";
 async function applyWithout(made: PlannedCloud, machines: readonly number[]): Promise<void> {
   const { run: folder, novaWriter } = made;
   const leaving = new Map(machines.map((id) => [caseUuid("node", id), "left out"]));
-  const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, yes: true };
+  const words = { novaDb: novaWriter[1] ?? "", leaveNova: false, confirm: () => Promise.resolve() };
   const watching = { seconds: 0, allowed: false, tell: () => undefined };
   await inRun(folder, "apply", { create: false }, async (run) => {
     const { footer, lines } = await openPlan(`${folder}/plan.jsonl`);

@@ -111,7 +111,7 @@ async function there(
   );
   assert.deepEqual(await specs(real), { ...before, "11": { ...before["11"], [KERNEL]: "theirs" } });
   await real.api("compute", "PUT", kernel, { [KERNEL]: OLD.kernel });
-  for (const file of ["nova.jsonl", "nova-journal.jsonl"])
+  for (const file of ["nova.jsonl", "journal.jsonl"])
     for (const secret of [real.env.OS_PASSWORD, env.OS_APPLICATION_CREDENTIAL_SECRET])
       assert.ok(!readFileSync(`${folder}/${file}`, "utf8").includes(secret ?? "no secret"));
 }

@@ -69,7 +69,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       const ran = await act(["apply", ...voice]);
       assert.equal(ran.status, status, ran.err);
       assert.match(ran.err, code);
-      const kept = ["nova.jsonl", "nova-journal.jsonl", "journal.jsonl"].map((name) =>
+      const kept = ["nova.jsonl", "journal.jsonl"].map((name) =>
         readFileSync(`${folder}/${name}`, "utf8"),
       );
       for (const text of [ran.out, ran.err, ...kept])

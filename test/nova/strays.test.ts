@@ -32,8 +32,8 @@ for (const engine of ENGINES)
     assert.deepEqual(
       [...shown.out.matchAll(/^"(leave|restore)","(\w+)","(\w+)"/gm)].map((one) => one.slice(1)),
       [
-        ["restore", "compute_nodes", "2"],
         ["restore", "instances", "2"],
+        ["restore", "compute_nodes", "2"],
         ["leave", "compute_nodes", "502"],
       ],
     );

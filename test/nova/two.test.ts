@@ -62,7 +62,7 @@ test("a plan for nova that lost lines is refused by each command, and a journal 
   }
   await made.isAsBefore();
   assert.equal((await act(["apply"])).status, 0);
-  const journal = `${made.run}/nova-journal.jsonl`;
+  const journal = `${made.run}/journal.jsonl`;
   const told = readFileSync(journal, "utf8").trimEnd().split("\n");
   assert.match(told.at(-1) ?? "", /"do":"done"/);
   writeFileSync(journal, `${told.slice(0, -1).join("\n")}\n`, { mode: 0o600 });

@@ -2,10 +2,10 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { recheckWith } from "../../src/cli/wire/recheck.ts";
 import { openWriting } from "../../src/edge/database/write.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import type { PowerProbe, PowerReading } from "../../src/model/power.ts";
+import { recheckWith } from "../../src/stages/recheck.ts";
 import { after, open, seal } from "../support/planned-case.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
 

@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { novaRows } from "../../src/cli/commands/nova-rows.ts";
-import { novaPlanOf } from "../../src/cli/wire/nova-acting.ts";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
+import { novaPlanOf } from "../../src/stages/nova-acting.ts";
 import { planOf, type Workplace } from "./planned-case.ts";
 
 const UPDATE = process.env.UPDATE_GOLDEN === "1";

@@ -1,7 +1,7 @@
-import { openSnapshot } from "../../src/cli/wire/run.ts";
 import { type RawRow, select } from "../../src/edge/database/rows.ts";
 import { normaliseMac } from "../../src/model/mac.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
+import { openSnapshot } from "../../src/stages/run.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";
 import { artefact } from "./stages.ts";
 

@@ -2,12 +2,6 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { novaAsked } from "../../src/cli/commands/nova-options.ts";
-import { loadMappings, type Mappings } from "../../src/cli/wire/documents.ts";
-import { type Extracted, extract } from "../../src/cli/wire/extract.ts";
-import { openFlavorApi } from "../../src/cli/wire/flavor-api.ts";
-import { habitsOf, planNova } from "../../src/cli/wire/nova-plan.ts";
-import { makePlan, type Planned } from "../../src/cli/wire/plan.ts";
-import { openPlan, openSnapshot } from "../../src/cli/wire/run.ts";
 import { NO_SITE } from "../../src/core/mapping/site.ts";
 import type { Case } from "../../src/demo/case.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
@@ -18,6 +12,12 @@ import { createSeal } from "../../src/edge/disk/seal.ts";
 import { identifyTarget } from "../../src/edge/ironic-db/open.ts";
 import { createTarget, sameSecret } from "../../src/edge/ironic-db/target.ts";
 import { openTrees } from "../../src/edge/tftp/tree.ts";
+import { loadMappings, type Mappings } from "../../src/stages/documents.ts";
+import { type Extracted, extract } from "../../src/stages/extract.ts";
+import { openFlavorApi } from "../../src/stages/flavor-api.ts";
+import { habitsOf, planNova } from "../../src/stages/nova-plan.ts";
+import { makePlan, type Planned } from "../../src/stages/plan.ts";
+import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 
 /** A key of no use to anybody, so that sealed text is the same in every run. */
 export const seal = createSeal(Buffer.alloc(32, 7));

@@ -1,7 +1,4 @@
 import { join } from "node:path";
-import { withIronic } from "../../src/cli/wire/acting.ts";
-import { databaseRoad } from "../../src/cli/wire/road.ts";
-import { withSession } from "../../src/cli/wire/session.ts";
 import { emptyTally, type Tally, verify } from "../../src/core/verify/verify.ts";
 import { sameSecret } from "../../src/edge/ironic-db/target.ts";
 import { back } from "../../src/engine/back.ts";
@@ -12,6 +9,9 @@ import { type Event, gather, type Walked } from "../../src/engine/walk.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
 import { ironicLeg } from "../../src/parts/ironic.ts";
+import { withIronic } from "../../src/stages/acting.ts";
+import { databaseRoad } from "../../src/stages/road.ts";
+import { withSession } from "../../src/stages/session.ts";
 import { mappings, planOf, seal, targetOf, type Workplace } from "./planned-case.ts";
 
 type Place = Pick<Workplace, "run" | "ironic">;

@@ -1,7 +1,7 @@
 import type { Walked } from "../../engine/walk.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import type { NovaSide } from "../wire/nova-side.ts";
+import type { NovaSide } from "../../stages/nova-side.ts";
 import { type Telling, told } from "./shared.ts";
 
 /**

@@ -10,24 +10,25 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { POWER_MAX_AGE } from "../../model/power.ts";
 import type { Seal } from "../../model/secret.ts";
 import { ironicLeg } from "../../parts/ironic.ts";
+import { type IronicPlace, withIronic } from "../../stages/acting.ts";
+import { checkOthers } from "../../stages/check-others.ts";
 import { lookCloser } from "../../stages/closer.ts";
 import { lookForConductors } from "../../stages/conductors.ts";
+import { loadMappings, type Mappings } from "../../stages/documents.ts";
+import { checkNotFinished, unprotectedNodes } from "../../stages/finishing.ts";
+import { rememberGiven } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
+import { checkBlocked } from "../../stages/nothing.ts";
+import { besideNova, type NovaSide, novaSteps } from "../../stages/nova-side.ts";
 import { novaOptions } from "../../stages/nova-words.ts";
+import type { Readings } from "../../stages/power.ts";
+import { openProbe } from "../../stages/probe.ts";
+import { checkReadings, conductorOf, recheckWith } from "../../stages/recheck.ts";
+import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
+import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
+import { type RunSession, withSession } from "../../stages/session.ts";
+import { confirm } from "../confirm.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { confirm, type IronicPlace, withIronic } from "../wire/acting.ts";
-import { loadMappings, type Mappings } from "../wire/documents.ts";
-import { checkNotFinished, unprotectedNodes } from "../wire/finishing.ts";
-import { rememberGiven } from "../wire/given.ts";
-import { checkBlocked } from "../wire/nothing.ts";
-import { besideNova, type NovaSide, novaSteps } from "../wire/nova-side.ts";
-import { checkOthers } from "../wire/others.ts";
-import type { Readings } from "../wire/power.ts";
-import { openProbe } from "../wire/probe.ts";
-import { checkReadings, conductorOf, recheckWith } from "../wire/recheck.ts";
-import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
-import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
-import { type RunSession, withSession } from "../wire/session.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
 import { goesOnStaged } from "./going-on.ts";
@@ -132,8 +133,9 @@ export const applyCommand: CommandModule<object, Args> = {
         const staged = await goesOnStaged(run, footer.sha256, args);
         const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
         const job = { run, plan, road, seal, staged, readings, mappings };
+        const asks = { confirm: (question: string) => confirm(question, args.yes) };
         const ended = await withSession(run, (session) =>
-          besideNova(run, session, footer, { ...args, watching, lines }, (nova) =>
+          besideNova(run, session, footer, { ...args, ...asks, watching, lines }, (nova) =>
             withIronic(run, session, road, how, (place) =>
               load({ ...job, session, nova, place }, args),
             ),

@@ -1,6 +1,6 @@
 import type { PlannedMachine } from "../../model/plan.ts";
+import { loadMappings } from "../../stages/documents.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { loadMappings } from "../wire/documents.ts";
 import { note, say, type Voice } from "./shared.ts";
 
 /** The options of a `boot` that is to be run again. */

@@ -5,15 +5,22 @@ import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import {
+  type BootRow,
+  type Place,
+  preparedOf,
+  rowOf,
+  stageAll,
+  unstageAll,
+} from "../../stages/boot.ts";
+import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
+import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
+import { askedOf } from "../../stages/staging.ts";
+import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { confirm } from "../wire/acting.ts";
-import { type BootRow, type Place, preparedOf, rowOf, stageAll, unstageAll } from "../wire/boot.ts";
-import { wantedOf } from "../wire/named.ts";
-import { inRun, openPlan, PLAN, sealOf } from "../wire/run.ts";
-import { askedOf } from "../wire/staging.ts";
 import { noteTakeOver, sayDhcp } from "./boot-notices.ts";
 import {
   exitWith,

@@ -1,12 +1,12 @@
 import type { CommandModule } from "yargs";
 import { checkAll, statusOfChecks } from "../../core/check/checks.ts";
 import { MigrationError } from "../../model/error.ts";
+import { gather } from "../../stages/check.ts";
+import { runAt } from "../../stages/check-run.ts";
+import type { RestOptions } from "../../stages/cloud.ts";
+import { releaseNames } from "../../stages/documents.ts";
 import { io } from "../io.ts";
 import { checksJson, checksTable } from "../print/checks.ts";
-import { gather } from "../wire/check.ts";
-import { runAt } from "../wire/check-run.ts";
-import type { RestOptions } from "../wire/cloud.ts";
-import { releaseNames } from "../wire/documents.ts";
 import { exitWith, ironicOption, runOption, say, targetOptions, type Voice } from "./shared.ts";
 
 interface Args extends Voice {

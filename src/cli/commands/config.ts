@@ -6,15 +6,15 @@ import { openRun } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Part, Stranded } from "../../model/settings.ts";
+import { type LookedAt, lookAtConfs } from "../../stages/config.ts";
+import { loadSettings, releaseNames } from "../../stages/documents.ts";
+import { plannedHosts } from "../../stages/planned-hosts.ts";
+import { type FlavorPlaces, planOrNull, sizesOf } from "../../stages/sizes.ts";
 import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { settingsJson, settingsText } from "../print/settings.ts";
 import { printRows } from "../print/table.ts";
 import { visibleLines } from "../print/visible.ts";
-import { type LookedAt, lookAtConfs } from "../wire/config.ts";
-import { loadSettings, releaseNames } from "../wire/documents.ts";
-import { plannedHosts } from "../wire/planned-hosts.ts";
-import { type FlavorPlaces, planOrNull, sizesOf } from "../wire/sizes.ts";
 import { exitWith, print, runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {

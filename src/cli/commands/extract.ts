@@ -3,13 +3,13 @@ import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openTrees } from "../../edge/tftp/tree.ts";
+import { openRole } from "../../stages/databases.ts";
+import { releaseNames } from "../../stages/documents.ts";
+import { extract } from "../../stages/extract.ts";
 import { roadOf } from "../../stages/given.ts";
+import { rememberGiven, withEarlier } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { openRole } from "../wire/databases.ts";
-import { releaseNames } from "../wire/documents.ts";
-import { extract } from "../wire/extract.ts";
-import { rememberGiven, withEarlier } from "../wire/given.ts";
-import { inRun } from "../wire/run.ts";
+import { inRun } from "../../stages/run.ts";
 import { inStage, keyOption, print, runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice {

@@ -5,11 +5,11 @@ import type { PlanHeader } from "../../model/artefact.ts";
 import { FINISH, type Guarded } from "../../model/finish.ts";
 import { entriesOf } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
+import { openGuard } from "../../stages/finishing.ts";
+import type { Road } from "../../stages/road.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { openGuard } from "../wire/finishing.ts";
-import type { Road } from "../wire/road.ts";
 
 const COLUMNS = ["Action", "UUID", "BM ID", "Fields", "Why"];
 

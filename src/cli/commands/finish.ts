@@ -9,16 +9,16 @@ import { FINISH } from "../../model/finish.ts";
 import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import { type Finished, type Finishing, finish, unfinish } from "../../parts/finish.ts";
 import { runNodes } from "../../parts/run-nodes.ts";
+import { loadMappings } from "../../stages/documents.ts";
+import { linesOf, plansOfRun, plansThere } from "../../stages/finish-plans.ts";
+import { endOfRun, knowsGuards, withFinishing } from "../../stages/finishing.ts";
+import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
+import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
+import { inRun, openPlan, PLAN } from "../../stages/run.ts";
+import { confirm } from "../confirm.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
-import { confirm } from "../wire/acting.ts";
-import { loadMappings } from "../wire/documents.ts";
-import { linesOf, plansOfRun, plansThere } from "../wire/finish-plans.ts";
-import { endOfRun, knowsGuards, withFinishing } from "../wire/finishing.ts";
-import { wantedOf } from "../wire/named.ts";
-import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
-import { inRun, openPlan, PLAN } from "../wire/run.ts";
 import { previewFinish } from "./finish-plan.ts";
 import {
   exitWith,

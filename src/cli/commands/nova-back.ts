@@ -8,9 +8,8 @@ import { gather, together, type Walked } from "../../engine/walk.ts";
 import type { NovaPart, NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { type NovaLegName, novaParts } from "../../parts/nova.ts";
-import type { Left } from "../print/left.ts";
-import { openRole } from "../wire/databases.ts";
-import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
+import { openRole } from "../../stages/databases.ts";
+import { type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
 import {
   type NovaFile,
   type NovaPlace,
@@ -18,10 +17,11 @@ import {
   novaWalk,
   openNovaPlan,
   withNova,
-} from "../wire/nova-acting.ts";
-import type { Watching } from "../wire/nova-watch.ts";
-import type { RunSession } from "../wire/session.ts";
-import { straysOf } from "../wire/strays.ts";
+} from "../../stages/nova-acting.ts";
+import type { Watching } from "../../stages/nova-watch.ts";
+import type { RunSession } from "../../stages/session.ts";
+import { straysOf } from "../../stages/strays.ts";
+import type { Left } from "../print/left.ts";
 import { type Telling, told } from "./shared.ts";
 
 /** What to take back of Nova's rows. */

@@ -1,9 +1,9 @@
 import type { Options } from "yargs";
 import type { Images } from "../../core/flavors/flavors.ts";
 import { MigrationError } from "../../model/error.ts";
-import { BY_NAME } from "../wire/images.ts";
-import type { NovaAsked } from "../wire/nova-plan.ts";
-import type { Watching } from "../wire/nova-watch.ts";
+import { BY_NAME } from "../../stages/images.ts";
+import type { NovaAsked } from "../../stages/nova-plan.ts";
+import type { Watching } from "../../stages/nova-watch.ts";
 
 /** nova's database, where a command changes or compares its rows. */
 export const novaOption = {

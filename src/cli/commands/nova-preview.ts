@@ -10,10 +10,10 @@ import { type Entry, plansOf } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
 import type { NovaStep, NovaTarget } from "../../model/nova-plan.ts";
 import { NOVA_LEGS, NOVA_NAMES, novaJournalled, novaLeg, novaParts } from "../../parts/nova.ts";
-import { openRole } from "../wire/databases.ts";
-import { type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
-import { checkNova, type NovaFile, openNovaPlan } from "../wire/nova-acting.ts";
-import { straysOf } from "../wire/strays.ts";
+import { openRole } from "../../stages/databases.ts";
+import { type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
+import { checkNova, type NovaFile, openNovaPlan } from "../../stages/nova-acting.ts";
+import { straysOf } from "../../stages/strays.ts";
 import { type NovaWish, whyStray } from "./nova-back.ts";
 
 /** Where Nova's rows are, as the command line says it. */

@@ -20,10 +20,10 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import { regroup } from "../../model/streams.ts";
 import { NOVA_LEGS, type NovaLegName, stepsIn } from "../../parts/nova.ts";
-import { openRole } from "../wire/databases.ts";
-import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../wire/flavor-api.ts";
-import { checkNova, type NovaFile } from "../wire/nova-acting.ts";
-import { openAllocated, openProviders } from "../wire/providers.ts";
+import { openRole } from "../../stages/databases.ts";
+import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
+import { checkNova, type NovaFile } from "../../stages/nova-acting.ts";
+import { openAllocated, openProviders } from "../../stages/providers.ts";
 import { note, type Telling } from "./shared.ts";
 
 /** Compares nova with a plan for it. */

@@ -1,16 +1,16 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
 import { roadOf } from "../../stages/given.ts";
+import { withEarlier } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
+import type { askFleet } from "../../stages/power.ts";
+import type { openSnapshot } from "../../stages/run.ts";
+import { machinesOf } from "../../stages/selection.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { COLUMNS, rowOf, SHORT_COLUMNS, shortRowOf, summary } from "../print/power.ts";
 import { groups } from "../print/power-groups.ts";
 import { printRows } from "../print/table.ts";
-import { withEarlier } from "../wire/given.ts";
-import type { askFleet } from "../wire/power.ts";
-import type { openSnapshot } from "../wire/run.ts";
-import { machinesOf } from "../wire/selection.ts";
 import { exitWith, say, type Voice } from "./shared.ts";
 
 type Done = NonNullable<Awaited<ReturnType<typeof askFleet>>>;

@@ -4,18 +4,18 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { type Pace, plannedNodes, release } from "../../parts/hand-over.ts";
 import { restage } from "../../parts/restage.ts";
+import { openRole } from "../../stages/databases.ts";
+import { loadMappings } from "../../stages/documents.ts";
+import { checkNotFinished } from "../../stages/finishing.ts";
+import { rememberGiven } from "../../stages/given-file.ts";
+import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
+import { loadable, nothingLoads } from "../../stages/nothing.ts";
+import { withReleasing } from "../../stages/releasing.ts";
+import { inRun, openPlan, PLAN } from "../../stages/run.ts";
+import { confirm } from "../confirm.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
-import { confirm } from "../wire/acting.ts";
-import { openRole } from "../wire/databases.ts";
-import { loadMappings } from "../wire/documents.ts";
-import { checkNotFinished } from "../wire/finishing.ts";
-import { rememberGiven } from "../wire/given.ts";
-import { wantedOf } from "../wire/named.ts";
-import { loadable, nothingLoads } from "../wire/nothing.ts";
-import { withReleasing } from "../wire/releasing.ts";
-import { inRun, openPlan, PLAN } from "../wire/run.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import {
   exitWith,

@@ -1,10 +1,10 @@
 import type { Scope } from "../../engine/back.ts";
 import type { Excluded } from "../../engine/part.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import type { FlavorApiOptions } from "../../stages/flavor-api.ts";
+import type { Watching } from "../../stages/nova-watch.ts";
+import type { Road } from "../../stages/road.ts";
 import type { FormatOptions } from "../print/options.ts";
-import type { FlavorApiOptions } from "../wire/flavor-api.ts";
-import type { Watching } from "../wire/nova-watch.ts";
-import type { Road } from "../wire/road.ts";
 import { afterNova } from "./apply-nova.ts";
 import { type NovaWish, withNovaBack } from "./nova-back.ts";
 import { type Backing, undoPlan } from "./rollback-plan.ts";

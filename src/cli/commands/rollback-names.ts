@@ -6,7 +6,7 @@ import { MigrationError } from "../../model/error.ts";
 import { entriesOf } from "../../model/journal.ts";
 import { BOOT_FILES } from "../../model/staging.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { openPlan } from "../wire/run.ts";
+import { openPlan } from "../../stages/run.ts";
 import { type Telling, told } from "./shared.ts";
 
 /**

@@ -5,12 +5,12 @@ import type { Excluded } from "../../engine/part.ts";
 import { gather } from "../../engine/walk.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { ironicLeg } from "../../parts/ironic.ts";
+import { withIronic } from "../../stages/acting.ts";
+import type { Road } from "../../stages/road.ts";
+import { openPlan, sealOf } from "../../stages/run.ts";
+import type { RunSession } from "../../stages/session.ts";
 import type { Left } from "../print/left.ts";
 import type { FormatOptions } from "../print/options.ts";
-import { withIronic } from "../wire/acting.ts";
-import type { Road } from "../wire/road.ts";
-import { openPlan, sealOf } from "../wire/run.ts";
-import type { RunSession } from "../wire/session.ts";
 import { inStage, told, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions {

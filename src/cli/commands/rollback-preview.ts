@@ -7,13 +7,13 @@ import { type Entry, IRONIC } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
 import { type Step, stepsOf } from "../../model/plan.ts";
 import { batchOf, ironicPart } from "../../parts/ironic.ts";
+import { checkEngine, checkIdentity } from "../../stages/acting.ts";
 import { costOfDelete } from "../../stages/cost.ts";
+import type { Road } from "../../stages/road.ts";
+import { openPlan, sealOf } from "../../stages/run.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { checkEngine, checkIdentity } from "../wire/acting.ts";
-import type { Road } from "../wire/road.ts";
-import { openPlan, sealOf } from "../wire/run.ts";
 import { novaExcluded, novaPreview, type Reach } from "./nova-preview.ts";
 import type { Wanted } from "./rollback-act.ts";
 

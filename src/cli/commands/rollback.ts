@@ -10,15 +10,15 @@ import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
+import { loadMappings } from "../../stages/documents.ts";
+import { checkNotFinished, endOfRun } from "../../stages/finishing.ts";
+import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
+import { inRun } from "../../stages/run.ts";
+import { withSession } from "../../stages/session.ts";
+import { checkStill, leavingOf, withStill } from "../../stages/still.ts";
+import { confirm } from "../confirm.ts";
 import { gatherLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { confirm } from "../wire/acting.ts";
-import { loadMappings } from "../wire/documents.ts";
-import { checkNotFinished, endOfRun } from "../wire/finishing.ts";
-import { openRoad, type Road, type TargetOptions } from "../wire/road.ts";
-import { inRun } from "../wire/run.ts";
-import { withSession } from "../wire/session.ts";
-import { checkStill, leavingOf, withStill } from "../wire/still.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import {
   leaveNovaOption,

@@ -3,11 +3,11 @@ import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
+import { openNovaPlan } from "../../stages/nova-acting.ts";
+import { openPlan, openSnapshot, type SnapshotLine } from "../../stages/run.ts";
 import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { openNovaPlan } from "../wire/nova-acting.ts";
-import { openPlan, openSnapshot, type SnapshotLine } from "../wire/run.ts";
 import { NOVA_COLUMNS, novaRows } from "./nova-rows.ts";
 import { print, type Voice } from "./shared.ts";
 

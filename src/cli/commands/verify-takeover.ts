@@ -16,14 +16,14 @@ import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
 import { plannedNodes } from "../../parts/hand-over.ts";
+import { checkIdentity } from "../../stages/acting.ts";
+import { openRole } from "../../stages/databases.ts";
+import type { Mappings } from "../../stages/documents.ts";
+import { nothingLoads } from "../../stages/nothing.ts";
+import type { openPlan } from "../../stages/run.ts";
 import { io } from "../io.ts";
 import { printStandings } from "../print/standings.ts";
 import { printRows } from "../print/table.ts";
-import { checkIdentity } from "../wire/acting.ts";
-import { openRole } from "../wire/databases.ts";
-import type { Mappings } from "../wire/documents.ts";
-import { nothingLoads } from "../wire/nothing.ts";
-import type { openPlan } from "../wire/run.ts";
 import { note, type Telling } from "./shared.ts";
 
 interface Args extends Telling {

@@ -1,5 +1,5 @@
 import type { Options } from "yargs";
-import type { Environment } from "../io.ts";
+import type { Environment } from "../../stages/surroundings.ts";
 
 const FORMATS = ["table", "json", "yaml", "csv", "value"] as const;
 const QUOTES = ["all", "minimal", "none", "nonnumeric"] as const;

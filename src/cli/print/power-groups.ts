@@ -1,14 +1,7 @@
 import { isIP } from "node:net";
 import type { PowerReading } from "../../model/power.ts";
+import type { MachineOf } from "../../stages/selection.ts";
 import { vendorOf } from "./vendors.ts";
-
-/** What the report says of a machine besides its reading. */
-export interface MachineOf {
-  readonly uuid: string | null;
-  /** service_host of its nova-compute. */
-  readonly host: string | null;
-  readonly instance: string | null;
-}
 
 export type MachinesOf = ReadonlyMap<number, MachineOf>;
 

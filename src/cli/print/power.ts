@@ -1,7 +1,8 @@
 import { FINDINGS } from "../../model/findings.ts";
 import type { Json } from "../../model/json.ts";
 import type { PowerAdvice, PowerReading, PowerVerdict } from "../../model/power.ts";
-import type { MachineOf, MachinesOf } from "./power-groups.ts";
+import type { MachineOf } from "../../stages/selection.ts";
+import type { MachinesOf } from "./power-groups.ts";
 import { vendorOf } from "./vendors.ts";
 
 /** What programs read of a reading; `rowOf` gives it. */

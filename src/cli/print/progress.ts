@@ -1,5 +1,6 @@
 import type { JsonObject } from "../../model/json.ts";
-import { type Environment, io, type Output } from "../io.ts";
+import type { Environment } from "../../stages/surroundings.ts";
+import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
 import { duration, measure, sentence } from "./rate.ts";
 import { terminalOf } from "./terminal.ts";

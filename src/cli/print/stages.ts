@@ -1,5 +1,6 @@
 import { Listr, ListrLogger, ProcessOutput } from "listr2";
-import { type Environment, io, type Output } from "../io.ts";
+import type { Environment } from "../../stages/surroundings.ts";
+import { io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
 import { duration } from "./rate.ts";
 import { visible } from "./visible.ts";

@@ -1,5 +1,6 @@
 import type { Json, JsonObject } from "../../model/json.ts";
-import { type Environment, io, type Output } from "../io.ts";
+import type { Environment } from "../../stages/surroundings.ts";
+import { io, type Output } from "../io.ts";
 import { asCsv } from "./csv.ts";
 import { asJson, asValues, asYaml, jsonObject, objectOf, yamlText } from "./data.ts";
 import { asGrid } from "./grid.ts";

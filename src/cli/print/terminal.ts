@@ -1,4 +1,5 @@
-import type { Environment, Output } from "../io.ts";
+import type { Environment } from "../../stages/surroundings.ts";
+import type { Output } from "../io.ts";
 
 /** What a stream can show. */
 export interface Terminal {

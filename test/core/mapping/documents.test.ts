@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { checkMappings } from "../../../src/cli/wire/documents.ts";
 import { checkDocuments, mappingFor, trustDocuments } from "../../../src/core/mapping/mapping.ts";
 import { TRAIT } from "../../../src/core/mapping/record-schema.ts";
 import { createAjv } from "../../../src/core/mapping/schemas.ts";
@@ -8,6 +7,7 @@ import { NO_SITE, parseSite } from "../../../src/core/mapping/site.ts";
 import { loadTables } from "../../../src/demo/load-tables.ts";
 import { FINDINGS } from "../../../src/model/findings.ts";
 import type { Rule, Site } from "../../../src/model/mapping.ts";
+import { checkMappings } from "../../../src/stages/documents.ts";
 import { after, assertFaults, broken, documents, faultsOf, RELEASES } from "./broken.ts";
 
 test("the mapping documents of this package have no fault, and their schemas are schemas", () => {

@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
-import { openSnapshot } from "../../../src/cli/wire/run.ts";
 import type { Way } from "../../../src/core/power/way.ts";
 import { createWays, wayOfPlanned } from "../../../src/core/transform/power-way.ts";
 import { createTransform } from "../../../src/core/transform/transform.ts";
@@ -11,6 +10,7 @@ import type { Machine } from "../../../src/model/machine.ts";
 import type { Mapping, Rule, Site } from "../../../src/model/mapping.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
+import { openSnapshot } from "../../../src/stages/run.ts";
 import { mappings, withCase } from "../../support/planned-case.ts";
 
 /** The first release that reads a key; those not named here are read by all. @source tags of ironic */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadMappings } from "../../../src/cli/wire/documents.ts";
 import { lacking } from "../../../src/core/release/needs.ts";
+import { loadMappings } from "../../../src/stages/documents.ts";
 
 const { releases } = loadMappings();
 const ACTIVE = { provision_state: "active", maintenance: false };

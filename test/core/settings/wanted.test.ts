@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { loadSettings, releaseNames } from "../../../src/cli/wire/documents.ts";
 import { differingHosts, judgeSettings } from "../../../src/core/settings/judge.ts";
 import { strandedFlavors } from "../../../src/core/settings/stranded.ts";
 import { wantedSettings } from "../../../src/core/settings/wanted.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import type { FlavorSize } from "../../../src/model/settings.ts";
+import { loadSettings, releaseNames } from "../../../src/stages/documents.ts";
 
 const DOC = loadSettings();
 const wanted = (release: string, exactFilters = false, part?: "scheduler" | "compute") =>

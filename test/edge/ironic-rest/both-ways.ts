@@ -1,4 +1,3 @@
-import { loadMappings } from "../../../src/cli/wire/documents.ts";
 import { createRestTarget, type Failpoint } from "../../../src/edge/ironic-rest/target.ts";
 import { back } from "../../../src/engine/back.ts";
 import { forward } from "../../../src/engine/forward.ts";
@@ -8,6 +7,7 @@ import { gather, type Walked } from "../../../src/engine/walk.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { PlannedMachine, PlannedRecord, Step } from "../../../src/model/plan.ts";
 import { ironicLeg, ironicPart } from "../../../src/parts/ironic.ts";
+import { loadMappings } from "../../../src/stages/documents.ts";
 import type { Living, machineOf } from "./living.ts";
 
 /** Apply and rollback of one plan, with the journal between them. */

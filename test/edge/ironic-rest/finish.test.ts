@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { loadMappings } from "../../../src/cli/wire/documents.ts";
 import type { GuardedNode } from "../../../src/core/release/guards.ts";
 import { createRestGuard } from "../../../src/edge/ironic-rest/guard.ts";
 import type { FinishEntry } from "../../../src/model/finish.ts";
 import { type Finishing, finish, unfinish } from "../../../src/parts/finish.ts";
+import { loadMappings } from "../../../src/stages/documents.ts";
 import { refuses } from "./keeps.ts";
 import { type Living, livingIronic } from "./living.ts";
 

@@ -2,7 +2,6 @@ import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { loadMappings } from "../../../src/cli/wire/documents.ts";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
 import type { Road } from "../../../src/edge/ironic-rest/look.ts";
 import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
@@ -10,6 +9,7 @@ import { openService } from "../../../src/edge/ironic-rest/service.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 import type { Row } from "../../../src/model/machine.ts";
 import type { Seal } from "../../../src/model/secret.ts";
+import { loadMappings } from "../../../src/stages/documents.ts";
 import { listening } from "../../support/listening.ts";
 import { answerTo, type Held } from "./keeps.ts";
 

@@ -2,7 +2,6 @@ import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import { type TestContext, test } from "node:test";
-import { loadMappings } from "../../../src/cli/wire/documents.ts";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
 import { pages } from "../../../src/edge/ironic-rest/look.ts";
 import { remove } from "../../../src/edge/ironic-rest/remove.ts";
@@ -12,6 +11,7 @@ import type { Cloud } from "../../../src/edge/openstack/cloud.ts";
 import { withoutSecrets } from "../../../src/edge/openstack/fault.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import { loadMappings } from "../../../src/stages/documents.ts";
 import { listening } from "../../support/listening.ts";
 
 const SPOKEN = "X-OpenStack-Ironic-API-Version";

@@ -1,0 +1,63 @@
+import { io, isForMachines } from "./io.ts";
+import { aside } from "./print/events.ts";
+
+/** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
+const STATUS = { SIGINT: 130, SIGTERM: 143, SIGHUP: 143, SIGQUIT: 143 } as const;
+/** Those an acting command comes to a good place for. */
+const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+
+/** Aborted by the first signal. What comes later in the same command is stopped before it begins. */
+let stop = new AbortController();
+/** Who has to come to a good place first. */
+let acting = 0;
+
+/** A command begins: what stopped one before it in this process does not stop it. */
+export function beginCommand(): void {
+  if (acting === 0 && stop.signal.aborted) stop = new AbortController();
+}
+
+/**
+ * Ends the process on a signal while nobody acts: what stands on the disk for the time of a command
+ * goes, and so do its children. Without this the kernel would end it before that; a SIGQUIT would
+ * leave a core file with every password in it.
+ */
+export function endOnSignal(): void {
+  for (const signal of [...ASKING, "SIGQUIT"] as const)
+    process.on(signal, () => {
+      if (acting === 0 || signal === "SIGQUIT") process.exit(STATUS[signal]);
+    });
+}
+
+/**
+ * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Twice: stop at once; the open
+ * transaction dies with the connection.
+ */
+export function onInterrupt(): {
+  readonly stopping: () => boolean;
+  /** Aborted by the first of them, at once. */
+  readonly signal: AbortSignal;
+  readonly end: () => void;
+} {
+  acting += 1;
+  if (acting === 1) for (const signal of ASKING) process.on(signal, handle);
+  const { signal } = stop;
+  return {
+    stopping: () => signal.aborted,
+    signal,
+    end: () => {
+      acting -= 1;
+      if (acting === 0) for (const name of ASKING) process.off(name, handle);
+    },
+  };
+}
+
+function handle(signal: keyof typeof STATUS): void {
+  const status = STATUS[signal];
+  if (stop.signal.aborted) process.exit(status);
+  io().status = status;
+  stop.abort();
+  const text =
+    "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
+  // A terminal shows ^C on the line it is at.
+  aside(isForMachines() ? text : `\n${text}`);
+}

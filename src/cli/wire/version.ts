@@ -1,4 +1,0 @@
-import { version } from "../../demo/package-root.ts";
-
-/** `nova2ironic 0.1.0`, for artefacts. */
-export const VERSION: string = version();

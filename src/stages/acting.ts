@@ -1,0 +1,113 @@
+import { digestOnly } from "../edge/disk/artefact-reader.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { Part } from "../engine/part.ts";
+import type { PlanHeader, TargetIdentity } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import { IRONIC } from "../model/journal.ts";
+import type { Step } from "../model/plan.ts";
+import { otherServer } from "../model/same-server.ts";
+import type { Seal } from "../model/secret.ts";
+import type { Release, Target, Verifier } from "../model/target.ts";
+import { ironicPart } from "../parts/ironic.ts";
+import type { Road } from "./road.ts";
+import { SNAPSHOT } from "./run.ts";
+import type { RunSession } from "./session.ts";
+
+/** Identity fields, besides the server's, that must not have changed between plan and apply. */
+const SAME = ["alembic_head", "release"] as const;
+
+/** @throws MigrationError N2I-E300 telling what changed */
+export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): void {
+  const changed = [
+    ...otherServer(planned, found),
+    ...SAME.filter((field) => planned[field] !== found[field]),
+  ].map((field) => `${field} was ${planned[field]}, is ${found[field]}`);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another target: ${changed.join("; ")}`,
+      {
+        fix: `Give the ${planned.engine === "rest" ? "service" : "--ironic-db"} it was made for, by the same address (/etc/hosts may lead its name to another of its hosts), or plan anew for this one.`,
+      },
+    );
+}
+
+/**
+ * A plan for a database says more than REST can carry, and a plan for REST less than rows need.
+ *
+ * @throws MigrationError N2I-E300
+ */
+export function checkEngine({ engine }: TargetIdentity, { kind }: Road): void {
+  if ((engine === "rest") !== (kind === "rest"))
+    throw new MigrationError(
+      "N2I-E300",
+      engine === "rest"
+        ? "the plan was made for REST, and a database is given"
+        : "the plan was made for a database, and REST is asked for",
+      { fix: "Give the options of the plan, or plan again for this road." },
+    );
+}
+
+/** @throws MigrationError N2I-E308 when the release cannot tell a staged machine from others */
+export function checkReasons({ doc, node }: Release): void {
+  if (!node.some(({ name }) => name === "maintenance_reason"))
+    throw new MigrationError("N2I-E308", `Ironic ${doc.release} keeps no reason of a maintenance`);
+}
+
+/** Ironic, locked, with what is asked of it around every batch. */
+export interface IronicPlace {
+  readonly target: Target;
+  readonly part: Part<Step>;
+  readonly verifier: Verifier;
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+  /** The checks inside the first transaction. */
+  readonly precondition: () => Promise<void>;
+}
+
+/** What of a command says how Ironic is acted on. */
+interface How {
+  /** Whether the snapshot must be the one the plan was made from. */
+  readonly check: boolean;
+  readonly staged?: boolean;
+  /** Nodes whose protection finish cleared. */
+  readonly unprotected?: ReadonlySet<string>;
+}
+
+/** A plan's target, opened, found to be the one it was made for, and locked for the time of `work`. */
+export async function withIronic<T>(
+  run: RunFolder,
+  session: RunSession,
+  road: Road,
+  { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
+  work: (place: IronicPlace) => Promise<T>,
+): Promise<T> {
+  checkEngine(header.target, road);
+  const staged = source.staged === true;
+  const found = await road.open(header.target.release, seal, {
+    staged,
+    ...(source.unprotected !== undefined && { unprotected: source.unprotected }),
+  });
+  checkIdentity(header.target, found.identity);
+  if (staged) checkReasons(found.release);
+  const { target } = found;
+  const lock = await target.lock();
+  try {
+    await session.begin(IRONIC, found.identity, { staged });
+    const { verifier } = target;
+    return await work({
+      ...{ target, verifier, part: ironicPart(target), check: lock.check },
+      async precondition() {
+        checkIdentity(header.target, await road.identify(header.target.release));
+        const snapshot = source.check ? await digestOnly(`${run.path}/${SNAPSHOT}`) : null;
+        if (snapshot !== null && snapshot !== header.made_from.snapshot)
+          throw new MigrationError(
+            "N2I-E300",
+            "the snapshot is not the one the plan was made from",
+          );
+      },
+    });
+  } finally {
+    await lock.release();
+  }
+}

@@ -1,0 +1,44 @@
+import { auditAllocations, heal } from "../core/hosts/allocations.ts";
+import { openInstances } from "../edge/nova-write/instances.ts";
+import { MigrationError } from "../model/error.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { openRole } from "./databases.ts";
+import { openAllocated } from "./providers.ts";
+
+/** Instances a line names; the others are counted. */
+const NAMED = 5;
+
+/** Where Nova's instances and their allocations are, as the command line says it. */
+export interface Places {
+  readonly novaDb?: string;
+  readonly placementDb?: string;
+}
+
+/**
+ * Which live instances of a plan have no allocation, for people; null where nobody asks.
+ *
+ * @throws MigrationError N2I-E100, and those of opening either database
+ */
+export async function allocationsText(
+  { novaDb, placementDb }: Places,
+  lines: () => AsyncIterable<readonly PlannedMachine[]>,
+): Promise<string | null> {
+  if (placementDb === undefined) return null;
+  if (novaDb === undefined) throw new MigrationError("N2I-E100", "--placement-db wants --nova-db");
+  const nova = await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const placement = await openRole("placement-db", placementDb, { readOnly: true });
+    try {
+      const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
+      const bare: string[] = [];
+      for await (const { instance } of auditAllocations(lines(), now)) bare.push(instance);
+      if (bare.length === 0) return "every live instance of the plan has one";
+      const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
+      return `${bare.length} live instances have none: ${bare.slice(0, NAMED).join(", ")}${more}; ${heal()}`;
+    } finally {
+      await placement.close();
+    }
+  } finally {
+    await nova.close();
+  }
+}

@@ -1,0 +1,53 @@
+import { findPlan } from "../edge/disk/archive.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import type { Target } from "../model/target.ts";
+import type { MachinePlan } from "../parts/ironic.ts";
+import { countOthers } from "./others.ts";
+import type { Road } from "./road.ts";
+import { openPlan } from "./run.ts";
+
+/** Nodes that are looked at for names, and names that are told. */
+const LOOKED = 1000;
+const NAMED = 5;
+
+/**
+ * What nodes of others a database holds, for people; null when there are none, and over REST, where
+ * a service has nodes of others by its nature.
+ */
+export async function othersAt(
+  run: RunFolder,
+  { oldest }: Pick<Road, "oldest">,
+  target: Target,
+  entries: readonly Entry[],
+): Promise<string | null> {
+  if (oldest === null) return null;
+  const plans: MachinePlan[] = [];
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    // The rows of a plan that is lost are nobody's we know.
+    const path = await findPlan(run, sha256).catch(() => null);
+    if (path === null) continue;
+    const plan = await openPlan(path);
+    plans.push({ sha256, lines: () => plan.lines() });
+  }
+  const strange = new Set(await oldest(LOOKED));
+  const count = await countOthers(target, entries, plans, (uuids) => {
+    for (const uuid of uuids) strange.delete(uuid);
+  });
+  if (count === 0) return null;
+  const names = [...strange].slice(0, NAMED).join(", ");
+  const more = count > NAMED && names !== "" ? ", .." : "";
+  return `Ironic holds ${count} nodes that this run did not load${names === "" ? "" : `: ${names}${more}`}`;
+}
+
+/** @throws MigrationError N2I-E312 */
+export async function checkOthers(
+  run: RunFolder,
+  road: Pick<Road, "oldest">,
+  target: Target,
+  entries: readonly Entry[],
+): Promise<void> {
+  const others = await othersAt(run, road, target, entries);
+  if (others !== null) throw new MigrationError("N2I-E312", others);
+}

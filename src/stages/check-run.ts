@@ -1,0 +1,236 @@
+import { readdir } from "node:fs/promises";
+import { choiceOf } from "../core/hosts/choice.ts";
+import { isLoaded } from "../core/verify/verify.ts";
+import { findPlan } from "../edge/disk/archive.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { callOf } from "../edge/nova-rest/target.ts";
+import { NOVA_API_TABLES } from "../edge/nova-write/api.ts";
+import { NOVA_TABLES } from "../edge/nova-write/open.ts";
+import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
+import { ownedLines } from "../engine/back.ts";
+import { invert } from "../engine/part.ts";
+import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefact.ts";
+import { isOdd, type OddText } from "../model/charset.ts";
+import type { RunPlace } from "../model/check.ts";
+import type { PlanFacts } from "../model/check-plan.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Finding } from "../model/finding.ts";
+import { IRONIC, plansOf } from "../model/journal.ts";
+import type { HostConfig, Row } from "../model/machine.ts";
+import type { NovaStep } from "../model/nova-plan.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import type { SpecCall, Verb } from "../model/rights.ts";
+import { ironicJournalled } from "../parts/ironic.ts";
+import { appliesOf } from "./check-applies.ts";
+import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
+import { NOVA } from "./nova-plan.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
+import { planOrNull } from "./sizes.ts";
+
+/** Any of them makes a folder a run's. */
+const FILES = [SNAPSHOT, PLAN, NOVA, "journal.jsonl"];
+
+/**
+ * The run's folder; null before the first stage made it, and for a folder that holds no run, whose
+ * owner and mode are then nobody's matter.
+ *
+ * @throws MigrationError N2I-E110 for a run that is open to others
+ */
+export async function runAt(
+  path: string,
+): Promise<{ readonly place: RunPlace; readonly run: RunFolder | null }> {
+  const found = await readdir(path).catch((cause: NodeJS.ErrnoException) => cause.code);
+  if (found === "ENOENT") return { place: { path, is: "absent" }, run: null };
+  if (Array.isArray(found) && !FILES.some((name) => found.includes(name)))
+    return { place: { path, is: "other" }, run: null };
+  return { place: { path, is: "run" }, run: await openRun(path, { create: false }) };
+}
+
+/** What the run's plan says of each machine and of Nova; null without a plan. */
+export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
+  const plan = await planOrNull(run.path);
+  if (plan === null) return null;
+  const nova = await novaPlanOf(run, plan.footer);
+  const chosen = nova?.header.compute_hosts ?? [];
+  const choice = choiceOf(chosen);
+  const machines: PlanFacts["machines"][number][] = [];
+  const skipped = new Set<number>();
+  const [images, made] = [new Set<string>(), new Set<string>()];
+  let traits = false;
+  for await (const batch of plan.lines())
+    for (const line of batch) {
+      const row = nodeOf(line);
+      if (line.verdict === "skipped") skipped.add(line.bm_node_id);
+      else
+        machines.push({
+          id: line.bm_node_id,
+          uuid: lower(line.uuid),
+          instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
+          host: choice.of({ ...line, node: row ?? {} }) ?? line.service_host,
+          blocked: !isLoaded(line),
+          findings: new Map(
+            line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
+          ),
+        });
+      for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
+      if (!isLoaded(line)) continue;
+      if (Array.isArray(row?.traits) && row.traits.length > 0) traits = true;
+      for (const id of namedIn(row?.instance_info, /^(image_source|kernel|ramdisk)$/)) made.add(id);
+    }
+  const changes = nova === null ? null : await novaFacts(nova, [...choice.targets.keys()]);
+  for (const id of changes?.images ?? []) images.add(id);
+  const besideOthers = plan.header.beside_others === true;
+  const { release } = plan.header.target;
+  const paired = plan.header.pairing.allowed === "override";
+  const madeFor = await madeOf(run, plan.header, nova);
+  const applies = await appliesOf(run, plan);
+  const said = { besideOthers, paired, release, traits, madeFor, applies };
+  return { machines, skipped, ...said, images, made, nova: changes };
+}
+
+/** Over REST a plan was made for no database. */
+async function madeOf(
+  run: RunFolder,
+  { target }: PlanHeader,
+  nova: NovaFile | null,
+): Promise<PlanFacts["madeFor"]> {
+  const { engine } = target;
+  const api = nova?.header.api;
+  const source = (await headerOf(run))?.source.nova_bm;
+  return new Map<string, ServerIdentity>([
+    ...(source === undefined ? [] : [["--nova-bm-db", source] as const]),
+    ...(nova === null ? [] : [["--nova-db", nova.header.target] as const]),
+    ...(engine === "rest" ? [] : [["--ironic-db", { ...target, engine }] as const]),
+    ...(api?.kind === "database" ? [["--nova-api-db", api] as const] : []),
+  ]);
+}
+
+async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
+  const [flavors, images] = [new Set<string>(), new Set<string>()];
+  const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
+  const moves = new Map<string, Set<string>>();
+  const places = new Map<string, { readonly host: string | null; readonly node: string | null }>();
+  const joins: { host: string; id: number }[] = [];
+  const odd: OddText[] = [];
+  const calls = new Set<SpecCall>();
+  const findings: Pick<Finding, "code" | "place" | "message">[] = [];
+  for await (const batch of nova.lines())
+    for (const line of batch) {
+      if ("finding" in line) {
+        const { code, place, message } = line.finding;
+        findings.push({ code, place, message });
+        continue;
+      }
+      const { id, part, table, key, before, after } = line;
+      // What goes over Nova's API is its policy's to allow.
+      if (table === "os-extra_specs")
+        for (const step of [line, invert(line)]) calls.add(callOf(step));
+      else want(part === "api" ? api : statements, line);
+      if (part !== "api") odd.push(...oddTexts(line));
+      if (part !== "hosts") {
+        flavors.add(id);
+        // A spec that is deleted keeps its old value.
+        const gone = after === null || (after.deleted ?? 0) !== 0;
+        if (!gone && /deploy_(kernel|ramdisk)_id$/.test(String(after.key ?? key.key)))
+          images.add(String(after.value));
+      }
+      if (table === "aggregate_hosts" && after !== null)
+        joins.push({ host: String(after.host), id: Number(after.aggregate_id) });
+      const [from, to] = [before?.host, after?.host];
+      if (table === "instances" && after !== null)
+        places.set(lower(nameOf(after.uuid)), { host: nameOf(to), node: nameOf(after.node) });
+      if (
+        table === "instances" &&
+        typeof from === "string" &&
+        typeof to === "string" &&
+        from !== to
+      )
+        moves.set(from, (moves.get(from) ?? new Set()).add(to));
+    }
+  // What apply and rollback read, whatever they change.
+  if (statements.size + api.size > 0)
+    for (const table of [...NOVA_TABLES, ...REQUEST_TABLES]) add(statements, table, "SELECT");
+  if (api.size > 0) for (const table of NOVA_API_TABLES) add(api, table, "SELECT");
+  const { stopped } = nova.counts;
+  const words = { statements, api, calls } as const;
+  return { ...{ findings, odd, flavors, images, moves, places, hosts, joins, stopped }, ...words };
+}
+
+function nameOf(value: Row[string] | undefined): string | null {
+  return typeof value === "string" ? value : null;
+}
+
+/** What a step and its way back want: each reads and locks the row, and writes it. */
+function want(wanted: Map<string, Set<Verb>>, step: NovaStep): void {
+  for (const verb of ["SELECT", "LOCK", verbOf(step), verbOf(invert(step))] as const)
+    add(wanted, step.table, verb);
+}
+
+function add(wanted: Map<string, Set<Verb>>, table: string, verb: Verb): void {
+  const verbs = wanted.get(table) ?? new Set();
+  wanted.set(table, verbs.add(verb));
+}
+
+function verbOf({ before, after }: NovaStep): "INSERT" | "UPDATE" | "DELETE" {
+  if (before === null) return "INSERT";
+  return after === null ? "DELETE" : "UPDATE";
+}
+
+function oddTexts({ table, before, after }: NovaStep): readonly OddText[] {
+  return Object.entries(after ?? {}).flatMap(([column, value]) =>
+    typeof value === "string" && isOdd(value) && before?.[column] !== value
+      ? [{ table, column, value }]
+      : [],
+  );
+}
+
+function nodeOf({ records }: PlannedMachine): Row | undefined {
+  return records.find(({ resource }) => resource === "node")?.row;
+}
+
+/** What a JSON column's members of these names say. */
+function namedIn(column: Row[string] | undefined, names: RegExp): readonly string[] {
+  if (typeof column !== "object" || column === null) return [];
+  return Object.entries(column).flatMap(([key, value]) =>
+    names.test(key) && typeof value === "string" && value !== "" ? [value] : [],
+  );
+}
+
+/**
+ * Uuids of nodes that are this run's own work, by its journal: created, not found there, and not
+ * taken back since. A plan that is gone speaks for no row.
+ */
+export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>> {
+  const { entries } = await readJournal(run);
+  const ours = new Set<string>();
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    const path = await findPlan(run, sha256).catch(orNone);
+    if (path === null) continue;
+    const { header, lines } = await openPlan(path);
+    const leg = ironicJournalled(header.target, { sha256, lines });
+    for await (const batch of ownedLines(leg, entries, { wants: isLoaded }))
+      for (const { line, changes } of batch)
+        if (changes.some(({ resource }) => resource === "node")) ours.add(lower(line.uuid));
+  }
+  return ours;
+}
+
+/** Settings of the compute hosts whose nova.conf was given to extract; none without a snapshot. */
+export async function hostsOf(run: RunFolder): Promise<readonly HostConfig[]> {
+  return (await headerOf(run))?.hosts ?? [];
+}
+
+async function headerOf(run: RunFolder): Promise<SnapshotHeader | null> {
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`).catch(orNone);
+  return snapshot?.header ?? null;
+}
+
+function orNone(error: unknown): null {
+  if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+  throw error;
+}
+
+function lower(value: string | null): string {
+  return (value ?? "").toLowerCase();
+}

@@ -1,0 +1,210 @@
+import { dirname, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { pair } from "../core/plan/pairing.ts";
+import type { Database } from "../edge/database/open.ts";
+import { lacking } from "../edge/database/rights.ts";
+import { readServer } from "../edge/database/server.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { freeSpace } from "../edge/disk/space.ts";
+import { knockAll } from "../edge/helper/knock.ts";
+import { checkIronic } from "../edge/ironic-db/check.ts";
+import { checkNova, readBeats } from "../edge/nova/check.ts";
+import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge/nova/later.ts";
+import { checkNovaBm } from "../edge/nova-bm/check.ts";
+import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
+import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../model/check.ts";
+import type { Lacking, Wanted } from "../model/rights.ts";
+import { askGlance, askPolicy } from "./check-cloud.ts";
+import { orWhy } from "./check-refused.ts";
+import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
+import type { RestOptions } from "./cloud.ts";
+import { openRole, ROLES } from "./databases.ts";
+import { loadMappings } from "./documents.ts";
+import { readQueued, unreadQueues } from "./queued.ts";
+
+/** Where everything is that is looked at. */
+export interface CheckAsked {
+  readonly novaBmDb: string;
+  readonly novaDb: string | undefined;
+  readonly ironicDb: string;
+  /** Of later Novas. */
+  readonly novaApiDb: string | undefined;
+  readonly placementDb: string | undefined;
+  /** How to log in to Nova's API, and to Glance. */
+  readonly cloud: RestOptions;
+  /** Whether Glance is asked for images. */
+  readonly glance: boolean;
+  /** `HOST[:PORT]` of deploy helpers; empty: what the snapshot's nova.conf files say. */
+  readonly helperHosts: readonly string[];
+  readonly release: string | undefined;
+  readonly allowPairing: boolean;
+  /** Seconds. */
+  readonly watch: number;
+}
+
+/**
+ * Reads everything the checks look at; writes nothing.
+ *
+ * @throws MigrationError when a database does not answer, and for options
+ */
+export async function gather(
+  asked: CheckAsked,
+  place: RunPlace,
+  run: RunFolder | null,
+): Promise<CheckView> {
+  const opened: Database[] = [];
+  const open = async (role: keyof typeof ROLES, spec: string, readOnly = true) => {
+    const database = await openRole(role, spec, { readOnly });
+    opened.push(database);
+    return database;
+  };
+  try {
+    const source = await open("nova-bm-db", asked.novaBmDb);
+    const may = (role: keyof typeof ROLES, spec: string | undefined) =>
+      spec === undefined ? null : open(role, spec);
+    const cloud = await may("nova-db", asked.novaDb);
+    const target = await open("ironic-db", asked.ironicDb);
+    const writing = await open("ironic-db", asked.ironicDb, false);
+    const api = await may("nova-api-db", asked.novaApiDb);
+    const placement = await may("placement-db", asked.placementDb);
+    const servers = await serversOf([
+      ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
+      ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
+      ["placement-db", placement],
+    ]);
+    const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
+    const plan = run && (await planFacts(run));
+    const nodes = "refused" in bm ? [] : bm.nodes;
+    const release = asked.release ?? plan?.release;
+    const ironic = await orWhy("ironic-db", target, () =>
+      checkIronic(target, writing, loadMappings(), release, plan?.traits === true),
+    );
+    const later = await laterNova({ cloud, api, placement }, nodes, () =>
+      within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
+    );
+    const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
+    const nova =
+      cloud === null
+        ? null
+        : await orWhy("nova-db", cloud, async () => ({
+            ...(await watched(cloud, nodes, held, asked.watch)),
+            forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
+          }));
+    const version = nova === null || "refused" in nova ? null : nova.version;
+    const pairing =
+      "refused" in bm || "refused" in ironic || (nova !== null && version === null)
+        ? null
+        : pair(version, bm.version, ironic.release.doc, true);
+    return {
+      watched: asked.watch,
+      pairing: pairing && { ...pairing, wanted: asked.allowPairing },
+      servers,
+      bm,
+      nova,
+      ironic: "refused" in ironic ? ironic : ironic.facts,
+      plan,
+      ours: run === null ? new Set() : await oursByJournal(run),
+      helpers: await knockAll(await helperHosts(asked, run)),
+      ...later,
+      policy: await askPolicy(asked.cloud, plan),
+      glance: asked.glance ? await askGlance(asked.cloud, plan, nova) : null,
+      run: { ...place, free: await spaceAt(place.path) },
+    };
+  } finally {
+    for (const database of opened) await database.close();
+  }
+}
+
+/** Servers in this order, those that are given. */
+async function serversOf(
+  given: readonly (readonly [keyof typeof ROLES, Database | null])[],
+): Promise<readonly ServerFacts[]> {
+  const servers: ServerFacts[] = [];
+  for (const [role, database] of given)
+    if (database !== null) servers.push(await readServer(database, ROLES[role].option, Date.now));
+  return servers;
+}
+
+type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Promise<Database>;
+
+/** Statements the plan for Nova needs that the user who is given may not make. */
+async function within(
+  role: "nova-db" | "nova-api-db",
+  spec: string | undefined,
+  wanted: Wanted = new Map(),
+  open: Open,
+): Promise<Lacking> {
+  if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };
+  const lacks = await lacking(await open(role, spec, false), wanted);
+  const needless: readonly string[] = REQUEST_TABLES; // without them there are no requests to be read
+  return { ...lacks, missing: lacks.missing.filter((table) => !needless.includes(table)) };
+}
+
+/** Those named; or else the addresses of the nova.conf files that extract was given. */
+async function helperHosts(asked: CheckAsked, run: RunFolder | null): Promise<readonly string[]> {
+  if (asked.helperHosts.length > 0) return asked.helperHosts;
+  return (run === null ? [] : await hostsOf(run)).flatMap(({ my_ip }) =>
+    my_ip === null ? [] : [my_ip],
+  );
+}
+
+/** Bytes free where the folder is; where it is not yet, in the one it would be made in. */
+async function spaceAt(path: string): Promise<number> {
+  for (let at = resolve(path); ; at = dirname(at)) {
+    const free = await freeSpace(at).catch((error: unknown) => {
+      if (dirname(at) === at) throw error;
+      return null;
+    });
+    if (free !== null) return free;
+  }
+}
+
+/** What of later Novas is in databases of their own. */
+interface Later {
+  readonly cloud: Database | null;
+  readonly api: Database | null;
+  readonly placement: Database | null;
+}
+
+async function laterNova(
+  { cloud, api, placement }: Later,
+  nodes: BmFacts["nodes"],
+  forbidden: () => Promise<Lacking>,
+): Promise<Pick<CheckView, "api" | "placement" | "computes" | "classless">> {
+  const tenants = nodes.flatMap(({ instance_uuid }) => (instance_uuid ? [instance_uuid] : []));
+  const machines = nodes.flatMap(({ uuid }) => (uuid === null ? [] : [uuid]));
+  const both = cloud !== null && placement !== null;
+  return {
+    api:
+      api &&
+      (await orWhy("nova-api-db", api, async () => ({
+        ...(await readApi(api, tenants)),
+        forbidden: await forbidden(),
+      }))),
+    placement:
+      placement &&
+      (await orWhy("placement-db", placement, () => readPlacement(placement, tenants, machines))),
+    computes: both ? await readComputeUuids(cloud, machines) : new Map(),
+    classless: both ? await readClassless(cloud, tenants) : new Set(),
+  };
+}
+
+async function watched(
+  nova: Database,
+  nodes: BmFacts["nodes"],
+  held: readonly (string | null)[],
+  seconds: number,
+): Promise<Omit<NovaFacts, "forbidden">> {
+  const facts = await checkNova(
+    nova,
+    nodes,
+    held.filter((uuid) => uuid !== null),
+  );
+  if (seconds > 0) await sleep(seconds * 1000);
+  return {
+    ...facts,
+    later: await readBeats(nova),
+    queued: await readQueued(nova, facts.instances),
+    unqueued: await unreadQueues(nova),
+  };
+}

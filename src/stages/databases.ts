@@ -1,0 +1,27 @@
+import { readDatabaseAddress } from "../edge/config/database-address.ts";
+import { type Database, openDatabase } from "../edge/database/open.ts";
+import { patience } from "./patience.ts";
+import { surroundings } from "./surroundings.ts";
+
+/** The databases by their option; each has a credential of its own. */
+export const ROLES = {
+  "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
+  "nova-db": { option: "--nova-db", section: "database", key: "connection" },
+  "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
+  "nova-api-db": { option: "--nova-api-db", section: "api_database", key: "connection" },
+  "placement-db": { option: "--placement-db", section: "placement_database", key: "connection" },
+} as const;
+
+/**
+ * Opens the database an option names.
+ *
+ * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
+ */
+export async function openRole(
+  role: keyof typeof ROLES,
+  spec: string,
+  options: { readonly readOnly: boolean },
+): Promise<Database> {
+  const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
+  return openDatabase(address, { ...options, patience: patience() });
+}

@@ -1,0 +1,39 @@
+import type { Journal } from "../edge/disk/journal.ts";
+
+/**
+ * A place where a test lets this process die or pause: NOVA2IRONIC_FAILPOINT=POINT:N:kill ends it
+ * with SIGKILL the Nth time it passes POINT; `:pause` waits there, telling so on stderr, until it
+ * is sent SIGUSR2. Without the variable nothing happens.
+ */
+const [wanted, nth, action] = (process.env.NOVA2IRONIC_FAILPOINT ?? "").split(":");
+let passed = 0;
+
+export async function failpoint(point: string): Promise<void> {
+  if (point !== wanted) return;
+  passed += 1;
+  if (passed !== Number(nth ?? 1)) return;
+  if (action === "pause") {
+    const resumed = new Promise<void>((resolve) => process.once("SIGUSR2", resolve));
+    process.stderr.write(`failpoint ${point}\n`);
+    const alive = setInterval(() => {}, 1000);
+    await resumed;
+    clearInterval(alive);
+    return;
+  }
+  process.kill(process.pid, "SIGKILL");
+  await new Promise(() => {});
+}
+
+/** The journal with a failpoint before and after every entry: `begin.before`, `nova.begin.after` ... */
+export function withFailpoints(journal: Journal): Journal {
+  if (!wanted) return journal;
+  return {
+    ...journal,
+    async append(entry) {
+      const prefix = "part" in entry && entry.part.startsWith("nova-") ? "nova." : "";
+      await failpoint(`${prefix}${entry.do}.before`);
+      await journal.append(entry);
+      await failpoint(`${prefix}${entry.do}.after`);
+    },
+  };
+}

@@ -1,0 +1,33 @@
+import type { PlanCounts } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+
+/** Machines a plan wants in Ironic, whether they are there or not. */
+export function loadable({ verdicts }: PlanCounts): number {
+  return verdicts.create + verdicts.unchanged + verdicts.drift;
+}
+
+/** A plan of no machine that loads: whatever is asked of it, nothing is found wrong. */
+export function nothingLoads(
+  { machines, verdicts }: PlanCounts,
+  code: "N2I-E325" | "N2I-E326" = "N2I-E326",
+): MigrationError {
+  const { blocked, conflict, skipped } = verdicts;
+  return new MigrationError(
+    code,
+    `the plan loads none of its ${machines} machines: ${blocked} are blocked, ${conflict} in conflict, ${skipped} skipped`,
+  );
+}
+
+/** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */
+export function checkBlocked(counts: PlanCounts, skip: boolean): number {
+  const { verdicts } = counts;
+  const blocked = verdicts.blocked + verdicts.conflict;
+  // Leaving them out would leave nothing, so nobody is sent there.
+  if (loadable(counts) === 0) throw nothingLoads(counts, "N2I-E325");
+  if (blocked > 0 && !skip)
+    throw new MigrationError(
+      "N2I-E304",
+      `${verdicts.blocked} machines are blocked and ${verdicts.conflict} in conflict`,
+    );
+  return blocked;
+}

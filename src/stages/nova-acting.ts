@@ -1,0 +1,169 @@
+import type { Database } from "../edge/database/open.ts";
+import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import { batches } from "../engine/batches.ts";
+import { ownershipOf, wasBegun } from "../engine/ownership.ts";
+import type { Leg } from "../engine/part.ts";
+import type { Footer, PlanCounts } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import { type Entry, plansOf } from "../model/journal.ts";
+import type {
+  NovaIdentity,
+  NovaLine,
+  NovaPlanCounts,
+  NovaPlanHeader,
+  NovaStep,
+  NovaTarget,
+} from "../model/nova-plan.ts";
+import { otherServer } from "../model/same-server.ts";
+import {
+  NOVA_LEGS,
+  NOVA_NAMES,
+  type NovaLegName,
+  type NovaPlan,
+  novaLeg,
+  novaName,
+  type novaParts,
+} from "../parts/nova.ts";
+import { failpoint } from "./failpoint.ts";
+import { NOVA } from "./nova-plan.ts";
+import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
+import type { RunSession } from "./session.ts";
+
+/** A plan for Nova as it lies in the run's folder. */
+export interface NovaFile extends NovaPlan {
+  readonly header: NovaPlanHeader;
+}
+
+export async function openNovaPlan(path: string): Promise<NovaFile> {
+  const file = await openArtefact(path, "nova", {
+    header: asWritten<NovaPlanHeader>,
+    line: asWritten<NovaLine>,
+    counts: asWritten<NovaPlanCounts>,
+  });
+  const { footer, sha256 } = file.footer;
+  return { header: file.header, lines: () => file.lines(), sha256, counts: footer };
+}
+
+/**
+ * The run's plan for Nova if it belongs to this plan; null when the plan was made without one.
+ *
+ * @throws MigrationError N2I-E114 when it was made with another: planning was cut short
+ */
+export async function novaPlanOf(
+  run: RunFolder,
+  { sha256, footer }: Footer<PlanCounts>,
+): Promise<NovaFile | null> {
+  const file = await openNovaPlan(`${run.path}/${NOVA}`).catch((error: unknown) => {
+    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+    throw error;
+  });
+  const found = file?.counts.plan === sha256 ? file : null;
+  if (footer.nova !== undefined && footer.nova !== found?.sha256)
+    throw new MigrationError(
+      "N2I-E114",
+      `${run.path}/${NOVA} is not the plan for Nova that was made with the plan`,
+      { fix: "Run plan again, with --nova-db and its options: it was cut short the last time." },
+    );
+  return found;
+}
+
+/** The run's plans that changed Nova's rows, by the journal, newest first. */
+export async function novaPlans(run: Pick<RunFolder, "path">): Promise<readonly string[]> {
+  return plansOf((await readJournal(run)).entries, ...NOVA_NAMES);
+}
+
+/** Identity fields, besides the server's, that must not have changed between plan and apply. */
+const SAME = ["schema_version", "head"] as const;
+
+/** @throws MigrationError N2I-E300 telling what changed */
+export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
+  const changed = [
+    ...otherServer(planned, found),
+    ...SAME.filter((field) => planned[field] !== found[field]),
+  ].map((field) => `${field} was ${planned[field] ?? "none"}, is ${found[field] ?? "none"}`);
+  if (changed.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `the plan was made for another nova: ${changed.join("; ")}`,
+    );
+}
+
+/** Nova, locked and watched. */
+export interface NovaPlace {
+  readonly target: NovaTarget;
+  readonly watch: ComputeWatch;
+  /** @throws MigrationError N2I-E302 when the lock is lost */
+  readonly check: () => Promise<void>;
+}
+
+/**
+ * The nova of these plans, found to be the one they were made for, locked and watched for the time of
+ * `work`.
+ *
+ * @throws MigrationError N2I-E310 when a nova-compute of the plans' hosts reported within a minute
+ */
+export async function withNova<T>(
+  session: RunSession,
+  database: Database,
+  plans: readonly NovaFile[],
+  watching: Watching,
+  work: (place: NovaPlace) => Promise<T>,
+): Promise<T> {
+  const identity = await identifyNova(database);
+  for (const { header } of plans) checkNova(header.target, identity);
+  const target = createNovaTarget(database, identity, failpoint);
+  const lock = await target.lock();
+  try {
+    const hosts = [...new Set(plans.flatMap(({ counts }) => counts.stopped))];
+    await session.begin("nova", identity);
+    const watch = await watchComputes(target.beats, hosts, watching, session.stopping);
+    return await work({ target, watch, check: lock.check });
+  } finally {
+    await lock.release();
+  }
+}
+
+/** The leg of a plan in Nova, as it is walked. */
+export function novaWalk(
+  { watch, check }: Pick<NovaPlace, "watch" | "check">,
+  parts: ReturnType<typeof novaParts>,
+  name: NovaLegName,
+  plan: NovaPlan,
+): Leg<NovaStep> {
+  return { ...novaLeg(parts[name], name, plan), check, precondition: watch.look };
+}
+
+/** Rows a message names; the others are counted. */
+const NAMED = 5;
+
+/**
+ * Looks at every row of a plan before the first is written: a row that somebody changed in the last
+ * batch must not be met when the others are changed. Batches begun before are compared one by one.
+ *
+ * @throws MigrationError N2I-E300 naming the rows
+ */
+export async function lookAtNova(
+  plan: NovaPlan,
+  parts: ReturnType<typeof novaParts>,
+  entries: readonly Entry[],
+): Promise<void> {
+  const stale: string[] = [];
+  for (const name of NOVA_LEGS) {
+    const ownership = ownershipOf(entries, novaName(name), plan.sha256);
+    const { part, lines } = novaLeg(parts[name], name, plan);
+    for await (const { span, lines: steps } of batches(lines(), part.size)) {
+      if (wasBegun(ownership, span)) continue;
+      for (const { id, is, why } of await part.inspect(steps))
+        if (is === "other") stale.push(`${id} ${why}`);
+    }
+  }
+  if (stale.length > 0)
+    throw new MigrationError(
+      "N2I-E300",
+      `${stale.length} rows of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
+    );
+}

@@ -1,0 +1,139 @@
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { forward } from "../engine/forward.ts";
+import type { Excluded } from "../engine/part.ts";
+import { gather, together, type Walked } from "../engine/walk.ts";
+import type { Footer, PlanCounts } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import { type NovaStep, stepsOf } from "../model/nova-plan.ts";
+import { type NovaLegName, novaParts } from "../parts/nova.ts";
+import { openRole } from "./databases.ts";
+import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
+import { lookAtNova, type NovaFile, novaPlanOf, novaWalk, withNova } from "./nova-acting.ts";
+import { checkRequests, checkTenants, type Machines } from "./nova-tenants.ts";
+import type { Watching } from "./nova-watch.ts";
+import type { RunSession } from "./session.ts";
+
+/** Nova's part of an apply: flavors before the machines, hosts after them. */
+export interface NovaSide {
+  readonly plan: NovaFile;
+  /** Whether its nova-computes stand still. @throws MigrationError N2I-E310 */
+  readonly look: () => Promise<void>;
+  /** Everything that can be known before the first row of anything is written. */
+  readonly check: () => Promise<void>;
+  readonly flavors: () => Promise<Walked<NovaStep>>;
+  /** @param excluded machines that were left out of the load, and why */
+  readonly hosts: (excluded: Excluded) => Promise<Walked<NovaStep>>;
+}
+
+/** What apply's command line says of Nova. */
+interface NovaWords extends FlavorApiOptions {
+  readonly novaDb?: string;
+  readonly leaveNova: boolean;
+  /** Asks, and throws unless the answer is yes. */
+  readonly confirm: (question: string) => Promise<void>;
+  readonly watching: Watching;
+  /** The plan's machines. */
+  readonly lines: Machines["lines"];
+}
+
+/** Rows of Nova that the run's plan changes. */
+export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promise<number> {
+  const file = await novaPlanOf(run, plan);
+  return file === null ? 0 : stepsOf(file.counts);
+}
+
+/**
+ * A load beside a nova-compute that runs loses tenants: nova is looked at, or left by the operator's word.
+ *
+ * @source facts/systems.md D-3
+ */
+function checkUnasked(file: NovaFile | null): void {
+  const steps = file === null ? 0 : stepsOf(file.counts);
+  const watched = file?.counts.stopped ?? [];
+  if (steps > 0) throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
+  if (watched.length > 0)
+    throw new MigrationError(
+      "N2I-E311",
+      `the plan wants nova-compute of ${watched.slice(0, 5).join(", ")}${watched.length > 5 ? ` and ${watched.length - 5} more` : ""} seen standing still`,
+    );
+  if (file === null)
+    throw new MigrationError(
+      "N2I-E311",
+      "the plan was made without nova, and nothing tells whether a nova-compute still runs",
+      {
+        fix: "Give --nova-db to extract, to plan and then to apply; or --leave-nova to load Ironic alone, once every nova-compute is stopped.",
+      },
+    );
+}
+
+/**
+ * Opens nova for the time of an apply, when the plan has steps for it.
+ *
+ * @throws MigrationError N2I-E311 when nova is neither given nor left, N2I-E114 when nova is given
+ *   and the run has no plan for it, or has another than the plan was made with
+ */
+export async function besideNova<T>(
+  run: RunFolder,
+  session: RunSession,
+  plan: Footer<PlanCounts>,
+  words: NovaWords,
+  work: (side: NovaSide | null) => Promise<T>,
+): Promise<T> {
+  const { novaDb, leaveNova, confirm, watching, lines } = words;
+  const file = await novaPlanOf(run, plan);
+  if (novaDb === undefined) {
+    if (!leaveNova) checkUnasked(file);
+    return work(null);
+  }
+  if (leaveNova)
+    throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
+  if (file === null)
+    throw new MigrationError(
+      "N2I-E114",
+      `${run.path} has no plan for Nova that belongs to its plan`,
+      {
+        fix: "Run plan again, with --nova-db.",
+      },
+    );
+  const elsewhere = words.novaApiDb !== undefined || words.flavorsVia === "rest";
+  if (elsewhere && file.header.api === undefined)
+    throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
+      fix: "Run plan again, with the same options.",
+    });
+  const database = await openRole("nova-db", novaDb, { readOnly: false });
+  let api: FlavorApi | null = null;
+  try {
+    api = await reopenFlavorApi(file.header.api, words, false);
+    const { api: apart = 0 } = file.counts;
+    const inNova = stepsOf(file.counts) - apart;
+    if (inNova > 0) await confirm(`Change ${inNova} rows of ${database.shown}?`);
+    if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`);
+    return await withNova(session, database, [file], watching, (place) => {
+      const parts = novaParts(place.target, api?.target ?? null);
+      const walk = async (name: NovaLegName, excluded?: Excluded): Promise<Walked<NovaStep>> =>
+        gather(forward(novaWalk(place, parts, name, file), session, excluded));
+      return work({
+        ...{ plan: file, look: place.watch.look },
+        async check() {
+          await checkRequests(database, lines, watching);
+          await lookAtNova(file, parts, session.journal.entries());
+          await place.watch.settle();
+          await checkTenants(session.journal.entries(), database, file.header, { ...plan, lines });
+        },
+        async flavors() {
+          const own = await walk("flavors");
+          const all = own.stopped ? own : together(own, await walk("api"));
+          // Asked to stop in the last batch, nothing is left here and all of the load.
+          return { ...all, stopped: session.stopping() };
+        },
+        async hosts(excluded) {
+          const own = await walk("hosts", excluded);
+          return own.stopped ? own : together(own, await walk("shared", excluded));
+        },
+      });
+    });
+  } finally {
+    await api?.close();
+    await database.close();
+  }
+}

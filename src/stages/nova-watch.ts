@@ -1,0 +1,87 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { restOfMinute, runningComputes } from "../core/hosts/running.ts";
+import { MigrationError } from "../model/error.ts";
+import type { HostBeat, NovaTarget } from "../model/nova-plan.ts";
+
+/** What the command line says of watching. */
+export interface Watching {
+  readonly seconds: number;
+  /** The operator's word: a nova-compute that runs stops nothing. */
+  readonly allowed: boolean;
+  /** The operator's word: requests that wait in a message queue stop nothing. */
+  readonly queued?: boolean;
+  /** A line for people. */
+  readonly tell: (text: string) => void;
+}
+
+/** A watch over the nova-computes of hosts, from its opening on. */
+export interface ComputeWatch {
+  /** Looks again and again until the time to watch is over, counted from the opening. */
+  readonly settle: () => Promise<void>;
+  /** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
+  readonly look: () => Promise<void>;
+}
+
+/** Hosts a refusal names; the others are counted. */
+const NAMED = 5;
+/** Milliseconds between two looks. */
+const PACE = 500;
+
+/**
+ * Opens a watch. Whatever reports while rows change, minutes later too, is met by the next look.
+ *
+ * @throws MigrationError N2I-E310 at once, when one of them reported within a minute
+ */
+export async function watchComputes(
+  beats: NovaTarget["beats"],
+  hosts: readonly string[],
+  { seconds, allowed, tell }: Watching,
+  stopping: () => boolean,
+): Promise<ComputeWatch> {
+  const first = await beats(hosts);
+  if (hosts.length > 0 && first.length === 0)
+    tell(
+      `Warning: nova knows no nova-compute of ${hosts.slice(0, NAMED).join(", ")}${hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : ""}; no heartbeat is watched.`,
+    );
+  const end = Date.now() + seconds * 1000;
+  const check = async (now: typeof first): Promise<void> => {
+    const running = runningComputes(first, now);
+    if (running.length === 0) return;
+    const more = running.length > NAMED ? ` and ${running.length - NAMED} more` : "";
+    const text = `nova-compute reported from ${running.slice(0, NAMED).join(", ")}${more}`;
+    if (!allowed) throw new MigrationError("N2I-E310", text);
+    if (now === first) tell(`Warning: ${text}`);
+  };
+  await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
+  const look = async (): Promise<void> => check(await beats(hosts));
+  return {
+    look,
+    async settle() {
+      if (!allowed && first.length > 0 && Date.now() < end) {
+        tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
+        for (; Date.now() < end && !stopping(); await look())
+          await sleep(Math.max(0, Math.min(PACE, end - Date.now())));
+      }
+      await look();
+    },
+  };
+}
+
+/**
+ * Waits out the rest of a minute that is nearly over: its report may be the last one.
+ *
+ * @param tell null: nobody waits
+ */
+async function patient<T extends readonly HostBeat[]>(
+  first: T,
+  again: () => Promise<T>,
+  tell: Watching["tell"] | null,
+  stopping: () => boolean,
+): Promise<T> {
+  const rest = restOfMinute(first);
+  if (tell === null || rest === 0) return first;
+  tell(`A nova-compute reported nearly a minute ago: waiting ${rest} s for another report.`);
+  for (const end = Date.now() + rest * 1000; Date.now() < end && !stopping(); )
+    await sleep(Math.max(0, Math.min(PACE, end - Date.now())));
+  return again();
+}

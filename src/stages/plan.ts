@@ -1,0 +1,227 @@
+import { carry } from "../core/plan/carry.ts";
+import { inspectCharset } from "../core/plan/charset.ts";
+import { pair } from "../core/plan/pairing.ts";
+import { type Index, indexCurrent, planMachine, wantedOf } from "../core/plan/plan-machine.ts";
+import { preflight } from "../core/plan/preflight.ts";
+import type { PowerView } from "../core/power/gate.ts";
+import { createTransform } from "../core/transform/transform.ts";
+import { createArtefact } from "../edge/disk/artefact-writer.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { PlanCounts, PlanHeader } from "../model/artefact.ts";
+import type { SameSecret } from "../model/compare.ts";
+import type { Finding } from "../model/finding.ts";
+import type { Machine } from "../model/machine.ts";
+import type { Site } from "../model/mapping.ts";
+import type { NovaPlanCounts } from "../model/nova-plan.ts";
+import type { PlannedMachine, Verdict } from "../model/plan.ts";
+import type { ConductorIpmitool } from "../model/power.ts";
+import { regroup } from "../model/streams.ts";
+import type { Release, Target } from "../model/target.ts";
+import type { Mappings } from "./documents.ts";
+import { failpoint } from "./failpoint.ts";
+import { judgeKept, type NovaPlanner } from "./nova-plan.ts";
+import { type openSnapshot, PLAN } from "./run.ts";
+import { VERSION } from "./version.ts";
+
+export interface Planned {
+  readonly header: PlanHeader;
+  readonly counts: PlanCounts;
+  readonly sha256: string;
+  /** What is known only after the last machine: counted in the plan, told beside it. */
+  readonly late: readonly Finding[];
+  /** Who would take the machines over, for people. */
+  readonly conductors: string;
+  /** Steps on Nova's own rows; null when those are not planned. */
+  readonly nova: NovaPlanCounts | null;
+}
+
+/** The readings a plan is made with, and how they are named in its header. */
+export interface PlannedPower {
+  readonly view: PowerView;
+  readonly made_from: PlanHeader["made_from"]["power"];
+}
+
+/** What the operator takes upon himself; the plan records it. */
+export interface Allowed {
+  /** Source and target are of different releases. */
+  readonly pairing: boolean;
+  /** The target holds nodes of others. */
+  readonly others?: boolean;
+  /** What the conductors run, where it is not what their release came with. */
+  readonly ipmitool?: ConductorIpmitool | undefined;
+}
+
+/** Machines Ironic is asked about at once. */
+const ASKED = 512;
+const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
+
+/**
+ * Makes the run's plan: every machine of the snapshot transformed and compared with Ironic, batch
+ * by batch; nothing but the plan is written.
+ *
+ * @param each sees every line as it is written
+ * @param nova plans Nova's own rows beside
+ */
+export async function makePlan(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  target: Target,
+  release: Release,
+  mappings: Mappings,
+  site: { readonly site: Site; readonly sha256: string | null },
+  same: SameSecret,
+  allow: Allowed,
+  power: PlannedPower | null,
+  each: (line: PlannedMachine, machine: Machine) => void,
+  progress: (machines: number) => void,
+  nova: NovaPlanner | null = null,
+): Promise<Planned> {
+  try {
+    return await planAll(
+      ...([run, snapshot, target, release, mappings, site, same] as const),
+      ...([allow, power, each, progress, nova] as const),
+    );
+  } catch (error) {
+    // Its reader holds a transaction of nova from the moment it was made, long before the first line.
+    await nova?.abandon();
+    throw error;
+  }
+}
+
+async function planAll(
+  ...[
+    run,
+    snapshot,
+    target,
+    release,
+    mappings,
+    site,
+    same,
+    allow,
+    power,
+    each,
+    progress,
+    nova,
+  ]: Required<Parameters<typeof makePlan>>
+): Promise<Planned> {
+  const { header: source, footer } = snapshot;
+  const { source: from } = source;
+  const pairing = pair(
+    from.nova?.schema_version ?? null,
+    from.nova_bm.schema_version,
+    release.doc,
+    allow.pairing,
+  );
+  const { mapping, validate } = mappings.forRelease(release, site.site);
+  const transform = createTransform(
+    mapping,
+    source.hosts,
+    source.columns,
+    validate,
+    power?.view ?? null,
+    allow.ipmitool,
+  );
+  const origins = transform.origins();
+  const carried =
+    target.identity.engine === "rest"
+      ? carry(mappings.rest, release.doc, site.site, origins.length)
+      : null;
+  const before = await target.counts();
+  const conductors = preflight(await target.service(), carried !== null);
+  const header: PlanHeader = {
+    format: "nova2ironic/plan@1",
+    tool: VERSION,
+    made_from: {
+      snapshot: footer.sha256,
+      mapping: mappings.sha256,
+      site: site.sha256,
+      power: power?.made_from ?? null,
+    },
+    source: from,
+    target: target.identity,
+    pairing,
+    key: source.key,
+    origins: [...origins, ...(carried?.origins ?? [])],
+    findings: [...source.findings, ...conductors.findings],
+    target_before: before,
+    ...(allow.others === true && { beside_others: true as const }),
+    ...(allow.ipmitool !== undefined && { conductor_ipmitool: allow.ipmitool }),
+  };
+  const tally = createTally(header.findings);
+  const charset = inspectCharset(target.identity.charset);
+  const kept = judgeKept(release.doc.release, site.site, from.nova);
+  const writer = await createArtefact(run, PLAN, header);
+  try {
+    // An empty Ironic holds nothing to compare with; it is not asked.
+    const empty = before.nodes + before.ports === 0;
+    const batches = empty ? snapshot.lines() : regroup(snapshot.lines(), ASKED);
+    for await (const lines of batches) {
+      const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
+      for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
+      const made = machines.map((machine) => {
+        const one = transform.machine(machine);
+        const told = carried === null ? charset(one) : carried.machine(machine, one);
+        return nova === null ? kept(machine, conductors.machine(told)) : conductors.machine(told);
+      });
+      const transformed = nova === null ? made : await nova.judge(machines, made);
+      const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
+      for (const [at, machine] of machines.entries()) {
+        const one = transformed[at];
+        if (one === undefined) continue;
+        const line = planMachine(machine, one, index, same);
+        tally.add(line);
+        each(line, machine);
+        const wait = writer.write(line);
+        if (wait !== undefined) await wait;
+        if (nova !== null) await nova.add(machine, line);
+      }
+      progress(tally.counts().machines);
+    }
+    const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
+    tally.note(late);
+    // Each names the other: a plan that was killed between the two is told from a whole one.
+    const counts = {
+      ...tally.counts(),
+      ...(nova !== null && { nova: await nova.digest() }),
+    };
+    const { sha256 } = await writer.finish(counts);
+    await failpoint("plan.between");
+    const beside = (await nova?.finish(sha256)) ?? null;
+    return { header, counts, sha256, late, conductors: conductors.words, nova: beside };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
+}
+
+/** Counts as lines go by: what the footer and the summary say. */
+function createTally(initial: readonly Finding[]) {
+  const verdicts: Record<Verdict, number> = {
+    create: 0,
+    unchanged: 0,
+    drift: 0,
+    conflict: 0,
+    blocked: 0,
+    skipped: 0,
+  };
+  const findings: Record<string, number> = {};
+  let [machines, nodes, ports] = [0, 0, 0];
+  const note = (found: readonly Finding[]): void => {
+    for (const { code } of found) findings[code] = (findings[code] ?? 0) + 1;
+  };
+  note(initial);
+  return {
+    note,
+    add(line: PlannedMachine): void {
+      machines += 1;
+      verdicts[line.verdict] += 1;
+      note(line.findings);
+      if (line.verdict !== "create") return;
+      const created = line.records.filter(({ change }) => change === "create");
+      const more = created.filter(({ resource }) => resource === "node").length;
+      nodes += more;
+      ports += created.length - more;
+    },
+    counts: (): PlanCounts => ({ machines, verdicts, nodes, ports, findings }),
+  };
+}

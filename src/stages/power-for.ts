@@ -1,0 +1,67 @@
+import { resolve } from "node:path";
+import { NO_SITE } from "../core/mapping/site.ts";
+import { createWays, type Ways } from "../core/transform/power-way.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { PowerHeader } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { ConductorIpmitool } from "../model/power.ts";
+import type { Mappings } from "./documents.ts";
+import { openPower, POWER } from "./power.ts";
+import { openPlan, type openSnapshot, PLAN } from "./run.ts";
+
+/** The upgrade is defined from Juno to Juno. */
+const RELEASE = "juno";
+
+export interface PowerFor {
+  readonly ways: Ways;
+  readonly ipmitool: ConductorIpmitool;
+  readonly askedFor: NonNullable<PowerHeader["asked_for"]>;
+}
+
+/**
+ * Whom the questions are asked for: the words of this command, else those of the run's last power,
+ * of its plan, or the release the upgrade is for. What a site document says of driver_info changes
+ * whom a conductor asks, and the release which of it the conductor reads.
+ */
+export async function powerFor(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  mappings: Mappings,
+  words: {
+    readonly site: string | undefined;
+    readonly release: string | undefined;
+    readonly ipmitool: ConductorIpmitool | undefined;
+  },
+): Promise<PowerFor> {
+  const last = (await headerOf(openPower(`${run.path}/${POWER}`)))?.asked_for;
+  const plan = await headerOf(openPlan(`${run.path}/${PLAN}`));
+  const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;
+  const release = mappings.releases.find(({ doc }) => doc.release === named);
+  if (release === undefined)
+    throw new MigrationError("N2I-E100", `--ironic-release ${named} is none that is known`);
+  const said = words.ipmitool ?? plan?.conductor_ipmitool ?? known(last?.ipmitool);
+  const file = words.site === undefined ? (last?.site ?? null) : resolve(words.site);
+  const site = file === null ? NO_SITE : mappings.site(file).site;
+  const { mapping } = mappings.forRelease(release, site);
+  const docs = mappings.releases.map(({ doc }) => doc);
+  const { hosts, columns } = snapshot.header;
+  return {
+    ways: createWays(mapping, docs, hosts, columns),
+    ipmitool: said ?? release.doc.ipmitool,
+    askedFor: { release: release.doc.release, ipmitool: said ?? null, site: file },
+  };
+}
+
+/** The header of an artefact that may not be there, or be spoilt: then nothing is known of before. */
+async function headerOf<T>(opening: Promise<{ readonly header: T }>): Promise<T | undefined> {
+  try {
+    return (await opening).header;
+  } catch (error) {
+    if (error instanceof MigrationError) return undefined;
+    throw error;
+  }
+}
+
+function known(text: string | null | undefined): ConductorIpmitool | undefined {
+  return text === "1.8.18" || text === "1.8.19" ? text : undefined;
+}

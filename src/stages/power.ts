@@ -1,0 +1,181 @@
+import type { PowerView } from "../core/power/gate.ts";
+import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { createArtefact } from "../edge/disk/artefact-writer.ts";
+import { openPartial } from "../edge/disk/partial.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { SYSTEM_CLOCK } from "../edge/ipmi/native.ts";
+import { unasked } from "../edge/ipmi/reading.ts";
+import { askAll } from "../edge/ipmi/scheduler.ts";
+import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { PowerReading } from "../model/power.ts";
+import type { Asking, Selection } from "./asking.ts";
+import { askGuests } from "./guests.ts";
+import { complete, newAside, questionsOf } from "./questions.ts";
+import type { openSnapshot } from "./run.ts";
+import { idsOf, isAgain, isPart } from "./selection.ts";
+import { asked, stillTrue, survey } from "./survey.ts";
+import { VERSION } from "./version.ts";
+
+export const POWER = "power.jsonl";
+
+export function openPower(path: string) {
+  return openArtefact(path, "power", {
+    header: asWritten<PowerHeader>,
+    line: asWritten<PowerReading>,
+    counts: asWritten<PowerCounts>,
+  });
+}
+
+export type Readings = Map<number, PowerReading>;
+
+/**
+ * Every reading of a run by machine; null when there are none. They may have been made from an
+ * earlier snapshot: each says what was asked, and counts where that is what would be asked now.
+ */
+export async function readingsOf(path: string): Promise<{
+  readonly readings: Readings;
+  readonly askedFor: PowerHeader["asked_for"] | null;
+  readonly sha256: string;
+  readonly counts: PowerCounts;
+} | null> {
+  const power = await openPower(path).catch((error: unknown) => {
+    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+    throw error;
+  });
+  if (power === null) return null;
+  const readings: Readings = new Map();
+  for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
+  const { footer, header } = power;
+  const askedFor = header.asked_for ?? null;
+  return { readings, askedFor, sha256: footer.sha256, counts: footer.footer };
+}
+
+function put(readings: Readings, reading: PowerReading): void {
+  for (const id of reading.bm_node_ids) readings.set(id, reading);
+}
+
+/**
+ * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a
+ * stopped run goes on where it was; power.jsonl appears when every machine has a reading.
+ *
+ * @returns null when it was stopped before the end
+ */
+export async function askFleet(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  selection: Selection,
+  asking: Asking,
+): Promise<{
+  readonly readings: Readings;
+  readonly counts: PowerCounts;
+  readonly sha256: string;
+} | null> {
+  const { sha256 } = snapshot.footer;
+  const again = isPart(selection);
+  // Who asks all anew needs no old readings, and is the way out when they were spoilt.
+  const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
+  if (selection.only !== null && before === null)
+    throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
+      fix: "Run power without --only; if it was stopped, it goes on where it was.",
+    });
+  const known = await survey(snapshot.lines(), asking.ways);
+  const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
+  const named = await idsOf(snapshot, selection);
+  const settled = new Set(
+    [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
+  );
+  // A selection asks other questions, and the answers of a run of all that was stopped stay.
+  const name = again ? `${POWER}.again` : POWER;
+  const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
+  try {
+    const kept = stillTrue(partial.kept.map(asWritten<PowerReading>), known);
+    for (const [id, reading] of kept) readings.set(id, reading);
+    const wanted = (id: number): boolean =>
+      !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
+    const aside = newAside();
+    const keep = async (answer: PowerReading): Promise<void> => {
+      const reading = complete(answer, aside, asking.ipmitool);
+      put(readings, reading);
+      for (const id of reading.bm_node_ids) aside.ways.delete(id);
+      asking.each(reading);
+      await partial.add(reading);
+    };
+    const count = [...known.digests.keys()].filter((id) => kept.has(id) || wanted(id)).length;
+    asking.expect(count, [...new Set(kept.values())]);
+    const machines = asked(snapshot.lines(), asking.ways, wanted);
+    const questions = questionsOf(machines, known.isShared, asking.seal, aside);
+    const { schedule, signal } = asking;
+    const options = { clock: SYSTEM_CLOCK, signal, schedule, failed: asking.again };
+    for await (const reading of askAll(questions, asking.probe, options)) await keep(reading);
+    if (!signal.aborted)
+      for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
+    await partial.sync();
+    if (signal.aborted) return null;
+    for (const { id, address, verdict, detail } of aside.unasked)
+      await keep(
+        unasked(
+          { bm_node_ids: [id], address },
+          { date: new Date(), client: null },
+          { verdict, detail },
+        ),
+      );
+    const written = await writeReadings(run, sha256, asking.for, readings);
+    await partial.remove();
+    return { readings, ...written };
+  } finally {
+    await partial.close();
+  }
+}
+
+/** One line a reading, in order of the first machine it is of. */
+async function writeReadings(
+  run: RunFolder,
+  snapshot: string,
+  askedFor: PowerHeader["asked_for"],
+  readings: Readings,
+): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
+  const header: PowerHeader = {
+    format: "nova2ironic/power@1",
+    tool: VERSION,
+    made_from: { snapshot },
+    ...(askedFor !== undefined && { asked_for: askedFor }),
+  };
+  const lines = [...new Set(readings.values())].toSorted(
+    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+  );
+  const verdicts: Record<string, number> = {};
+  for (const { verdict, bm_node_ids } of lines)
+    verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
+  const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
+  const counts = {
+    machines: readings.size,
+    bmcs: lines.length,
+    verdicts,
+    oldest: asked.sort()[0] ?? null,
+  };
+  const writer = await createArtefact(run, POWER, header);
+  try {
+    for (const line of lines) await writer.write(line);
+    const { sha256 } = await writer.finish(counts);
+    return { counts, sha256 };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
+}
+
+/**
+ * What plan takes into account: the readings, and how many silent BMCs the operator allows.
+ *
+ * @param most machines whose BMC may be silent; when more are, none is allowed
+ */
+export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
+  const silent = [...(readings?.values() ?? [])].filter(({ verdict }) => verdict === "unreachable");
+  const allowed = silent.length > 0 && silent.length <= most;
+  return {
+    readings: readings ?? new Map(),
+    unreachable: allowed ? `--max-unreachable ${most}` : null,
+    record,
+  };
+}

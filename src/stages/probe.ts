@@ -1,0 +1,52 @@
+import { ipmitoolProbe } from "../edge/ipmi/ipmitool.ts";
+import { IPMITOOL_DEFAULTS } from "../edge/ipmi/ipmitool-arguments.ts";
+import { openMux } from "../edge/ipmi/mux.ts";
+import { nativeProbe, SYSTEM_CHANCE } from "../edge/ipmi/native.ts";
+import { SESSION_DEFAULTS } from "../edge/ipmi/session.ts";
+import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
+
+export const CLIENTS = ["native", "ipmitool", "both"] as const;
+export type Client = (typeof CLIENTS)[number];
+
+export interface Probe {
+  readonly ask: PowerProbe;
+  readonly close: () => Promise<void>;
+}
+
+/** Two answers to one question: they agree, or that they do not is the answer. */
+function agree(own: PowerReading, theirs: PowerReading): PowerReading {
+  if (own.verdict === theirs.verdict && own.power === theirs.power) return own;
+  // ipmitool often cannot say why; our own client's reason for the same failure is the better one.
+  if (own.verdict !== "ok" && theirs.verdict !== "ok") return own;
+  const detail = `native says ${own.power ?? own.verdict} (${own.detail}), ipmitool ${theirs.power ?? theirs.verdict} (${theirs.detail})`;
+  // Who was stopped by the deadline, or heard nothing more, contradicts nobody.
+  const cut = [own, theirs].some(({ verdict }) => verdict === "deadline" || verdict === "silent");
+  return { ...own, power: null, verdict: cut ? "deadline" : "protocol-error", detail };
+}
+
+/**
+ * How BMCs are asked: by our own client, as the conductor asks, or both, compared.
+ *
+ * @param conductor the ipmitool whose choice of cipher suite is followed
+ */
+export function openProbe(client: Client, conductor: ConductorIpmitool): Probe {
+  // Ours may be newer than the conductor's, which takes 3 without asking.
+  const suite = conductor === "1.8.18" ? 3 : null;
+  const ipmitool = ipmitoolProbe({ ...IPMITOOL_DEFAULTS, suite });
+  if (client === "ipmitool") return { ask: ipmitool, close: () => Promise.resolve() };
+  const mux = openMux(SYSTEM_CHANCE);
+  const native = nativeProbe(mux, { ...SESSION_DEFAULTS, conductor });
+  return {
+    ask:
+      client === "native"
+        ? native
+        : async (question, options) => {
+            const own = await native(question, options);
+            const deadline = options.deadline - own.elapsed;
+            // Nothing is left to hear ipmitool fail in.
+            if (own.verdict !== "ok" && deadline <= 0) return own;
+            return agree(own, await ipmitool(question, { ...options, deadline }));
+          },
+    close: () => mux.close(),
+  };
+}

@@ -1,0 +1,99 @@
+import { existsSync, writeFileSync } from "node:fs";
+import { createProposal, type Proposal } from "../core/plan/propose.ts";
+import type { Database } from "../edge/database/open.ts";
+import { systemCode } from "../edge/disk/failure.ts";
+import { readFlavorSizes } from "../edge/nova/flavor-sizes.ts";
+import { readClasses } from "../edge/nova/later.ts";
+import { readApiFlavors } from "../edge/nova-write/api.ts";
+import { readFlavorRows } from "../edge/nova-write/flavors.ts";
+import { MigrationError } from "../model/error.ts";
+import type { TargetDoc } from "../model/mapping.ts";
+import type { PowerReading } from "../model/power.ts";
+import type { MachineFlavor } from "../model/settings.ts";
+import { openRole } from "./databases.ts";
+import { type FlavorPlaces, flavorsIn } from "./sizes.ts";
+
+interface Args extends FlavorPlaces {
+  readonly proposeSite?: string;
+  readonly placementDb?: string;
+}
+
+export const proposeOptions = {
+  "propose-site": {
+    type: "string",
+    requiresArg: true,
+    describe: "Write a first site document to this new file: what is known, and what to decide",
+  },
+  "placement-db": {
+    type: "string",
+    requiresArg: true,
+    describe: "Placement's database, for --propose-site: it knows resource classes",
+  },
+} as const;
+
+/** What gathers a first site document; null when none is asked for. */
+export async function openProposal(
+  { proposeSite, placementDb, ...places }: Args,
+  { power_keys: keys }: TargetDoc,
+  readings: ReadonlyMap<number, PowerReading>,
+): Promise<Proposal | null> {
+  if (proposeSite === undefined) return null;
+  if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");
+  const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);
+  const flavors = await flavorsIn(places, machineFlavors);
+  return createProposal({ placement, flavors, readings, keys });
+}
+
+/** Live flavors that are for machines: they ask for a class of theirs, or name deploy images. */
+async function machineFlavors(
+  database: Database,
+  place: "nova" | "nova_api",
+): Promise<ReadonlyMap<number, MachineFlavor>> {
+  const { knex } = database;
+  const { flavors, specs } = await (place === "nova"
+    ? readFlavorRows(database, knex)
+    : readApiFlavors(database, knex, new Map()));
+  const asking = specs.filter(({ key }) => key.startsWith("resources:CUSTOM_"));
+  const ids = new Set(asking.map(({ instance_type_id }) => instance_type_id));
+  const sizes = await readFlavorSizes(database, [...ids], place);
+  const own = new Map<number, [key: string, value: string | null][]>(
+    flavors.map(({ id }) => [id, []]),
+  );
+  for (const { instance_type_id, key, value } of specs)
+    own.get(instance_type_id)?.push([key, value]);
+  return new Map(
+    flavors.flatMap(({ id, name }) => {
+      const size = sizes.get(id);
+      if (size === undefined) return [];
+      return [[id, { name, size, extra_specs: Object.fromEntries(own.get(id) ?? []) }] as const];
+    }),
+  );
+}
+
+async function read(spec: string): Promise<ReadonlyMap<string, string>> {
+  const database = await openRole("placement-db", spec, { readOnly: true });
+  try {
+    return await readClasses(database);
+  } finally {
+    await database.close();
+  }
+}
+
+/**
+ * @returns what to tell of it
+ * @throws MigrationError N2I-E100 when the file is there: somebody's decisions may stand in it
+ */
+export function writeProposal({ proposeSite: file = "" }: Args, text: string): string {
+  try {
+    writeFileSync(file, text, { flag: "wx", mode: 0o600 });
+  } catch (cause) {
+    throw refuse(file, systemCode(cause) ?? "no name", cause);
+  }
+  return `Proposed a site document: ${file}. Fill in what is empty, then plan with --site ${file}.`;
+}
+
+function refuse(file: string, why: string, cause?: unknown): MigrationError {
+  const fix = "Name a new file: decisions of somebody may stand in this one.";
+  const words = `--propose-site ${file} cannot be written: ${why}`;
+  return new MigrationError("N2I-E100", words, { cause, fix });
+}

@@ -1,0 +1,201 @@
+import { lockTarget } from "../edge/database/lock.ts";
+import type { Database } from "../edge/database/open.ts";
+import { createGuard } from "../edge/ironic-db/guard.ts";
+import { oldestNodes } from "../edge/ironic-db/oldest.ts";
+import { identifyTarget } from "../edge/ironic-db/open.ts";
+import { expectRelease } from "../edge/ironic-db/release.ts";
+import { scannedTables } from "../edge/ironic-db/scanned.ts";
+import { createTarget, sameSecret } from "../edge/ironic-db/target.ts";
+import { createRestGuard } from "../edge/ironic-rest/guard.ts";
+import { sameOver } from "../edge/ironic-rest/row.ts";
+import { expectSpoken, openService, type Service } from "../edge/ironic-rest/service.ts";
+import { createRestTarget } from "../edge/ironic-rest/target.ts";
+import type { Cloud } from "../edge/openstack/cloud.ts";
+import type { TargetIdentity } from "../model/artefact.ts";
+import type { SameSecret } from "../model/compare.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Guard } from "../model/finish.ts";
+import type { Seal } from "../model/secret.ts";
+import type { Lock, Release, Target, Verifier } from "../model/target.ts";
+import { cloudFor, type RestOptions } from "./cloud.ts";
+import { openRole } from "./databases.ts";
+import type { Mappings } from "./documents.ts";
+import { failpoint } from "./failpoint.ts";
+import { BY_NAME } from "./images.ts";
+
+/** The options by which a command says where Ironic is. */
+export interface TargetOptions extends RestOptions {
+  readonly ironicDb?: string;
+  /** Of Nova's flavors, which may be reached with the same cloud. */
+  readonly flavorsVia?: "db" | "rest";
+  readonly deployKernel?: string;
+  readonly deployRamdisk?: string;
+  /** Seconds to wait for conductors' locks. */
+  readonly lockWait?: number;
+}
+
+export interface Opened {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  readonly target: Target & { readonly verifier: Verifier };
+}
+
+export interface Guarding {
+  readonly identity: TargetIdentity;
+  readonly release: Release;
+  readonly guard: Guard;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  readonly lock: () => Promise<Lock>;
+}
+
+interface How {
+  /** The release is the operator's word, which must be right; otherwise the plan's. */
+  readonly planning?: boolean;
+  readonly staged?: boolean;
+  /** Nodes whose protection finish cleared: nothing protects them again. */
+  readonly unprotected?: ReadonlySet<string>;
+}
+
+/** A way to Ironic: its database, or its API. */
+export interface Road {
+  readonly kind: "db" | "rest";
+  /** For people. */
+  readonly shown: string;
+  readonly same: (seal: Seal) => SameSecret;
+  /**
+   * @param said release, where several cannot be told apart
+   * @throws MigrationError N2I-E2...
+   */
+  readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;
+  /** How its nodes lose what guards them, and the lock under which they do. */
+  readonly guard: (said: string | undefined) => Promise<Guarding>;
+  /** What the target is now, asked anew. */
+  readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
+  /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
+  readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
+  /** Tables that are read whole for each node that is deleted; null over REST. */
+  readonly scanned: (() => ReturnType<typeof scannedTables>) | null;
+  readonly close: () => Promise<void>;
+}
+
+/**
+ * The road the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
+ * OS_*.
+ *
+ * @param warn tells people what is not safe
+ * @throws MigrationError N2I-E100 when they name none or both
+ */
+export async function openRoad(
+  options: TargetOptions,
+  mappings: Mappings,
+  access: { readonly readOnly: boolean },
+  warn: (text: string) => void,
+): Promise<Road> {
+  const cloud = options.osCloud !== undefined && !(options.ironicDb && asksBeside(options));
+  const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
+  if (options.ironicDb !== undefined && rest)
+    throw new MigrationError("N2I-E100", "--ironic-db and the options of REST exclude each other");
+  if (rest) {
+    const cloud = cloudFor(options);
+    if (cloud.tls.insecure)
+      warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
+    return restRoad(cloud, options, mappings);
+  }
+  if (options.ironicDb === undefined)
+    throw new MigrationError(
+      "N2I-E100",
+      "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
+    );
+  return databaseRoad(await openRole("ironic-db", options.ironicDb, access), mappings, options);
+}
+
+/** Whether the cloud is, or is as well, for another service than Ironic. */
+function asksBeside({ flavorsVia, deployKernel, deployRamdisk }: TargetOptions): boolean {
+  const images = [deployKernel, deployRamdisk];
+  return flavorsVia === "rest" || images.some((image) => image?.startsWith(BY_NAME));
+}
+
+/** The row road on an open database. */
+export function databaseRoad(
+  database: Database,
+  mappings: Mappings,
+  { lockWait = 0 }: Pick<TargetOptions, "lockWait"> = {},
+): Road {
+  return {
+    kind: "db",
+    shown: database.shown,
+    same: sameSecret,
+    async open(said, seal, { planning = false, staged = false } = {}) {
+      const found = await identifyTarget(database, mappings, said);
+      if (planning) expectRelease(found.release, said);
+      const { identity, release } = found;
+      const load = { staged, lockWait: lockWait * 1000 };
+      return {
+        ...found,
+        target: createTarget(database, release, identity, seal, failpoint, load),
+      };
+    },
+    async guard(said) {
+      const { identity, release } = await identifyTarget(database, mappings, said);
+      const guard = createGuard(database, release);
+      return { identity, release, guard, inFlight: 1, lock: () => lockTarget(database) };
+    },
+    identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
+    oldest: (most) => oldestNodes(database, most),
+    scanned: () => scannedTables(database),
+    close: database.close,
+  };
+}
+
+/** Over REST there is none. */
+const NO_LOCK: Lock = { check: () => Promise.resolve(), release: () => Promise.resolve() };
+
+/** Seconds a call may take. */
+const LIMIT = 60;
+/** Machines under way at once: a conductor starts no more by itself. */
+const IN_FLIGHT = 8;
+
+function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Road {
+  const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
+  if (inFlight < 1 || apiTimeout <= 0)
+    throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
+  const services: Service[] = [];
+  const open = async (said: string | undefined): Promise<Service> => {
+    const service = await openService(cloud, releases, rest, said, apiTimeout * 1000);
+    services.push(service);
+    return service;
+  };
+  return {
+    kind: "rest",
+    shown: cloud.endpoint ?? cloud.from,
+    same: sameOver,
+    async open(said, seal, { planning = false, staged = false, unprotected } = {}) {
+      if (staged)
+        throw new MigrationError("N2I-E100", "--staged is for --ironic-db", {
+          fix: "Adoption hands each machine to its conductor by itself; leave --staged out.",
+        });
+      const service = await open(said);
+      if (planning) expectSpoken(service, said);
+      const { identity, release } = service;
+      const most = Math.floor(inFlight);
+      const driving = { lockWait: lockWait * 1000, ...(unprotected && { unprotected }) };
+      const target = createRestTarget(service, rest, seal, most, failpoint, driving);
+      return { identity, release, target };
+    },
+    async guard(said) {
+      const service = await open(said);
+      const { identity, release } = service;
+      const most = Math.floor(inFlight);
+      const guard = createRestGuard(service, rest, most);
+      return { identity, release, guard, inFlight: most, lock: () => Promise.resolve(NO_LOCK) };
+    },
+    identify: async (said) => (await open(said)).identity,
+    oldest: null,
+    scanned: null,
+    close: () => {
+      for (const { session } of services) session.close();
+      return Promise.resolve();
+    },
+  };
+}

@@ -1,0 +1,108 @@
+import { hostname, userInfo } from "node:os";
+import { join } from "node:path";
+import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { lockRun, openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { createSeal, readKey } from "../edge/disk/seal.ts";
+import type { PlanCounts, PlanHeader, SnapshotCounts, SnapshotHeader } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Finding } from "../model/finding.ts";
+import type { Json } from "../model/json.ts";
+import type { BmInterface, Machine } from "../model/machine.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { strayed, UNBOUND } from "../model/sealing.ts";
+import type { Seal } from "../model/secret.ts";
+
+/** A snapshot's line: a machine, or an interface that belongs to none. */
+export type SnapshotLine = Machine | { readonly orphan: BmInterface; readonly finding: Finding };
+
+export const SNAPSHOT = "snapshot.jsonl";
+export const PLAN = "plan.jsonl";
+
+export function openSnapshot(path: string) {
+  return openArtefact(path, "snapshot", {
+    header: asWritten<SnapshotHeader>,
+    line: (line) => {
+      const read = asWritten<SnapshotLine>(line);
+      return "orphan" in read ? read : atHome(read, line, read.node);
+    },
+    counts: asWritten<SnapshotCounts>,
+  });
+}
+
+export function openPlan(path: string) {
+  return openArtefact(path, "plan", {
+    header: asWritten<PlanHeader>,
+    line: (line) => {
+      const read = asWritten<PlannedMachine>(line);
+      return atHome(read, line, { ...read, id: read.bm_node_id });
+    },
+    counts: asWritten<PlanCounts>,
+  });
+}
+
+/**
+ * The line, once every secret in it is of its machine, or of the compute host whose nova.conf gives
+ * machines one: a password that was moved to another machine would be sent to that one's BMC.
+ *
+ * @throws MigrationError N2I-E115
+ */
+function atHome<T>(
+  read: T,
+  line: Json,
+  { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
+): T {
+  const places = [uuid ?? "", `bm_nodes:${id}`, `host:${service_host ?? ""}`, "host:*"];
+  const other = strayed(line, new Set(places.map((place) => place.toLowerCase())));
+  if (other === null) return read;
+  if (other === UNBOUND)
+    throw new MigrationError("N2I-E113", "this run was made by an earlier version of the tool", {
+      fix: "End it with the version that began it; or run extract and plan again, if nothing is loaded yet.",
+    });
+  throw new MigrationError(
+    "N2I-E115",
+    `a secret of ${other} stands where one of ${uuid ?? `bm_nodes.id=${id}`} belongs`,
+    { fix: "Somebody edited the file. Run extract and plan again." },
+  );
+}
+
+/** The key of a run; a key the artefact was not sealed with is refused before it is used. */
+export async function sealOf(
+  run: RunFolder,
+  keyFile: string | undefined,
+  sealedWith: string,
+): Promise<Seal> {
+  const seal = createSeal(await readKey(run.path, keyFile));
+  if (seal.id !== sealedWith)
+    throw new MigrationError(
+      "N2I-E115",
+      `${keyFile ?? join(run.path, "secret.key")} is another run's key`,
+    );
+  return seal;
+}
+
+/** Runs a stage that writes into the run folder, alone. */
+export async function inRun<T>(
+  path: string,
+  command: string,
+  options: { readonly create: boolean },
+  work: (run: RunFolder) => Promise<T>,
+): Promise<T> {
+  const run = await openRun(path, options);
+  const lock = await lockRun(run, command);
+  try {
+    return await work(run);
+  } finally {
+    await lock.release();
+  }
+}
+
+/** Who acts, for the journal. */
+export function whoami(): string {
+  let user = String(process.getuid?.() ?? "?");
+  try {
+    user = userInfo().username;
+  } catch {
+    // A uid without a name is named by its number.
+  }
+  return `${user}@${hostname()} pid ${process.pid}`;
+}

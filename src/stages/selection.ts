@@ -1,0 +1,74 @@
+import { MigrationError } from "../model/error.ts";
+import type { PowerReading } from "../model/power.ts";
+import type { Selection } from "./asking.ts";
+import type { openSnapshot } from "./run.ts";
+
+type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
+
+/** What the report says of a machine besides its reading. */
+export interface MachineOf {
+  readonly uuid: string | null;
+  /** service_host of its nova-compute. */
+  readonly host: string | null;
+  readonly instance: string | null;
+}
+
+/** Whether not all machines are asked: then the readings of the others stay. */
+export function isPart({ only, nodes, hosts }: Selection): boolean {
+  return only !== null || nodes.length > 0 || hosts.length > 0;
+}
+
+/** Whether a machine is asked again for what its last reading says. */
+export function isAgain({ only }: Selection, reading: PowerReading | undefined): boolean {
+  if (only === null) return true;
+  const { verdict } = reading ?? { verdict: "failed" };
+  return only.includes(verdict) || (verdict !== "ok" && only.includes("failed"));
+}
+
+/**
+ * bm_nodes.ids of the machines named by uuid, by id, or by their nova-compute's host; null when
+ * nothing is named.
+ *
+ * @throws MigrationError N2I-E306 for a name that no machine has
+ */
+export async function idsOf(
+  snapshot: Snapshot,
+  { nodes, hosts }: Selection,
+): Promise<ReadonlySet<number> | null> {
+  if (nodes.length === 0 && hosts.length === 0) return null;
+  const named = new Set(nodes.map((text) => text.toLowerCase()));
+  const unmet = new Set([...named, ...hosts]);
+  const found = new Set<number>();
+  for await (const batch of snapshot.lines())
+    for (const line of batch) {
+      if ("orphan" in line) continue;
+      const { id, uuid, service_host } = line.node;
+      const names = [String(id), uuid?.toLowerCase() ?? ""].filter((name) => named.has(name));
+      const host = hosts.includes(service_host ?? "") ? [service_host ?? ""] : [];
+      for (const met of [...names, ...host]) unmet.delete(met);
+      if ((nodes.length === 0 || names.length > 0) && (hosts.length === 0 || host.length > 0))
+        found.add(id);
+    }
+  if (unmet.size > 0)
+    throw new MigrationError(
+      "N2I-E306",
+      `${[...unmet].map((name) => JSON.stringify(name)).join(", ")} is not in the snapshot`,
+    );
+  return found;
+}
+
+/** What the report says of machines besides their readings. */
+export async function machinesOf(
+  snapshot: Snapshot,
+  wanted: ReadonlySet<number>,
+): Promise<ReadonlyMap<number, MachineOf>> {
+  const found = new Map<number, MachineOf>();
+  if (wanted.size === 0) return found;
+  for await (const batch of snapshot.lines())
+    for (const line of batch) {
+      if ("orphan" in line || !wanted.has(line.node.id)) continue;
+      const { id, uuid, service_host: host, instance_uuid: instance } = line.node;
+      found.set(id, { uuid, host, instance });
+    }
+  return found;
+}

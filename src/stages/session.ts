@@ -1,0 +1,72 @@
+import { type Journal, openJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { Session } from "../engine/session.ts";
+import type { Entry } from "../model/journal.ts";
+import { JOURNAL_FORMAT } from "../model/journal.ts";
+import type { JsonObject } from "../model/json.ts";
+import { withFailpoints } from "./failpoint.ts";
+import { whoami } from "./run.ts";
+import { type Interrupt, surroundings } from "./surroundings.ts";
+import { VERSION } from "./version.ts";
+
+/** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
+export interface RunSession extends Session {
+  readonly journal: {
+    readonly entries: () => readonly Entry[];
+    readonly append: (entry: Entry) => Promise<void>;
+  };
+  /** Aborted once the operator asked to stop. */
+  readonly signal: AbortSignal;
+  /**
+   * From here on something acts. The first one opens the journal, and Ctrl-C no longer ends the process:
+   * what is refused before leaves nothing behind.
+   *
+   * @param system what it acts on, and its identity
+   */
+  readonly begin: (
+    system: string,
+    target: object,
+    how?: { readonly staged: boolean },
+  ) => Promise<void>;
+}
+
+/** Runs a command that acts: one journal, whatever parts take part. */
+export async function withSession<T>(
+  run: RunFolder,
+  work: (session: RunSession) => Promise<T>,
+): Promise<T> {
+  let interrupt: Interrupt | undefined;
+  let journal: Journal | undefined;
+  const opened = (): Journal => {
+    if (journal === undefined) throw new Error("the journal is opened by begin");
+    return journal;
+  };
+  const now = (): string => new Date().toISOString();
+  try {
+    return await work({
+      ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
+      get signal() {
+        interrupt ??= surroundings().onInterrupt();
+        return interrupt.signal;
+      },
+      journal: {
+        entries: () => opened().entries(),
+        append: (entry) => opened().append(entry),
+      },
+      async begin(system, target, how) {
+        interrupt ??= surroundings().onInterrupt();
+        journal ??= withFailpoints(await openJournal(run));
+        const entries = journal.entries();
+        if (entries.length === 0)
+          await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: VERSION });
+        if (entries.some((entry) => entry.do === "target" && entry.system === system)) return;
+        const staged = how?.staged === true && { staged: true as const };
+        const identity = target as JsonObject; // an identity is texts and numbers
+        await journal.append({ do: "target", system, target: identity, ...staged, at: now() });
+      },
+    });
+  } finally {
+    interrupt?.end();
+    await journal?.close();
+  }
+}

@@ -1,0 +1,126 @@
+import { findPlan } from "../edge/disk/archive.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { openInstances } from "../edge/nova-write/instances.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { openPlaces } from "../edge/nova-write/places.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import type { Scope } from "../engine/back.ts";
+import type { SourceIdentity } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Entry } from "../model/journal.ts";
+import type { NovaIdentity } from "../model/nova-plan.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { openRole } from "./databases.ts";
+import { type Going, goingOf } from "./going.ts";
+import { checkNova, novaPlans, openNovaPlan } from "./nova-acting.ts";
+import { type Watching, watchComputes } from "./nova-watch.ts";
+import { asked, checkQueued } from "./queued.ts";
+import { openPlan } from "./run.ts";
+import { surroundings } from "./surroundings.ts";
+
+/** Machines that leave Ironic, and what is known of the nova that has their instances. */
+export interface Leaving {
+  readonly machines: readonly Going[];
+  /** Of each plan that loaded some of them; null where `extract` read none. */
+  readonly sources: readonly SourceIdentity["nova"][];
+}
+
+/** What a rollback is to take away from Ironic, of all its plans. */
+export async function leavingOf(
+  run: RunFolder,
+  plans: readonly string[],
+  entries: readonly Entry[],
+  scope: Pick<Scope<PlannedMachine>, "wants">,
+): Promise<Leaving> {
+  const machines: Going[] = [];
+  const sources: Leaving["sources"][number][] = [];
+  for (const sha256 of plans) {
+    const { header, lines } = await openPlan(await findPlan(run, sha256));
+    const before = machines.length;
+    for await (const one of goingOf({ sha256, lines }, header.target, entries, scope))
+      machines.push(one);
+    if (machines.length > before) sources.push(header.source.nova);
+  }
+  return { machines, sources };
+}
+
+/** @throws MigrationError N2I-E311 when instances use what is to be removed, and nobody looks at nova */
+export function checkStill(
+  { machines }: Leaving,
+  { novaDb, leaveNova }: { readonly novaDb?: string; readonly leaveNova: boolean },
+): void {
+  if (novaDb !== undefined && leaveNova)
+    throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
+  const used = machines.filter((machine) => machine.used).length;
+  if (novaDb !== undefined || leaveNova || used === 0) return;
+  throw new MigrationError(
+    "N2I-E311",
+    `instances use ${used} of the nodes to be removed, and nothing tells whether a nova-compute still runs`,
+    {
+      fix: "Give --nova-db, or --leave-nova once you have stopped every nova-compute yourself.",
+    },
+  );
+}
+
+/** Machines asked for in one statement. */
+const PORTION = 500;
+
+/**
+ * Works while the nova-computes of machines that leave Ironic stand still: one that runs deletes
+ * compute nodes and providers of nodes it no longer finds, and forgets what is on them.
+ *
+ * @param work is given a look that throws as soon as one of them reports
+ * @returns null when it was stopped on request while it watched
+ * @throws MigrationError N2I-E310, N2I-E300 for another nova than the plan's
+ * @source facts/rehearsal.md "first real nights"
+ */
+export async function withStill<T>(
+  run: RunFolder,
+  novaDb: string | undefined,
+  { machines, sources }: Leaving,
+  watching: Watching,
+  work: (look: () => Promise<void>) => Promise<T>,
+): Promise<T | null> {
+  const changed = await novaPlans(run);
+  if (novaDb === undefined || machines.length + changed.length === 0)
+    return work(() => Promise.resolve());
+  const database = await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const identity = await identifyNova(database);
+    const hosts = new Set(machines.flatMap(({ host }) => host ?? []));
+    for (const source of sources) if (source !== null) checkSame(source, identity);
+    for (const sha256 of changed) {
+      const { header, counts } = await openNovaPlan(await findPlan(run, sha256, "nova"));
+      checkNova(header.target, identity);
+      for (const host of counts.stopped) hosts.add(host);
+    }
+    const [placesOf, instancesOf] = [await openPlaces(database), openInstances(database)];
+    for (let at = 0; at < machines.length; at += PORTION) {
+      const some = machines.slice(at, at + PORTION);
+      const instances = await instancesOf(some.flatMap(({ instance }) => instance ?? []));
+      await checkQueued(database, [...instances.values()].map(asked), watching);
+      const uuids = some.map(({ uuid }) => uuid);
+      for (const places of (await placesOf(uuids)).values())
+        for (const { host } of places) if (host !== null) hosts.add(host);
+    }
+    const { beats } = createNovaTarget(database, identity);
+    const interrupt = surroundings().onInterrupt();
+    try {
+      const watch = await watchComputes(beats, [...hosts].toSorted(), watching, interrupt.stopping);
+      await watch.settle();
+      if (interrupt.stopping()) return null;
+      return await work(watch.look);
+    } finally {
+      interrupt.end();
+    }
+  } finally {
+    await database.close();
+  }
+}
+
+/** The schema may be a later one: heartbeats are read from every version alike. */
+function checkSame(source: NonNullable<SourceIdentity["nova"]>, found: NovaIdentity): void {
+  const { schema_version, head } = found;
+  const { head: _, ...planned } = source;
+  checkNova({ ...planned, schema_version, ...(head !== undefined && { head }) }, found);
+}

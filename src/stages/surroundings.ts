@@ -1,0 +1,44 @@
+import { AsyncLocalStorage } from "node:async_hooks";
+
+/** Variables a stage may read. */
+export type Environment = { readonly [name: string]: string | undefined };
+
+/** A request to stop, from whoever may make one. */
+export interface Interrupt {
+  readonly stopping: () => boolean;
+  /** Aborted by the first request, at once. */
+  readonly signal: AbortSignal;
+  /** Nothing has to come to a good place any more. */
+  readonly end: () => void;
+}
+
+/** What stages have of the world they run in. */
+export interface Surroundings {
+  readonly env: Environment;
+  readonly cwd: () => string;
+  /** Says a line that no stage's result has. */
+  readonly tell: (text: string) => void;
+  /** From here on a request to stop waits until what acts has come to a good place. */
+  readonly onInterrupt: () => Interrupt;
+}
+
+const scope = new AsyncLocalStorage<Surroundings>();
+
+/** Runs stages in these surroundings, whatever they start. */
+export function surrounded<T>(surroundings: Surroundings, work: () => T): T {
+  return scope.run(surroundings, work);
+}
+
+/** Where nobody gave any: the process's variables, silence, and nobody who asks to stop. */
+export function surroundings(): Surroundings {
+  return scope.getStore() ?? ALONE;
+}
+
+const ALONE: Surroundings = {
+  env: process.env,
+  cwd: () => process.cwd(),
+  tell: () => undefined,
+  onInterrupt: () => ({
+    ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },
+  }),
+};

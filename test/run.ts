@@ -10,7 +10,7 @@ import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
-import { longest, longestFirst, record, timesIn } from "./runner/times.ts";
+import { longest, longestFirst, record, type Took, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
 const REAL_CLOUD = [join("nova", "real.test.js"), join("ironic", "rest-keystone.test.js")];
@@ -64,10 +64,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   await ironic?.stop();
   await Promise.all([mariadb?.stop(), postgres?.stop()]);
-  const took = timesIn(times);
-  if (process.env.N2I_RECORD === "1") record(took);
-  const whole = `${Math.round((Date.now() - began) / 1000)} s in all, servers included`;
-  process.stdout.write(`\n${[...longest(took), whole].join("\n")}\n`);
+  tellLongest(timesIn(times), Date.now() - began);
   const skipped = linesOf(skips);
   if (strict && skipped.length > 0)
     return fail("skipped, which N2I_FORBID_SKIP forbids:", ...skipped);
@@ -97,6 +94,14 @@ async function nodeTest(
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
   const [status] = await once(child, "exit");
   return typeof status === "number" ? status : 1;
+}
+
+/** On stdout, and in .build for who says it again at the end of more than the tests. */
+function tellLongest(took: readonly Took[], whole: number): void {
+  if (process.env.N2I_RECORD === "1") record(took);
+  const lines = [...longest(took), `${Math.round(whole / 1000)} s in all, servers included`];
+  writeFileSync(join(HERE, "..", "longest.txt"), `${lines.join("\n")}\n`);
+  process.stdout.write(`\n${lines.join("\n")}\n`);
 }
 
 function coordinates(server: Server | null): LabFile["mariadb"] {

@@ -50,7 +50,7 @@ function fleet(machines: number): Case {
  * machine then meets both.
  */
 export async function benchAdopt(machines: number, write: (text: string) => void): Promise<void> {
-  const server = await startMariadb();
+  const server = await startMariadb("on disk");
   const ironic = await startIronic(server);
   if (ironic === null) {
     await server.stop();

@@ -29,7 +29,7 @@ async function main(words: readonly string[]): Promise<void> {
     const { start, words: names } = ENGINES[engine];
     if (named.length > 0 && !names.some((name) => named.includes(name))) continue;
     if (binaries(engine) === null) continue;
-    const server = await start();
+    const server = await start("on disk");
     const rounds: Round[] = [];
     try {
       for (const size of sizes.length > 0 ? sizes : SIZES) {

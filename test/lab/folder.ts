@@ -18,6 +18,9 @@ export function owner(...names: readonly string[]): Owner {
   throw new Error("there is no unprivileged user to run a server as");
 }
 
+/** Where a server keeps its data: on the disk, every commit synced as in production, or in memory. */
+export type Kept = "on disk" | "in memory";
+
 /** Where Linux has a file system in memory, and what the data of a suite's servers may come to. */
 const MEMORY = { path: "/dev/shm", bytes: 4 * 2 ** 30 };
 
@@ -32,12 +35,12 @@ export function inMemory(): string | null {
 }
 
 /**
- * A new folder only its owner can enter, in memory where there is room: what is in it does not
- * outlive its server. Short, because a socket's path has 107 characters at most.
+ * A new folder only its owner can enter, in memory only where there is room. Short, because a
+ * socket's path has 107 characters at most.
  */
-export function privateFolder(prefix: string, { uid, gid }: Owner): string {
+export function privateFolder(prefix: string, { uid, gid }: Owner, kept: Kept = "on disk"): string {
   const disk = uid === undefined ? tmpdir() : "/tmp";
-  const folder = mkdtempSync(join(inMemory() ?? disk, prefix));
+  const folder = mkdtempSync(join((kept === "in memory" ? inMemory() : null) ?? disk, prefix));
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
   return folder;
 }

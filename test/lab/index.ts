@@ -81,8 +81,8 @@ export async function withDatabase(
 export async function startLab(): Promise<Lab> {
   const has = { mariadb: binaries("mysql") !== null, postgres: binaries("postgresql") !== null };
   const [mariadb, postgres] = await Promise.all([
-    has.mariadb ? startMariadb() : null,
-    has.postgres ? startPostgres() : null,
+    has.mariadb ? startMariadb("in memory") : null,
+    has.postgres ? startPostgres("in memory") : null,
   ]);
   return { mariadb, postgres };
 }

@@ -75,7 +75,7 @@ for (const engine of ENGINES) {
   test(`${title} and its folder are gone when its starter is killed`, async (t) => {
     if ((await needs(engine, t)) === null) return;
     const script = `${START[engine]}
-      const { socket } = await start();
+      const { socket } = await start("in memory");
       console.log(socket);
       setInterval(() => {}, 1000);`;
     const starter = spawn(process.execPath, ["--input-type=module", "-e", script], {

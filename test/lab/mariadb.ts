@@ -2,23 +2,24 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { binaries } from "./binaries.ts";
 import { freePort, startDaemon } from "./daemon.ts";
-import { owner, privateFile, privateFolder } from "./folder.ts";
+import { type Kept, owner, privateFile, privateFolder } from "./folder.ts";
 import { newPassword, type Server } from "./server.ts";
 import { missing, ready } from "./start.ts";
 
 /**
  * Starts a MariaDB of our own: a new data folder, loopback only, an unprivileged user, nothing of
- * the system's configuration. No test ends the server's machine, so nothing waits for a disk.
+ * the system's configuration.
  *
+ * @param kept in memory for tests, none of which ends the server's machine
  * @throws Error when it is not installed and cannot be, or does not start
  */
-export async function startMariadb(): Promise<Server> {
+export async function startMariadb(kept: Kept): Promise<Server> {
   const found = binaries("mysql");
   if (found === null) throw missing("mysql");
   const user = owner("mysql");
   const port = await freePort();
   // From here to the daemon nothing waits: a signal in between would leave the folder behind.
-  const folder = privateFolder("n2i-mariadb-", user);
+  const folder = privateFolder("n2i-mariadb-", user, kept);
   const data = join(folder, "data");
   const password = newPassword();
   const accounts = join(folder, "accounts.sql");
@@ -26,7 +27,7 @@ export async function startMariadb(): Promise<Server> {
   const socket = join(folder, "socket");
   const daemon = startDaemon(
     [found.init, "--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"],
-    [found.server, ...options({ data, socket, port, accounts })],
+    [found.server, ...options({ data, socket, port, accounts }, kept)],
     { folder, signal: "TERM", owner: user },
   );
   const server = await ready(
@@ -51,12 +52,22 @@ function onlyAccount(user: string, password: string): string {
   ].join("\n");
 }
 
-function options(at: {
-  readonly data: string;
-  readonly socket: string;
-  readonly port: number;
-  readonly accounts: string;
-}): readonly string[] {
+const UNSYNCED = [
+  "--innodb-flush-log-at-trx-commit=0",
+  "--innodb-flush-method=nosync",
+  "--skip-innodb-doublewrite",
+  "--skip-sync-frm",
+];
+
+function options(
+  at: {
+    readonly data: string;
+    readonly socket: string;
+    readonly port: number;
+    readonly accounts: string;
+  },
+  kept: Kept,
+): readonly string[] {
   return [
     "--no-defaults",
     `--datadir=${at.data}`,
@@ -70,10 +81,7 @@ function options(at: {
     "--collation-server=utf8mb4_general_ci",
     "--max-connections=200",
     "--innodb-buffer-pool-size=128M",
-    "--innodb-flush-log-at-trx-commit=0",
-    "--innodb-flush-method=nosync",
-    "--skip-innodb-doublewrite",
-    "--skip-sync-frm",
+    ...(kept === "on disk" ? ["--innodb-flush-log-at-trx-commit=1"] : UNSYNCED),
     // The data is thrown away when it ends: no need to leave it tidy.
     "--innodb-fast-shutdown=2",
   ];

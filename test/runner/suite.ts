@@ -3,8 +3,8 @@ import { availableParallelism } from "node:os";
 import { run } from "node:test";
 import { spec } from "node:test/reporters";
 
-/** Test files at a time: one more than processors, as many wait for a server or a clock. */
-const AT_ONCE = availableParallelism() + 1;
+/** Test files at a time: two for each processor, as many wait for a server, a program or a clock. */
+const AT_ONCE = 2 * availableParallelism();
 
 /** Runs these test files in the order they are given, which `node --test` would not keep. */
 const [skips = "", ...files] = process.argv.slice(2);

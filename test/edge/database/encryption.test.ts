@@ -54,7 +54,7 @@ test("MySQL without TLS is spoken to in clear where PREFERRED says so, and not w
 
 test("PostgreSQL that lets nobody in without TLS is spoken to with it, but where it is disabled", async (t) => {
   if ((await needs("postgresql", t)) === null) return;
-  const server = await startPostgres();
+  const server = await startPostgres("in memory");
   t.after(() => server.stop());
   const data = join(server.socket, "data");
   const key = ["req", "-x509", "-newkey", "ed25519", "-nodes", "-subj", "/CN=db", "-days", "2"];

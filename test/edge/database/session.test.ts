@@ -53,7 +53,7 @@ test("on postgresql, what a database sets for its sessions changes nothing read 
 
 test("on mysql, what a server sets for its sessions changes nothing read or written", async (t) => {
   if ((await needs("mysql", t)) === null) return;
-  const server = await startMariadb(); // its own: the settings are the whole server's
+  const server = await startMariadb("in memory"); // its own: the settings are the whole server's
   t.after(() => server.stop());
   await server.newDatabase("session");
   const account = await server.restrictedUser("tool", "session", "SELECT, INSERT");

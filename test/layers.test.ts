@@ -42,7 +42,10 @@ const MAP: readonly Room[] = [
   edge("disk", [], ["edge/process"]),
   edge("log"),
   edge("helper"),
-  edge("ipmi", [], ["edge/process"]),
+  // A library of its own: it knows nothing of ours, and others know its index alone.
+  { room: "edge/ipmi", rooms: [], packages: ["node:"] },
+  edge("ipmitool", [], ["edge/ipmi", "edge/process"]),
+  edge("power", [], ["edge/ipmi"]),
   edge("virsh", [], ["edge/process"]),
   edge("tftp", [], ["edge/disk", "edge/process"]),
   edge("database", ["knex", "mysql2", "pg", "libsql"], ["edge/process"]),

@@ -118,6 +118,36 @@ export interface PowerReading {
   readonly advice: readonly PowerAdvice[];
 }
 
+/** A reading of a BMC of which nothing is known but the verdict. */
+export function unasked(
+  { bm_node_ids, address }: Pick<PowerQuestion, "bm_node_ids" | "address">,
+  begun: { readonly date: Date; readonly client: PowerReading["client"] },
+  { verdict, detail }: Pick<PowerReading, "verdict" | "detail">,
+): PowerReading {
+  return {
+    bm_node_ids,
+    address,
+    client: begun.client,
+    power: null,
+    verdict,
+    detail,
+    suite: null,
+    suites: null,
+    kg: null,
+    privilege: null,
+    device: null,
+    manufacturer: null,
+    firmware: null,
+    attempts: 0,
+    pass: 1,
+    rtt: null,
+    elapsed: 0,
+    asked_at: begun.date.toISOString(),
+    warnings: [],
+    advice: [],
+  };
+}
+
 /** A BMC to ask. The secrets are functions, so that they are opened when they are needed. */
 export interface PowerQuestion {
   readonly bm_node_ids: readonly number[];

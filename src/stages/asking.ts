@@ -1,5 +1,5 @@
 import type { Ways } from "../core/transform/power-way.ts";
-import type { Schedule } from "../edge/ipmi/scheduler.ts";
+import type { Schedule } from "../edge/ipmi/index.ts";
 import type { PowerHeader } from "../model/artefact.ts";
 import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";

@@ -3,12 +3,10 @@ import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
 import { createArtefact } from "../edge/disk/artefact-writer.ts";
 import { openPartial } from "../edge/disk/partial.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { SYSTEM_CLOCK } from "../edge/ipmi/native.ts";
-import { unasked } from "../edge/ipmi/reading.ts";
-import { askAll } from "../edge/ipmi/scheduler.ts";
+import { askQuestions } from "../edge/power/ask.ts";
 import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import type { PowerReading } from "../model/power.ts";
+import { type PowerReading, unasked } from "../model/power.ts";
 import type { Asking, Selection } from "./asking.ts";
 import { askGuests } from "./guests.ts";
 import { complete, newAside, questionsOf } from "./questions.ts";
@@ -106,8 +104,8 @@ export async function askFleet(
     const machines = asked(snapshot.lines(), asking.ways, wanted);
     const questions = questionsOf(machines, known.isShared, asking.seal, aside);
     const { schedule, signal } = asking;
-    const options = { clock: SYSTEM_CLOCK, signal, schedule, failed: asking.again };
-    for await (const reading of askAll(questions, asking.probe, options)) await keep(reading);
+    const options = { signal, schedule, failed: asking.again };
+    for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
     if (!signal.aborted)
       for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
     await partial.sync();

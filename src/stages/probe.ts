@@ -1,8 +1,6 @@
-import { ipmitoolProbe } from "../edge/ipmi/ipmitool.ts";
-import { IPMITOOL_DEFAULTS } from "../edge/ipmi/ipmitool-arguments.ts";
-import { openMux } from "../edge/ipmi/mux.ts";
-import { nativeProbe, SYSTEM_CHANCE } from "../edge/ipmi/native.ts";
-import { SESSION_DEFAULTS } from "../edge/ipmi/session.ts";
+import { IPMITOOL_DEFAULTS } from "../edge/ipmitool/arguments.ts";
+import { ipmitoolProbe } from "../edge/ipmitool/probe.ts";
+import { openNative } from "../edge/power/ask.ts";
 import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
 
 export const CLIENTS = ["native", "ipmitool", "both"] as const;
@@ -34,19 +32,16 @@ export function openProbe(client: Client, conductor: ConductorIpmitool): Probe {
   const suite = conductor === "1.8.18" ? 3 : null;
   const ipmitool = ipmitoolProbe({ ...IPMITOOL_DEFAULTS, suite });
   if (client === "ipmitool") return { ask: ipmitool, close: () => Promise.resolve() };
-  const mux = openMux(SYSTEM_CHANCE);
-  const native = nativeProbe(mux, { ...SESSION_DEFAULTS, conductor });
+  const native = openNative(conductor);
+  if (client === "native") return native;
   return {
-    ask:
-      client === "native"
-        ? native
-        : async (question, options) => {
-            const own = await native(question, options);
-            const deadline = options.deadline - own.elapsed;
-            // Nothing is left to hear ipmitool fail in.
-            if (own.verdict !== "ok" && deadline <= 0) return own;
-            return agree(own, await ipmitool(question, { ...options, deadline }));
-          },
-    close: () => mux.close(),
+    async ask(question, options) {
+      const own = await native.ask(question, options);
+      const deadline = options.deadline - own.elapsed;
+      // Nothing is left to hear ipmitool fail in.
+      if (own.verdict !== "ok" && deadline <= 0) return own;
+      return agree(own, await ipmitool(question, { ...options, deadline }));
+    },
+    close: native.close,
   };
 }

@@ -1,8 +1,7 @@
 import type { Conductor } from "../core/power/gate.ts";
 import { wayOfPlanned } from "../core/transform/power-way.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { SYSTEM_CLOCK } from "../edge/ipmi/native.ts";
-import { askAll } from "../edge/ipmi/scheduler.ts";
+import { askQuestions } from "../edge/power/ask.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { PlanHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
@@ -87,7 +86,7 @@ export function recheckWith(
     // Sharing is rare, and to hold a batch back until its end costs nothing.
     const isShared = words.size < asked.length ? () => true : () => false;
     const questions = questionsOf(asked, isShared, seal, aside);
-    for await (const now of askAll(questions, probe, { clock: SYSTEM_CLOCK, signal })) note(now);
+    for await (const now of askQuestions(questions, probe, { signal })) note(now);
     for await (const now of askGuests(aside, { signal })) note(now);
     const missed = asked.filter(({ id }) => !answered.has(id));
     const [first] = missed;

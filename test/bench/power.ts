@@ -3,8 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { bigFleet } from "../lab/bmc/addresses.ts";
-import { startFarmProcess } from "../lab/bmc/process.ts";
+import { bigFleet, startFarmProcess } from "../../src/edge/ipmi/testing/index.ts";
 import { tool } from "../lab/bmc/tools.ts";
 
 const ASK = fileURLToPath(new URL("./ask.js", import.meta.url));

@@ -6,9 +6,9 @@ import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { type WrittenCase, writeCase } from "../../src/demo/write-case.ts";
+import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import type { PowerReading } from "../../src/model/power.ts";
 import { leavingNova, MAIN, run as runTool } from "../hostile/cli.ts";
-import type { BmcOptions } from "../lab/bmc/options.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 
 interface Ran {

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { BmcOptions } from "../lab/bmc/options.ts";
+import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
 
 const busy = { code: 0xc0, times: 1000, command: "00/01" };

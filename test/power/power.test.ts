@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { BmcOptions } from "../lab/bmc/options.ts";
+import type { BmcOptions } from "../../src/edge/ipmi/testing/index.ts";
 import { deployed, readings, run, user } from "./deployed.ts";
 
 test("every BMC gets its verdict, and the plan blocks each machine that is not sure", async (t) => {

@@ -1,5 +1,5 @@
 import type { CommandModule } from "yargs";
-import { SCHEDULE } from "../../edge/ipmi/scheduler.ts";
+import { SCHEDULE } from "../../edge/ipmi/index.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PowerReading } from "../../model/power.ts";
 import { loadMappings, releaseNames } from "../../stages/documents.ts";

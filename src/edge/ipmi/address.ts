@@ -1,6 +1,8 @@
 import { lookup } from "node:dns/promises";
 import { BlockList, isIP, SocketAddress } from "node:net";
 import { networkInterfaces } from "node:os";
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Limits } from "./talk.ts";
 
 export interface Endpoint {
   readonly family: 4 | 6;
@@ -13,7 +15,7 @@ export interface Endpoint {
 export const IPMI_PORT = 623;
 
 /** The endpoint of an address; null for a name. */
-export function endpointAt(address: string, port: number): Endpoint | null {
+function endpointAt(address: string, port: number): Endpoint | null {
   const literal = asLiteral(address);
   return literal === null ? null : { ...literal, port };
 }
@@ -32,6 +34,29 @@ export async function endpointOf(host: string, port: number): Promise<Endpoint |
   }
 }
 
+/**
+ * The same, or null when that takes too long: a resolver may take minutes, and cannot be told to
+ * stop.
+ *
+ * @throws the signal's reason when it is aborted
+ */
+export async function endpointWithin(
+  host: string,
+  port: number,
+  { deadline, signal }: Limits,
+): Promise<Endpoint | null> {
+  const at = endpointAt(host, port);
+  if (at !== null) return at;
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  try {
+    const late = sleep(deadline, null, { signal: either });
+    return await Promise.race([endpointOf(host, port), late]);
+  } finally {
+    stop.abort();
+  }
+}
+
 /** Addresses that are nobody's, or everybody's on a network: asking them tells nothing of a machine. */
 const NOBODY = new BlockList();
 NOBODY.addSubnet("0.0.0.0", 8, "ipv4");
@@ -40,16 +65,15 @@ NOBODY.addAddress("255.255.255.255", "ipv4");
 NOBODY.addAddress("::", "ipv6");
 NOBODY.addSubnet("ff00::", 8, "ipv6");
 
-/** Whether an address can be one machine's; of a name that is not known until it is looked up. */
-export function mayBeOne(host: string): boolean {
+/** Why nothing is sent to such an address; null when it may be one machine's, as any name may be. */
+export function whyNotAddress(host: string): string | null {
   const literal = asLiteral(host);
-  if (literal === null) return true;
+  if (literal === null) return null;
   const [bare = ""] = literal.address.split("%", 1);
-  return !NOBODY.check(bare, literal.family === 4 ? "ipv4" : "ipv6");
+  return NOBODY.check(bare, literal.family === 4 ? "ipv4" : "ipv6") ? NOT_ONE : null;
 }
 
-/** Why nothing is sent to such an address. */
-export const NOT_ONE = "the address is no single machine's: unspecified, broadcast or multicast";
+const NOT_ONE = "the address is no single machine's: unspecified, broadcast or multicast";
 
 export function endpointKey({ address, port }: Pick<Endpoint, "address" | "port">): string {
   return `${address}|${port}`;

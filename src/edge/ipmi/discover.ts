@@ -1,16 +1,24 @@
-import { isBusy } from "./codes.ts";
 import {
   type Capabilities,
   COMMANDS,
+  isBusy,
   parseCapabilities,
   parseSuites,
   SUITES_CHUNK,
   suitesChunk,
 } from "./commands.ts";
-import { answers, parseResponse, type Response, request } from "./message.ts";
-import { PAYLOAD, parsePacket, plain } from "./rmcpplus.ts";
-import { unwrap15, wrap15 } from "./session15.ts";
 import type { Talk } from "./talk.ts";
+import {
+  answers,
+  PAYLOAD,
+  parsePacket,
+  parseResponse,
+  plain,
+  type Response,
+  request,
+  unwrap15,
+  wrap15,
+} from "./wire.ts";
 
 /** Milliseconds after each sending, before jitter: a dead BMC is told after 8.1 s. */
 const WAITS = [1000, 1500, 2250, 3375];
@@ -28,7 +36,7 @@ const THIS_CHANNEL = 0x0e;
 const WANT_2_0 = 0x80;
 const ADMINISTRATOR = 4;
 
-export type Discovery =
+type Discovery =
   | { readonly kind: "capabilities"; readonly capabilities: Capabilities }
   /** It says so. */
   | { readonly kind: "only-1.5" }
@@ -82,7 +90,7 @@ function parsed({ data }: Response): Discovery {
     : { kind: "capabilities", capabilities };
 }
 
-interface Answer {
+interface Replied {
   readonly for2: boolean;
   readonly code: number;
   readonly response: Response;
@@ -92,9 +100,9 @@ function capabilities(
   talk: Talk,
   waits: readonly number[],
   for2: (sending: number) => boolean,
-): Promise<Answer | null> {
+): Promise<Replied | null> {
   const sequence = (two: boolean): number => (two ? 0 : 1);
-  return talk.exchange<Answer>(
+  return talk.exchange<Replied>(
     (sending) => {
       const channel = THIS_CHANNEL | (for2(sending) ? WANT_2_0 : 0);
       const data = [channel, ADMINISTRATOR];

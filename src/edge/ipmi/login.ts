@@ -1,30 +1,78 @@
-import type { Credentials } from "./credentials.ts";
-import {
-  openRequest,
-  parseOpened,
-  parseRakp2,
-  parseRakp4,
-  type Refused,
-  rakp1,
-  rakp3,
-} from "./handshake.ts";
-import { type Attempt, LEVELS, type Outcome, type Stage } from "./outcome.ts";
 import {
   forget,
   type Keys,
-  type Login,
+  type Rakp,
   rakp2Mac,
   rakp3Mac,
   rakp4Icv,
+  type Suite,
   sessionKeys,
   startsWithMac,
-} from "./rakp.ts";
-import { type Packet, parsePacket } from "./rmcpplus.ts";
-import type { Suite } from "./suites.ts";
+} from "./crypto.ts";
+import { type Attempt, LEVELS, type LoginFailure, type LoginStage } from "./policy.ts";
 import type { Talk } from "./talk.ts";
+import { PAYLOAD, type Packet, parsePacket, plain } from "./wire.ts";
+
+/** Longer names do not fit into RAKP 1; ipmitool refuses them. */
+const LONGEST_USER = 16;
+/** IPMI 2.0's longest password and Kg. */
+const LONGEST_KEY = 20;
+
+/** What a login is made of. `wipe` fills the secrets with zeros. */
+export interface Credentials {
+  readonly user: Buffer;
+  readonly password: Buffer;
+  readonly kg: Buffer | null;
+  /** Whether ipmitool reads less than the whole password. */
+  readonly cut: boolean;
+}
+
+/**
+ * The password as `ipmitool -f` reads it from a file: fgets of 20 bytes, so up to the first LF,
+ * then cut at the first CR, LF or TAB unless that is the very first byte. A NUL ends it.
+ *
+ * @source ipmitool lib/ipmi_main.c ipmi_password_file_read; facts/ipmi.md 5.5
+ */
+export function readAsFile(password: Buffer): Buffer {
+  const line = password.indexOf(0x0a);
+  const read = password.subarray(0, Math.min(LONGEST_KEY, line < 0 ? Infinity : line + 1));
+  const end = read.indexOf(0x00);
+  const text = end < 0 ? read : read.subarray(0, end);
+  const stop = text.findIndex((byte) => byte === 0x09 || byte === 0x0a || byte === 0x0d);
+  return Buffer.from(stop > 0 ? text.subarray(0, stop) : text);
+}
+
+/** Why a user name cannot be used; null when it can. */
+export function whyNotUser(user: string): string | null {
+  return Buffer.byteLength(user) > LONGEST_USER || user.includes("\0")
+    ? `the user name is longer than ${LONGEST_USER} bytes or holds a NUL`
+    : null;
+}
+
+/** Whether ipmitool, and so this library, reads less than the whole password. */
+export function isCut(password: string): boolean {
+  const known = credentials("", password, null);
+  wipe(known);
+  return known.cut;
+}
+
+/** @param user one that can be used: see `whyNotUser` */
+export function credentials(user: string, password: string, kg: Uint8Array | null): Credentials {
+  const whole = Buffer.from(password, "utf8");
+  const read = readAsFile(whole);
+  const cut = read.length < whole.length;
+  whole.fill(0);
+  const key = kg === null ? null : Buffer.from(kg.subarray(0, LONGEST_KEY));
+  return { user: Buffer.from(user, "utf8"), password: read, kg: key, cut };
+}
+
+export function wipe({ password, kg }: Credentials): void {
+  password.fill(0);
+  kg?.fill(0);
+}
 
 /** An open session: requests carry the BMC's number, answers carry ours. */
-export interface Session {
+export interface OpenSession {
   readonly kind: "open";
   readonly suite: Suite;
   readonly keys: Keys;
@@ -33,7 +81,7 @@ export interface Session {
 }
 
 /** RAKP 4 did not come, and the BMC may have opened the session all the same. */
-export interface HalfOpen extends Omit<Session, "kind"> {
+interface HalfOpen extends Omit<OpenSession, "kind"> {
   readonly kind: "half-open";
 }
 
@@ -57,7 +105,7 @@ export async function logIn(
   credentials: Credentials,
   attempt: Attempt,
   { tag, wait }: { readonly tag: number; readonly wait: number },
-): Promise<Session | HalfOpen | Outcome> {
+): Promise<OpenSession | HalfOpen | LoginFailure> {
   const { suite } = attempt;
   const ours = talk.newSession();
   const consoleSession = Buffer.alloc(4);
@@ -93,7 +141,7 @@ export async function logIn(
   const { bmcRandom, guid, mac } = second;
   if (mac.length < suite.macLength) return { kind: "odd", words: "RAKP 2 is cut short" };
   const shared = { suite, role, user, password, kg, consoleSession, consoleRandom };
-  const login: Login = { ...shared, bmcSession, bmcRandom, guid };
+  const login: Rakp = { ...shared, bmcSession, bmcRandom, guid };
   if (!startsWithMac(mac, rakp2Mac(login))) return { kind: "mismatch", of: "password" };
 
   // From here on the BMC has a session, so its answer is waited for even when all is to stop.
@@ -110,8 +158,98 @@ export async function logIn(
   return { kind: "open", keys, ...names };
 }
 
-function failed(stage: Stage, refused: Refused | null): Outcome {
+function failed(stage: LoginStage, refused: Refused | null): LoginFailure {
   return refused === null
     ? { kind: "silent", stage }
     : { kind: "status", stage, status: refused.status };
+}
+
+/** The answers of a login: what they hold when the BMC agrees, or why it does not. */
+type Opened = { readonly bmcSession: Buffer; readonly algorithms: readonly number[] };
+type Rakp2 = { readonly bmcRandom: Buffer; readonly guid: Buffer; readonly mac: Buffer };
+type Rakp4 = { readonly icv: Buffer };
+/** RMCP+ status, never 0. */
+type Refused = { readonly status: number };
+
+/** @param level highest privilege wanted; 0 is "the highest these algorithms allow" */
+export function openRequest(tag: number, level: number, session: Buffer, suite: Suite): Buffer {
+  const records = suite.algorithms.flatMap((algorithm, kind) => [
+    ...[kind, 0, 0, 8],
+    ...[algorithm, 0, 0, 0],
+  ]);
+  return plain(
+    PAYLOAD.openRequest,
+    Buffer.concat([Buffer.from([tag, level, 0, 0]), session, Buffer.from(records)]),
+  );
+}
+
+/** @source facts/ipmi.md 2.7, 3: role, then the name's length and the name, not padded */
+export function rakp1(
+  tag: number,
+  of: {
+    readonly bmcSession: Buffer;
+    readonly consoleRandom: Buffer;
+    readonly role: number;
+    readonly user: Buffer;
+  },
+): Buffer {
+  const identity = Buffer.from([of.role, 0, 0, of.user.length]);
+  return plain(
+    PAYLOAD.rakp1,
+    Buffer.concat([
+      ...[Buffer.from([tag, 0, 0, 0]), of.bmcSession],
+      ...[of.consoleRandom, identity, of.user],
+    ]),
+  );
+}
+
+export function rakp3(tag: number, bmcSession: Buffer, mac: Buffer): Buffer {
+  return plain(PAYLOAD.rakp3, Buffer.concat([Buffer.from([tag, 0, 0, 0]), bmcSession, mac]));
+}
+
+/** Null when it is not for this login (tag, session) or is cut short. */
+export function parseOpened(packet: Packet, tag: number, session: Buffer): Opened | Refused | null {
+  const { payload } = packet;
+  const refused = statusOf(packet, PAYLOAD.openResponse, tag, session);
+  if (refused !== "agrees" || payload.length < 36) return asRefusal(refused);
+  return {
+    bmcSession: Buffer.from(payload.subarray(8, 12)),
+    algorithms: [16, 24, 32].map((at) => payload.readUInt8(at) & 0x3f),
+  };
+}
+
+export function parseRakp2(packet: Packet, tag: number, session: Buffer): Rakp2 | Refused | null {
+  const { payload } = packet;
+  const refused = statusOf(packet, PAYLOAD.rakp2, tag, session);
+  if (refused !== "agrees" || payload.length < 40) return asRefusal(refused);
+  const [bmcRandom, guid] = [payload.subarray(8, 24), payload.subarray(24, 40)];
+  return { bmcRandom, guid, mac: payload.subarray(40) };
+}
+
+export function parseRakp4(packet: Packet, tag: number, session: Buffer): Rakp4 | Refused | null {
+  const refused = statusOf(packet, PAYLOAD.rakp4, tag, session);
+  return refused === "agrees" ? { icv: packet.payload.subarray(8) } : asRefusal(refused);
+}
+
+function asRefusal(refused: Refused | "agrees" | null): Refused | null {
+  return refused === "agrees" ? null : refused;
+}
+
+/**
+ * A refusal may be cut to its tag and status (ipmi_sim), or have zeros where our session id
+ * stands; an agreement names our session.
+ */
+function statusOf(
+  { type, signed, encrypted, payload }: Packet,
+  wanted: number,
+  tag: number,
+  session: Buffer,
+): Refused | "agrees" | null {
+  if (type !== wanted || signed || encrypted) return null;
+  if (payload.length < 2 || payload[0] !== tag) return null;
+  const ours = payload.length >= 8 && payload.subarray(4, 8).equals(session);
+  const unnamed = payload.length < 8 || payload.readUInt32LE(4) === 0;
+  const status = payload.readUInt8(1);
+  if (status === 0) return ours ? "agrees" : null;
+  return ours || unnamed ? { status } : null;
 }

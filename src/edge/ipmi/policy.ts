@@ -1,9 +1,140 @@
-import type { Attempt, Failure, Outcome } from "./outcome.ts";
-import type { Suite } from "./suites.ts";
-import { type Verdict, verdictOf } from "./verdicts.ts";
+import { codeWords, hex, isBusy } from "./commands.ts";
+import type { Suite } from "./crypto.ts";
+
+/** Privilege to log in with. */
+export type Level = "ADMINISTRATOR" | "OPERATOR";
+
+/** The number of a level in commands. */
+export const LEVELS = { OPERATOR: 3, ADMINISTRATOR: 4 } as const;
+
+/**
+ * What came of asking one BMC.
+ *
+ * `port-closed`: the host is there and says that nothing listens at this port.
+ * `silent`: it answers at first, then no more; datagrams may be lost, so nothing is refused.
+ * `deadline`: time was over before it said anything that lasts; nothing is known to be wrong with it.
+ * `incomplete`: the address or user cannot be used, so nothing was sent.
+ *
+ * @source facts/ipmi.md 4.4
+ */
+export type BmcVerdict =
+  | "ok"
+  | "unreachable"
+  | "port-closed"
+  | "no-ipmi2"
+  | "cipher-refused"
+  | "no-slots"
+  | "wrong-user"
+  | "wrong-password"
+  | "wrong-kg"
+  | "privilege-refused"
+  | "busy"
+  | "protocol-error"
+  | "silent"
+  | "deadline"
+  | "incomplete";
+
+export interface Diagnosis {
+  readonly verdict: BmcVerdict;
+  /** One clause, without secrets. */
+  readonly detail: string;
+}
+
+/** Thrown where there is no session to be had, or no answer in one. */
+export class IpmiError extends Error {
+  override readonly name = "IpmiError";
+  /** Why, of the BMC; null when this host itself cannot ask. */
+  readonly verdict: BmcVerdict | null;
+
+  constructor(verdict: BmcVerdict | null, detail: string, options: { cause?: unknown } = {}) {
+    super(detail, options);
+    this.verdict = verdict;
+  }
+}
+
+/** How one login is made. */
+export interface Attempt {
+  readonly suite: Suite;
+  readonly level: Level;
+  /** Whether Open Session names the level, too, rather than 0 for the highest. Quirk Q3. */
+  readonly namesLevel: boolean;
+}
+
+/** The answer a login waits for. */
+export type LoginStage = "Open Session" | "RAKP 2" | "RAKP 4" | "session";
+
+/** Why a login, or the commands after it, brought nothing. */
+export type LoginFailure =
+  | { readonly kind: "silent"; readonly stage: LoginStage }
+  | { readonly kind: "status"; readonly stage: LoginStage; readonly status: number }
+  | { readonly kind: "mismatch"; readonly of: "password" | "kg" }
+  /** The level is not to be had, as a command says. */
+  | { readonly kind: "level"; readonly code: number }
+  | { readonly kind: "busy"; readonly code: number }
+  | { readonly kind: "code"; readonly command: string; readonly code: number }
+  | { readonly kind: "odd"; readonly words: string };
+
+/** What a command's completion code, which is not 0, makes of its login. */
+export function refusedBy(command: string, code: number): LoginFailure {
+  if (code === 0xd4) return { kind: "level", code };
+  return isBusy(code) ? { kind: "busy", code } : { kind: "code", command, code };
+}
+
+/** RMCP+ statuses of Open Session and RAKP. @source facts/ipmi.md 2.8 */
+const STATUSES: { readonly [status: number]: readonly [string, BmcVerdict] } = {
+  1: ["insufficient resources for a session", "no-slots"],
+  2: ["invalid session id", "protocol-error"],
+  4: ["invalid authentication algorithm", "cipher-refused"],
+  5: ["invalid integrity algorithm", "cipher-refused"],
+  8: ["inactive session id", "protocol-error"],
+  9: ["invalid role", "privilege-refused"],
+  10: ["role not allowed", "privilege-refused"],
+  11: ["no slot for this role", "no-slots"],
+  12: ["invalid name length", "wrong-user"],
+  13: ["unknown user name", "wrong-user"],
+  14: ["invalid GUID", "protocol-error"],
+  15: ["integrity check value refused", "wrong-password"],
+  16: ["invalid confidentiality algorithm", "cipher-refused"],
+  17: ["no cipher suite matches", "cipher-refused"],
+  18: ["illegal parameter", "protocol-error"],
+};
+
+/** What a failure means, taken alone, when no further login can better it. */
+function diagnosisOf(failure: LoginFailure): Diagnosis {
+  switch (failure.kind) {
+    case "silent": {
+      const { stage } = failure;
+      const before = stage === "session" ? "the end of the session" : stage;
+      return { verdict: "silent", detail: `answers, but goes silent before ${before}` };
+    }
+    case "status": {
+      const [words, verdict] = STATUSES[failure.status] ?? ["no status we know", "protocol-error"];
+      return { verdict, detail: `${failure.stage} says ${hex(failure.status)}: ${words}` };
+    }
+    case "mismatch":
+      return failure.of === "password"
+        ? { verdict: "wrong-password", detail: "RAKP 2 is not made with this password" }
+        : { verdict: "wrong-kg", detail: "RAKP 4 is made with another Kg" };
+    case "level":
+      return { verdict: "privilege-refused", detail: `a command says ${codeWords(failure.code)}` };
+    case "busy":
+      return busyWith(failure.code);
+    case "code":
+      return {
+        verdict: "protocol-error",
+        detail: `${failure.command} says ${codeWords(failure.code)}`,
+      };
+    case "odd":
+      return { verdict: "protocol-error", detail: failure.words };
+  }
+}
+
+export function busyWith(code: number): Diagnosis {
+  return { verdict: "busy", detail: `says again and again ${codeWords(code)}` };
+}
 
 /** What earlier logins to this BMC have shown. */
-export interface History {
+export interface Tried {
   /** Logins that were answered with what makes no sense. */
   readonly odd: number;
   /** Rounds in which the BMC had no room for a session. */
@@ -22,17 +153,7 @@ export interface History {
   readonly mismatched: boolean;
 }
 
-export type Decision =
-  | {
-      readonly do: "again";
-      readonly attempt: Attempt;
-      /** Milliseconds. */
-      readonly pause: number;
-      readonly history: History;
-    }
-  | { readonly do: "end"; readonly verdict: Verdict };
-
-export const NOTHING_YET: History = {
+export const NOTHING_YET: Tried = {
   odd: 0,
   noRoom: 0,
   refused: new Map(),
@@ -44,6 +165,16 @@ export const NOTHING_YET: History = {
   mismatched: false,
 };
 
+type NextStep =
+  | {
+      readonly do: "again";
+      readonly attempt: Attempt;
+      /** Milliseconds. */
+      readonly pause: number;
+      readonly tried: Tried;
+    }
+  | { readonly do: "end"; readonly diagnosis: Diagnosis };
+
 const ODD_TRIES = 6;
 /**
  * Milliseconds to wait for an answer, by the logins that were lost before, and again from the start:
@@ -54,7 +185,7 @@ const BUSY_SESSIONS = 3;
 /** Ten seconds: who is full for longer is looked at again later, and holds nobody up. */
 const NO_ROOM_ROUNDS = 3;
 /** Milliseconds Ironic leaves between commands to one BMC, too. Quirks Q16 and Q17. */
-export const GAP = 5000;
+const GAP = 5000;
 /** So much silence is worth a word of its own when time is over. */
 const SILENCES = 3;
 /** Silence after the name this often, and nowhere else, is not worth the rest of the time. */
@@ -69,12 +200,20 @@ const ALGORITHM: readonly number[] = [0x04, 0x05, 0x10, 0x11];
 const SUITE_AT_OPEN: readonly number[] = [...ALGORITHM, ...ROLE, 0x01, 0x12];
 
 /** Seen as often as time allowed, and the same from the first time to the last. */
-const LASTING: readonly Verdict["verdict"][] = ["busy", "no-slots", "silent"];
+const LASTING: readonly BmcVerdict[] = ["busy", "no-slots", "silent"];
 
-const NO_ROOM: Verdict = verdictOf({ kind: "status", stage: "Open Session", status: 0x01 });
+const NO_ROOM: Diagnosis = diagnosisOf({ kind: "status", stage: "Open Session", status: 0x01 });
+const MISMATCH: Diagnosis = diagnosisOf({ kind: "mismatch", of: "password" });
+
+/** A login that failed, with all that is known after it. */
+interface Failed {
+  readonly attempt: Attempt;
+  readonly tried: Tried;
+  readonly diagnosis: Diagnosis;
+}
 
 /**
- * What to do after a login that brought no power state: log in again, otherwise or later, or end.
+ * What to do after a login that brought nothing: log in again, otherwise or later, or end.
  * A password, name or Kg that was refused is never tried again. Silence refuses nothing, as any
  * datagram may be lost: it is met by another login for as long as there is time.
  *
@@ -83,79 +222,91 @@ const NO_ROOM: Verdict = verdictOf({ kind: "status", stage: "Open Session", stat
  * @source facts/ipmi.md 2.9, 4.3, 5.5, 6.4
  */
 export function decide(
-  outcome: Failure,
+  failure: LoginFailure,
   attempt: Attempt,
-  before: History,
+  before: Tried,
   suites: readonly Suite[],
   chance: number,
-): Decision {
-  const history = noted(outcome, before);
-  const end: Decision = { do: "end", verdict: verdictOf(outcome) };
-  const again = (change: Partial<Attempt>, pause: number, known: History = history): Decision => ({
-    do: "again",
-    attempt: { ...attempt, ...change },
-    pause,
-    history: known,
-  });
-  const counted = (pause: number): Decision => (history.odd < ODD_TRIES ? again({}, pause) : end);
-  const noRoom = (change: Partial<Attempt> = {}, known = history): Decision =>
-    known.noRoom + 1 < NO_ROOM_ROUNDS
-      ? again(change, GAP, { ...known, noRoom: known.noRoom + 1 })
-      : { do: "end", verdict: NO_ROOM };
-  // As the conductor's ipmitool: ADMINISTRATOR asks for "the highest", OPERATOR by its number.
-  const lower = (): Decision => {
-    if (attempt.level === "ADMINISTRATOR")
-      return again({ level: "OPERATOR", namesLevel: true }, 0, { ...history, refused: new Map() });
-    return history.mismatched ? { do: "end", verdict: verdictOf(MISMATCH) } : end;
-  };
-
-  switch (outcome.kind) {
+): NextStep {
+  const tried = noted(failure, before);
+  const failed: Failed = { attempt, tried, diagnosis: diagnosisOf(failure) };
+  switch (failure.kind) {
     case "silent":
-      return onlyAtName(history) ? { do: "end", verdict: silence(outcome, history) } : again({}, 0);
+      return onlyAtName(tried) ? end(silence(failure, tried)) : again(failed);
     case "odd":
-      return counted(0);
+      return tried.odd < ODD_TRIES ? again(failed) : end(failed.diagnosis);
     case "mismatch":
-      return outcome.of === "password" ? lower() : end;
+      return failure.of === "password" ? lower(failed) : end(failed.diagnosis);
     case "level":
-      return lower();
+      return lower(failed);
     case "busy":
-      return history.busy < BUSY_SESSIONS ? again({}, GAP) : end;
+      return tried.busy < BUSY_SESSIONS ? again(failed, {}, GAP) : end(failed.diagnosis);
     case "code":
-      return end;
+      return end(failed.diagnosis);
     case "status": {
-      const { stage, status } = outcome;
-      if (stage === "Open Session" ? SUITE_AT_OPEN.includes(status) : ALGORITHM.includes(status)) {
-        const refused = new Map(history.refused).set(attempt.suite.id, status);
-        const other = suites.find(({ id }) => !refused.has(id));
-        if (other !== undefined) return again({ suite: other }, 0, { ...history, refused });
-        const full = suites.find(({ id }) => refused.get(id) === 0x01);
-        if (full !== undefined) return noRoom({ suite: full }, forgetRoom(refused));
-        if ([...refused.values()].some((one) => ROLE.includes(one))) return lower();
-        return end;
-      }
-      if (NO_SLOT.includes(status)) return noRoom();
-      if (STALE.includes(status)) return counted(500 + chance * 1500);
-      return ROLE.includes(status) ? lower() : end;
+      const { stage, status } = failure;
+      if ((stage === "Open Session" ? SUITE_AT_OPEN : ALGORITHM).includes(status))
+        return otherSuite(failed, status, suites);
+      if (NO_SLOT.includes(status)) return later(failed);
+      if (STALE.includes(status))
+        return tried.odd < ODD_TRIES
+          ? again(failed, {}, 500 + chance * 1500)
+          : end(failed.diagnosis);
+      return ROLE.includes(status) ? lower(failed) : end(failed.diagnosis);
     }
-  }
-
-  /** Suites refused for want of room are asked again, the others not. */
-  function forgetRoom(refused: ReadonlyMap<number, number>): History {
-    return { ...history, refused: new Map([...refused].filter(([, status]) => status !== 0x01)) };
   }
 }
 
-const MISMATCH: Failure = { kind: "mismatch", of: "password" };
+function end(diagnosis: Diagnosis): NextStep {
+  return { do: "end", diagnosis };
+}
 
-function onlyAtName({ silences, namesUnanswered, nameAnswered }: History): boolean {
+function again(
+  { attempt, tried }: Omit<Failed, "diagnosis">,
+  change: Partial<Attempt> = {},
+  pause = 0,
+): NextStep {
+  return { do: "again", attempt: { ...attempt, ...change }, pause, tried };
+}
+
+/** As the conductor's ipmitool: ADMINISTRATOR asks for "the highest", OPERATOR by its number. */
+function lower({ attempt, tried, diagnosis }: Failed): NextStep {
+  if (attempt.level !== "ADMINISTRATOR") return end(tried.mismatched ? MISMATCH : diagnosis);
+  const anew = { attempt, tried: { ...tried, refused: new Map() } };
+  return again(anew, { level: "OPERATOR", namesLevel: true });
+}
+
+/** Asks for the next suite, or again for the one that may have been refused for want of room. */
+function otherSuite(failed: Failed, status: number, suites: readonly Suite[]): NextStep {
+  const { attempt, tried } = failed;
+  const refused = new Map(tried.refused).set(attempt.suite.id, status);
+  const other = suites.find(({ id }) => !refused.has(id));
+  if (other !== undefined)
+    return again({ attempt, tried: { ...tried, refused } }, { suite: other });
+  const full = suites.find(({ id }) => refused.get(id) === 0x01);
+  if (full !== undefined) {
+    const others = new Map([...refused].filter(([, one]) => one !== 0x01));
+    return later({ ...failed, tried: { ...tried, refused: others } }, { suite: full });
+  }
+  const isRole = [...refused.values()].some((one) => ROLE.includes(one));
+  return isRole ? lower(failed) : end(failed.diagnosis);
+}
+
+/** Waits for a slot, a few times. */
+function later({ attempt, tried }: Failed, change: Partial<Attempt> = {}): NextStep {
+  if (tried.noRoom + 1 >= NO_ROOM_ROUNDS) return end(NO_ROOM);
+  return again({ attempt, tried: { ...tried, noRoom: tried.noRoom + 1 } }, change, GAP);
+}
+
+function onlyAtName({ silences, namesUnanswered, nameAnswered }: Tried): boolean {
   return !nameAnswered && namesUnanswered >= SILENT_NAMES && namesUnanswered === silences;
 }
 
 /** What silence means after all that came before it; never that something is refused. */
-function silence(outcome: Failure & { kind: "silent" }, before: History): Verdict {
+function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Diagnosis {
   // A loss at the end does not make it another fault than it was all the time.
   if (before.full) return NO_ROOM;
-  if (before.nameAnswered || before.namesUnanswered < SILENCES) return verdictOf(outcome);
+  if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
   const detail = "goes silent when it is told the user's name: lost datagrams, or an unknown name";
   return { verdict: "silent", detail };
 }
@@ -164,12 +315,12 @@ function silence(outcome: Failure & { kind: "silent" }, before: History): Verdic
  * The verdict when time is over. What more time could have bettered at once is no verdict: another
  * suite or level was still to be asked for, or a datagram may have been lost.
  *
- * @param last outcome of the last login that was not cut short; null when there was none
+ * @param last failure of the last login that was not cut short; null when there was none
  */
-export function outOfTime(last: Failure | null, before: History): Verdict {
+export function outOfTime(last: LoginFailure | null, before: Tried): Diagnosis {
   if (last === null)
     return { verdict: "deadline", detail: "answers, but too slowly for the deadline" };
-  const lasting = last.kind === "silent" ? silence(last, before) : verdictOf(last);
+  const lasting = last.kind === "silent" ? silence(last, before) : diagnosisOf(last);
   // The first "no room" may have meant the suite, until the other one was asked for, too.
   const known =
     lasting.verdict === "no-slots"
@@ -179,30 +330,30 @@ export function outOfTime(last: Failure | null, before: History): Verdict {
   return { verdict: "deadline", detail: `time is over; last seen: ${lasting.detail}` };
 }
 
-export function stageWait({ silences }: History): number {
+export function stageWait({ silences }: Tried): number {
   return STAGE_WAITS[silences % STAGE_WAITS.length] ?? STAGE_WAITS[0];
 }
 
-function noted(outcome: Outcome, before: History): History {
-  const atName = "stage" in outcome && outcome.stage === "RAKP 2";
+function noted(failure: LoginFailure, before: Tried): Tried {
+  const atName = "stage" in failure && failure.stage === "RAKP 2";
   return {
     ...before,
     full:
-      outcome.kind === "status" && NO_SLOT.includes(outcome.status)
+      failure.kind === "status" && NO_SLOT.includes(failure.status)
         ? true
-        : before.full && !("stage" in outcome && outcome.stage !== "Open Session"),
-    busy: before.busy + (outcome.kind === "busy" ? 1 : 0),
-    odd: before.odd + (outcome.kind === "odd" || isStale(outcome) ? 1 : 0),
-    silences: before.silences + (outcome.kind === "silent" ? 1 : 0),
-    mismatched: before.mismatched || outcome.kind === "mismatch",
-    namesUnanswered: before.namesUnanswered + (atName && outcome.kind === "silent" ? 1 : 0),
+        : before.full && !("stage" in failure && failure.stage !== "Open Session"),
+    busy: before.busy + (failure.kind === "busy" ? 1 : 0),
+    odd: before.odd + (failure.kind === "odd" || isStale(failure) ? 1 : 0),
+    silences: before.silences + (failure.kind === "silent" ? 1 : 0),
+    mismatched: before.mismatched || failure.kind === "mismatch",
+    namesUnanswered: before.namesUnanswered + (atName && failure.kind === "silent" ? 1 : 0),
     nameAnswered:
       before.nameAnswered ||
-      (atName && outcome.kind === "status") ||
-      ("stage" in outcome && (outcome.stage === "RAKP 4" || outcome.stage === "session")),
+      (atName && failure.kind === "status") ||
+      ("stage" in failure && (failure.stage === "RAKP 4" || failure.stage === "session")),
   };
 }
 
-function isStale(outcome: Outcome): boolean {
-  return outcome.kind === "status" && STALE.includes(outcome.status);
+function isStale(failure: LoginFailure): boolean {
+  return failure.kind === "status" && STALE.includes(failure.status);
 }

@@ -1,92 +1,181 @@
-import type { PowerQuestion } from "../../model/power.ts";
 import { IPMI_PORT } from "./address.ts";
+import type { BmcTarget } from "./ask.ts";
+import type { Clock } from "./talk.ts";
 
-/** Questions that wait, in an order that is shuffled, so that no enclosure is asked all at once. */
-export interface Queue {
+/** Milliseconds until a BMC may be asked; Infinity while it is being asked. */
+export type Delay = (bmc: string) => number;
+
+/** Targets that wait, in an order that is shuffled, so that no enclosure is asked all at once. */
+interface Queue<T> {
   /** Reads on until the window is full or nothing is left to read. */
   readonly fill: () => Promise<void>;
-  /** A question whose BMC may be asked now; undefined when there is none. */
-  readonly take: (delay: (bmc: string) => number) => PowerQuestion | undefined;
+  /** Targets that are one BMC and login, which may be asked now; undefined when there are none. */
+  readonly take: (delay: Delay) => Same<T> | undefined;
   /** Milliseconds until one that was held back may be asked; Infinity when none is. */
-  readonly heldFor: (delay: (bmc: string) => number) => number;
+  readonly heldFor: (delay: Delay) => number;
   readonly isEmpty: () => boolean;
   /** Whether nothing waits for its first turn, but what is held back. */
   readonly isDrawn: () => boolean;
 }
 
-/** @param window questions in memory at most @param random at least 0, below 1 */
-export function createQueue(
-  questions: AsyncIterable<PowerQuestion>,
+/** Targets that are the same BMC and login: the first is asked for all. */
+export type Same<T> = readonly [T, ...T[]];
+
+/** @param window targets in memory at most @param random at least 0, below 1 */
+export function createQueue<T extends BmcTarget>(
+  targets: AsyncIterable<T> | Iterable<T>,
   window: number,
   random: () => number,
-): Queue {
-  const source = questions[Symbol.asyncIterator]();
-  const waiting: PowerQuestion[] = [];
+): Queue<T> {
+  const source =
+    Symbol.asyncIterator in targets ? targets[Symbol.asyncIterator]() : targets[Symbol.iterator]();
+  const waiting = createHeap<T>(random);
   /** Drawn while another session with their BMC was open or just over. */
-  const held: PowerQuestion[] = [];
-  /** Those of `waiting`, to find machines that share a BMC. */
-  const places = new Map<string, number>();
+  const held: Same<T>[] = [];
   let ended = false;
-
-  const add = (question: PowerQuestion): void => {
-    const key = loginOf(question);
-    const at = places.get(key);
-    const same = at === undefined ? undefined : waiting[at];
-    if (at !== undefined && same !== undefined && same.password() === question.password()) {
-      const bm_node_ids = [...same.bm_node_ids, ...question.bm_node_ids];
-      waiting[at] = { ...same, bm_node_ids };
-      return;
-    }
-    places.set(key, waiting.length);
-    waiting.push(question);
-  };
-
-  const draw = (): PowerQuestion | undefined => {
-    const at = Math.floor(random() * waiting.length);
-    const last = waiting.pop();
-    if (last === undefined) return undefined;
-    const drawn = at === waiting.length ? last : waiting[at];
-    if (drawn === undefined) return undefined;
-    places.delete(loginOf(drawn));
-    if (drawn !== last) {
-      waiting[at] = last;
-      places.set(loginOf(last), at);
-    }
-    return drawn;
-  };
-
   return {
     async fill() {
-      if (waiting.length > window / 2) return;
-      while (!ended && waiting.length < window) {
+      if (waiting.size() > window / 2) return;
+      while (!ended && waiting.size() < window) {
         const { done, value } = await source.next();
         if (done === true) ended = true;
-        else add(value);
+        else waiting.add(value);
       }
     },
     take(delay) {
-      const free = held.findIndex((question) => delay(bmcOf(question)) === 0);
+      const free = held.findIndex(([target]) => delay(bmcOf(target)) === 0);
       if (free >= 0) return held.splice(free, 1)[0];
-      for (let drawn = draw(); drawn !== undefined; drawn = draw()) {
-        if (delay(bmcOf(drawn)) === 0) return drawn;
+      for (let drawn = waiting.draw(); drawn !== undefined; drawn = waiting.draw()) {
+        if (delay(bmcOf(drawn[0])) === 0) return drawn;
         held.push(drawn);
       }
       return undefined;
     },
-    heldFor: (delay) => Math.min(Infinity, ...held.map((question) => delay(bmcOf(question)))),
-    isDrawn: () => ended && waiting.length === 0,
-    isEmpty: () => ended && waiting.length === 0 && held.length === 0,
+    heldFor: (delay) => Math.min(Infinity, ...held.map(([target]) => delay(bmcOf(target)))),
+    isDrawn: () => ended && waiting.size() === 0,
+    isEmpty: () => ended && waiting.size() === 0 && held.length === 0,
   };
 }
 
-/** All of a question but its secrets: machines that differ in it are asked apart. */
-function loginOf(question: PowerQuestion): string {
-  const { user, suite = "", level = "", kg } = question;
+/** Targets to draw from at random; those that share BMC and login are put together. */
+function createHeap<T extends BmcTarget>(
+  random: () => number,
+): {
+  readonly size: () => number;
+  readonly add: (target: T) => void;
+  readonly draw: () => Same<T> | undefined;
+} {
+  const all: Same<T>[] = [];
+  const places = new Map<string, number>();
+  return {
+    size: () => all.length,
+    add(target) {
+      const key = loginOf(target);
+      const at = places.get(key);
+      const same = at === undefined ? undefined : all[at];
+      if (at !== undefined && same !== undefined && same[0].password() === target.password()) {
+        all[at] = [...same, target];
+        return;
+      }
+      places.set(key, all.length);
+      all.push([target]);
+    },
+    draw() {
+      const at = Math.floor(random() * all.length);
+      const last = all.pop();
+      if (last === undefined) return undefined;
+      const drawn = at === all.length ? last : all[at];
+      if (drawn === undefined) return undefined;
+      places.delete(loginOf(drawn[0]));
+      if (drawn !== last) {
+        all[at] = last;
+        places.set(loginOf(last[0]), at);
+      }
+      return drawn;
+    },
+  };
+}
+
+/** All of a target's but its password: those that differ in it are asked apart. */
+function loginOf(target: BmcTarget): string {
+  const { user, suite = "", level = "", kg } = target;
   const second = kg === undefined ? "" : Buffer.from(kg()).toString("hex");
-  return `${bmcOf(question)}|${suite}|${level}|${second}|${user}`;
+  return `${bmcOf(target)}|${suite}|${level}|${second}|${user}`;
 }
 
 /** What must not be asked twice at a time. */
-export function bmcOf({ address, port = IPMI_PORT }: PowerQuestion): string {
+export function bmcOf({ address, port = IPMI_PORT }: BmcTarget): string {
   return `${address}|${port}`;
+}
+
+/** Lets `rate` things a second begin, a tenth of a second's worth at once. */
+interface Bucket {
+  readonly take: () => boolean;
+  /** Milliseconds until `take` gives again. */
+  readonly delay: () => number;
+}
+
+export function createBucket(clock: Clock, rate: number): Bucket {
+  const most = Math.max(1, rate / 10);
+  let tokens = most;
+  let filled = clock.now();
+  const fill = (): void => {
+    const now = clock.now();
+    tokens = Math.min(most, tokens + ((now - filled) * rate) / 1000);
+    filled = now;
+  };
+  return {
+    take() {
+      fill();
+      if (tokens < 1) return false;
+      tokens -= 1;
+      return true;
+    },
+    delay() {
+      fill();
+      return tokens >= 1 ? 0 : Math.ceil(((1 - tokens) * 1000) / rate);
+    },
+  };
+}
+
+/** One session per BMC at a time, and some time between two. Quirk Q17. */
+interface Gaps {
+  readonly begin: (bmc: string) => void;
+  readonly end: (bmc: string) => void;
+  /** Milliseconds until it may be asked; Infinity while it is being asked. */
+  readonly delay: (bmc: string) => number;
+}
+
+export function createGaps(clock: Clock, gap: number): Gaps {
+  const asked = new Set<string>();
+  /** In the order in which they ended. */
+  const ended = new Map<string, number>();
+  return {
+    begin: (bmc) => void asked.add(bmc),
+    end(bmc) {
+      asked.delete(bmc);
+      ended.delete(bmc);
+      ended.set(bmc, clock.now());
+      for (const [old, at] of ended) {
+        if (at + gap > clock.now()) break;
+        ended.delete(old);
+      }
+    },
+    delay(bmc) {
+      if (asked.has(bmc)) return Infinity;
+      const at = ended.get(bmc);
+      return at === undefined ? 0 : Math.max(0, at + gap - clock.now());
+    },
+  };
+}
+
+/** Fractions from 0 to 1, the same for the same seed; no secret depends on them. (mulberry32) */
+export function seeded(seed: number): () => number {
+  let state = seed >>> 0;
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0;
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  };
 }

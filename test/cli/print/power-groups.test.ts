@@ -2,8 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { groups, subnetOf } from "../../../src/cli/print/power-groups.ts";
 import { vendorOf } from "../../../src/cli/print/vendors.ts";
-import { unasked } from "../../../src/edge/ipmi/reading.ts";
-import type { PowerReading, PowerVerdict } from "../../../src/model/power.ts";
+import { type PowerReading, type PowerVerdict, unasked } from "../../../src/model/power.ts";
 
 const begun = { date: new Date(0), client: "native" as const };
 

@@ -9,8 +9,7 @@ import {
   summary,
 } from "../../../src/cli/print/power.ts";
 import { printRows } from "../../../src/cli/print/table.ts";
-import { unasked } from "../../../src/edge/ipmi/reading.ts";
-import type { PowerReading, PowerVerdict } from "../../../src/model/power.ts";
+import { type PowerReading, type PowerVerdict, unasked } from "../../../src/model/power.ts";
 import { collector } from "./collect.ts";
 
 const VERDICTS: readonly PowerVerdict[] = [

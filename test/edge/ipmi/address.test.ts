@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { lookup } from "node:dns/promises";
 import { test } from "node:test";
 import { endpointOf } from "../../../src/edge/ipmi/address.ts";
-import { ipmitoolProbe } from "../../../src/edge/ipmi/ipmitool.ts";
-import { openMux } from "../../../src/edge/ipmi/mux.ts";
-import { nativeProbe, SYSTEM_CHANCE } from "../../../src/edge/ipmi/native.ts";
+import { askOver } from "../../../src/edge/ipmi/ask.ts";
+import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
+import { openMux } from "../../../src/edge/ipmi/transport.ts";
+import { ipmitoolProbe } from "../../../src/edge/ipmitool/probe.ts";
 import { udpBmc } from "./udp-bmc.ts";
 
 const LIMITS = { deadline: 3000, signal: new AbortController().signal };
@@ -17,7 +18,7 @@ for (const address of [
     const mux = openMux(SYSTEM_CHANCE);
     t.after(() => mux.close());
     const question = { bm_node_ids: [1], address, user: "admin", password: () => "s3cret" };
-    for (const probe of [nativeProbe(mux), ipmitoolProbe()]) {
+    for (const probe of [askOver(mux), ipmitoolProbe()]) {
       const reading = await probe(question, LIMITS);
       assert.equal(reading.verdict, "incomplete");
       assert.match(reading.detail, /no single machine's/);
@@ -30,7 +31,7 @@ test("a name for nobody's address is not asked either", async (t) => {
   t.after(() => mux.close());
   // As inet_aton reads it, and getaddrinfo with it: 0.0.0.0.
   const question = { bm_node_ids: [1], address: "0", user: "admin", password: () => "s3cret" };
-  const reading = await nativeProbe(mux)(question, LIMITS);
+  const reading = await askOver(mux)(question, LIMITS);
   assert.equal(reading.verdict, "incomplete");
   assert.equal(mux.sockets(), 0);
 });
@@ -42,7 +43,7 @@ test("of a name with several addresses the resolver's first is asked, as ipmitoo
   const mux = openMux(SYSTEM_CHANCE);
   t.after(() => mux.close());
   const { question } = await udpBmc(t, {}, { address });
-  const reading = await nativeProbe(mux)({ ...question, address: "localhost" }, LIMITS);
+  const reading = await askOver(mux)({ ...question, address: "localhost" }, LIMITS);
   assert.equal(reading.verdict, "ok");
 });
 
@@ -55,7 +56,7 @@ test("a zone means nothing but on a link-local address", async (t) => {
   const mux = openMux(SYSTEM_CHANCE);
   t.after(() => mux.close());
   const { question } = await udpBmc(t, {}, { address: "::1" });
-  const reading = await nativeProbe(mux)({ ...question, address: "::1%lo" }, LIMITS);
+  const reading = await askOver(mux)({ ...question, address: "::1%lo" }, LIMITS);
   assert.equal(reading.verdict, "ok", reading.detail);
 });
 
@@ -65,6 +66,6 @@ test("an address whose zone is no interface of this host is unreachable", async 
   const question = {
     ...{ bm_node_ids: [1], address: "fe80::1%nowhere0", user: "admin", password: () => "s3cret" },
   };
-  const reading = await nativeProbe(mux)(question, { ...LIMITS, deadline: 1200 });
+  const reading = await askOver(mux)(question, { ...LIMITS, deadline: 1200 });
   assert.equal(reading.verdict, "unreachable");
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PowerVerdict } from "../../../src/model/power.ts";
-import type { BmcOptions, Privilege } from "../../lab/bmc/options.ts";
+import type { BmcVerdict } from "../../../src/edge/ipmi/index.ts";
+import type { BmcOptions, Privilege } from "../../../src/edge/ipmi/testing/index.ts";
 import { withBmcs } from "../../lab/bmc/with-farm.ts";
 import { type Asked, askAllOf } from "./ask-lab.ts";
 
@@ -12,10 +12,10 @@ const busy = (code: number, times: number) => ({ busy: { code, times, command: "
 interface Fault {
   readonly bmc: Partial<BmcOptions>;
   readonly login?: Omit<Asked, "address">;
-  readonly verdict: PowerVerdict;
+  readonly verdict: BmcVerdict;
 }
 
-const bad = (verdict: PowerVerdict, bmc: Partial<BmcOptions>, login = {}): Fault => ({
+const bad = (verdict: BmcVerdict, bmc: Partial<BmcOptions>, login = {}): Fault => ({
   bmc,
   login,
   verdict,
@@ -92,7 +92,7 @@ test("every fault of the matrix has its verdict, and no command that switches wa
     return right ? [] : [{ bmc, login, verdict, said: reading?.verdict, detail: reading?.detail }];
   });
   assert.deepEqual(wrong, []);
-  assert.deepEqual(farm.commands(), []);
+  assert.deepEqual(farm.others(), []);
   for (const [at, address] of farm.addresses.entries()) {
     // After a wrong password nothing more is sent, so the BMC counts no failed login.
     const { verdict, login } = FAULTS[at] ?? {};

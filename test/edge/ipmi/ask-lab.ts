@@ -1,8 +1,9 @@
 import { setMaxListeners } from "node:events";
 import type { TestContext } from "node:test";
-import { openMux } from "../../../src/edge/ipmi/mux.ts";
-import { nativeProbe, SYSTEM_CHANCE } from "../../../src/edge/ipmi/native.ts";
-import type { PowerReading } from "../../../src/model/power.ts";
+import { askOver } from "../../../src/edge/ipmi/ask.ts";
+import type { BmcReading } from "../../../src/edge/ipmi/index.ts";
+import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
+import { openMux } from "../../../src/edge/ipmi/transport.ts";
 
 /** Milliseconds; what the conductor gives a BMC. */
 const DEADLINE = 60_000;
@@ -18,18 +19,18 @@ export interface Asked {
 export async function askAllOf(
   t: Pick<TestContext, "after">,
   asked: readonly Asked[],
-): Promise<readonly PowerReading[]> {
+): Promise<readonly BmcReading[]> {
   const mux = openMux(SYSTEM_CHANCE);
   t.after(() => mux.close());
-  const probe = nativeProbe(mux);
+  const probe = askOver(mux);
   const { signal } = new AbortController();
   // Each BMC listens to it.
   setMaxListeners(0, signal);
   return Promise.all(
-    asked.map(({ address, user = "admin", password = "s3cret-Passw0rd", kg }, at) =>
+    asked.map(({ address, user = "admin", password = "s3cret-Passw0rd", kg }) =>
       probe(
         {
-          ...{ bm_node_ids: [at + 1], address, user, password: () => password },
+          ...{ address, user, password: () => password },
           ...(kg !== undefined && { kg: () => Buffer.from(kg) }),
         },
         { deadline: DEADLINE, signal },
@@ -39,7 +40,7 @@ export async function askAllOf(
 }
 
 /** The one of a single BMC. */
-export async function askOne(t: Pick<TestContext, "after">, asked: Asked): Promise<PowerReading> {
+export async function askOne(t: Pick<TestContext, "after">, asked: Asked): Promise<BmcReading> {
   const [reading] = await askAllOf(t, [asked]);
   if (reading === undefined) throw new Error("there is no reading");
   return reading;

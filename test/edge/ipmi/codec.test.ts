@@ -2,10 +2,9 @@ import assert from "node:assert/strict";
 import { createCipheriv, createHmac } from "node:crypto";
 import { test } from "node:test";
 import { parseDevice, parseSuites } from "../../../src/edge/ipmi/commands.ts";
-import { parseOpened, parseRakp2 } from "../../../src/edge/ipmi/handshake.ts";
-import { startsWithMac } from "../../../src/edge/ipmi/rakp.ts";
-import { open, PAYLOAD, parsePacket, plain } from "../../../src/edge/ipmi/rmcpplus.ts";
-import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
+import { open, type Suite, startsWithMac, suiteOf } from "../../../src/edge/ipmi/crypto.ts";
+import { parseOpened, parseRakp2 } from "../../../src/edge/ipmi/login.ts";
+import { PAYLOAD, parsePacket, plain } from "../../../src/edge/ipmi/wire.ts";
 
 const KEYS = { sik: Buffer.alloc(20, 1), k1: Buffer.alloc(20, 2), k2: Buffer.alloc(20, 3) };
 const SESSION = Buffer.from("a4a3a2a0", "hex");

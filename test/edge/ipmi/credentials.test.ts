@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { credentials, readAsFile, wipe } from "../../../src/edge/ipmi/credentials.ts";
+import { credentials, readAsFile, wipe } from "../../../src/edge/ipmi/login.ts";
 
 const CASES: readonly (readonly [string, string])[] = [
   ["calvin", "calvin"],

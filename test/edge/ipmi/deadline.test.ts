@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { PowerVerdict } from "../../../src/model/power.ts";
+import type { BmcVerdict } from "../../../src/edge/ipmi/index.ts";
 import { type Asking, ask } from "./sim-ask.ts";
 import type { Nature } from "./sim-nature.ts";
 
 /** What is wrong, and what may be said of it when time is short; with time enough the first. */
-const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly PowerVerdict[]])[] = [
+const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly BmcVerdict[]])[] = [
   ["healthy", {}, {}, ["ok"]],
   ["busy", { busy: { code: 0xc0, times: Infinity } }, {}, ["busy"]],
   ["busy once", { busy: { code: 0xc3, times: 1 } }, {}, ["ok", "busy"]],
@@ -32,7 +32,7 @@ const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, readonly Powe
 for (const delay of [5, 180])
   for (const [what, nature, asking, verdicts] of FAULTS)
     test(`a BMC that is ${what} has no wrong verdict at any deadline, ${delay} ms away`, async () => {
-      const seen = new Set<PowerVerdict>();
+      const seen = new Set<BmcVerdict>();
       for (let deadline = 60_000; deadline > 10; deadline *= 0.93) {
         const { answer, took } = await ask(nature, { ...asking, deadline, network: { delay } });
         assert.ok(took <= deadline + 1);

@@ -1,15 +1,20 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import { openMux } from "../../../src/edge/ipmi/mux.ts";
-import { nativeProbe, SYSTEM_CHANCE, SYSTEM_CLOCK } from "../../../src/edge/ipmi/native.ts";
-import { askAll } from "../../../src/edge/ipmi/scheduler.ts";
-import type { PowerQuestion, PowerReading, PowerVerdict } from "../../../src/model/power.ts";
-import { bigFleet, whyNot623 } from "../../lab/bmc/addresses.ts";
-import type { BmcOptions } from "../../lab/bmc/options.ts";
-import { startFarmProcess } from "../../lab/bmc/process.ts";
+import {
+  askAll,
+  type BmcReading,
+  type BmcTarget,
+  type BmcVerdict,
+} from "../../../src/edge/ipmi/index.ts";
+import {
+  type BmcOptions,
+  bigFleet,
+  startFarmProcess,
+  whyNot623,
+} from "../../../src/edge/ipmi/testing/index.ts";
 
 /** What one in a hundred BMCs is like, and the verdict it must bring. */
-const ODD: readonly (readonly [Partial<BmcOptions>, PowerVerdict])[] = [
+const ODD: readonly (readonly [Partial<BmcOptions>, BmcVerdict])[] = [
   [{ dead: true }, "unreachable"],
   [{ closed: true }, "port-closed"],
   [{ answerFrom: "127.0.0.77" }, "unreachable"],
@@ -76,18 +81,15 @@ async function startFleet(t: TestContext, net: number) {
 /** @returns what is false, a line each */
 async function askFleet(t: TestContext, fleet: Fleet): Promise<readonly string[]> {
   const { addresses, seed, farm } = fleet;
-  const mux = openMux(SYSTEM_CHANCE);
-  t.after(mux.close);
-  const readings: PowerReading[] = [];
-  const options = { clock: SYSTEM_CLOCK, signal: new AbortController().signal };
-  for await (const reading of askAll(questions(addresses), nativeProbe(mux), options))
-    readings.push(reading);
+  const readings: { readonly at: number; readonly reading: BmcReading }[] = [];
+  for await (const { targets, reading } of askAll(questions(addresses)))
+    readings.push({ at: targets[0].at, reading });
   const { dropped, received } = await farm.ask({ do: "counts" });
   t.diagnostic(`seed ${seed}: ${readings.length} readings, ${dropped} datagrams lost`);
   assert.equal(readings.length, COUNT);
   assert.ok(dropped > received / 50, `${dropped} lost`);
   assert.deepEqual(await farm.ask({ do: "commands" }), []);
-  return readings.flatMap(({ bm_node_ids: [at = 0], verdict, power, detail }) => {
+  return readings.flatMap(({ at, reading: { verdict, power, detail } }) => {
     const wanted = ODD[at % 100]?.[1] ?? "ok";
     const state = wanted !== "ok" ? null : at % 2 === 0 ? "on" : "off";
     const right = verdict === wanted && power === state;
@@ -95,7 +97,9 @@ async function askFleet(t: TestContext, fleet: Fleet): Promise<readonly string[]
   });
 }
 
-async function* questions(addresses: readonly string[]): AsyncGenerator<PowerQuestion> {
+async function* questions(
+  addresses: readonly string[],
+): AsyncGenerator<BmcTarget & { readonly at: number }> {
   for (const [at, address] of addresses.entries())
-    yield { bm_node_ids: [at], address, user: "admin", password: () => "s3cret-Passw0rd" };
+    yield { at, address, user: "admin", password: () => "s3cret-Passw0rd" };
 }

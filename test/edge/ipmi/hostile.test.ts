@@ -2,10 +2,11 @@ import assert from "node:assert/strict";
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import { type TestContext, test } from "node:test";
-import { type Mux, openMux } from "../../../src/edge/ipmi/mux.ts";
-import { nativeProbe, SYSTEM_CHANCE } from "../../../src/edge/ipmi/native.ts";
-import { HEADER, PAYLOAD, parsePacket } from "../../../src/edge/ipmi/rmcpplus.ts";
-import type { PowerQuestion } from "../../../src/model/power.ts";
+import { askOver } from "../../../src/edge/ipmi/ask.ts";
+import type { BmcTarget } from "../../../src/edge/ipmi/index.ts";
+import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
+import { type Mux, openMux } from "../../../src/edge/ipmi/transport.ts";
+import { HEADER, PAYLOAD, parsePacket } from "../../../src/edge/ipmi/wire.ts";
 import { simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
@@ -16,7 +17,7 @@ async function hostile(
   t: TestContext,
   nature: Partial<Nature>,
   spoil: (answer: Buffer, say: (datagram: Buffer, delay?: number) => void) => readonly Buffer[],
-): Promise<PowerQuestion> {
+): Promise<BmcTarget> {
   const bmc = simBmc({ ...HEALTHY, ...nature });
   const socket = createSocket("udp4").bind(0, "127.0.0.1");
   await once(socket, "listening");
@@ -33,7 +34,7 @@ async function hostile(
   });
   const { port } = socket.address();
   const { user, password } = HEALTHY;
-  return { bm_node_ids: [1], address: "127.0.0.1", port, user, password: () => password };
+  return { address: "127.0.0.1", port, user, password: () => password };
 }
 
 function mux(t: TestContext): Mux {
@@ -53,7 +54,7 @@ test("datagrams of 64 KB between the answers change nothing", async (t) => {
     if (typeOf(answer) >= 0) padded.writeUInt16LE(65_507 - HEADER, 14);
     return [huge, padded, answer];
   });
-  const reading = await nativeProbe(mux(t))(question, LIMITS);
+  const reading = await askOver(mux(t))(question, LIMITS);
   assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);
 });
 
@@ -69,7 +70,7 @@ test("a RAKP 2 of an earlier login is not taken for this one's, and nothing is s
     answer.copy(replayed, HEADER, HEADER, HEADER + 8);
     return [replayed];
   });
-  const probe = nativeProbe(mux(t));
+  const probe = askOver(mux(t));
   assert.equal((await probe(question, LIMITS)).verdict, "ok");
   assert.equal(third, 1);
   const again = await probe(question, LIMITS);
@@ -92,7 +93,7 @@ test("BMCs that answer in each other's sessions are heard by nobody, and a third
     return sessions.has(other) ? [swapped] : [];
   };
   const shared = mux(t);
-  const probe = nativeProbe(shared);
+  const probe = askOver(shared);
   const questions = await Promise.all([
     hostile(t, { power: "on" }, swapping("one", "two")),
     hostile(t, { power: "off" }, swapping("two", "one")),
@@ -111,7 +112,7 @@ test("answers that come again after the session was closed change no later answe
     for (const delay of [40, 80, 120, 200, 400]) say(Buffer.from(answer), delay);
     return [answer];
   });
-  const probe = nativeProbe(mux(t));
+  const probe = askOver(mux(t));
   for (let turn = 0; turn < 12; turn++) {
     const reading = await probe(question, LIMITS);
     assert.deepEqual([reading.verdict, reading.power], ["ok", "on"], reading.detail);

@@ -1,15 +1,18 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openRequest, rakp1 } from "../../../src/edge/ipmi/handshake.ts";
 import {
-  type Login,
+  open,
+  type Rakp,
   rakp2Mac,
   rakp3Mac,
   rakp4Icv,
+  type Suite,
+  seal,
   sessionKeys,
-} from "../../../src/edge/ipmi/rakp.ts";
-import { open, parsePacket, seal } from "../../../src/edge/ipmi/rmcpplus.ts";
-import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
+  suiteOf,
+} from "../../../src/edge/ipmi/crypto.ts";
+import { openRequest, rakp1 } from "../../../src/edge/ipmi/login.ts";
+import { parsePacket } from "../../../src/edge/ipmi/wire.ts";
 import { bytes, type FixedLogin, fixedLogins } from "./vectors.ts";
 
 /** As the vectors have them. */
@@ -89,7 +92,7 @@ test("suite 0 and suites with MD5 or RC4 are not spoken", () => {
     assert.equal(suiteOf(id), null);
 });
 
-function loginOf(fixed: FixedLogin): Login {
+function loginOf(fixed: FixedLogin): Rakp {
   return {
     suite: spoken(fixed.suite),
     role: fixed.role,

@@ -1,7 +1,11 @@
+import { askAll, type Schedule } from "../../../src/edge/ipmi/fleet.ts";
 import { bmcOf } from "../../../src/edge/ipmi/queue.ts";
-import { unasked } from "../../../src/edge/ipmi/reading.ts";
-import { askAll, type Schedule } from "../../../src/edge/ipmi/scheduler.ts";
-import type { PowerProbe, PowerQuestion, PowerReading } from "../../../src/model/power.ts";
+import {
+  type PowerProbe,
+  type PowerQuestion,
+  type PowerReading,
+  unasked,
+} from "../../../src/model/power.ts";
 import { type SimClock, simClock } from "./sim-clock.ts";
 
 /** What a probe that is played saw. */
@@ -60,15 +64,21 @@ export async function play(
       clock,
       signal: signal ?? new AbortController().signal,
       ...(schedule && { schedule }),
-      ...(each && { failed: each }),
+      ...(each && { failed: (told: Told) => each(ofAll(told)) }),
     };
-    for await (const reading of askAll(stream(questions), probe, options)) {
-      readings.push(reading);
+    for await (const told of askAll(stream(questions), { ...options, ask: probe })) {
+      readings.push(ofAll(told));
       if (readings.length >= leaveAfter) break;
     }
   };
   await clock.run(work());
   return { readings, seen, clock };
+}
+
+type Told = { readonly targets: readonly PowerQuestion[]; readonly reading: PowerReading };
+
+function ofAll({ targets, reading }: Told): PowerReading {
+  return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
 }
 
 export async function* stream(questions: readonly PowerQuestion[]): AsyncGenerator<PowerQuestion> {

@@ -1,10 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Attempt, Outcome } from "../../../src/edge/ipmi/outcome.ts";
-import { decide, type History, NOTHING_YET, outOfTime } from "../../../src/edge/ipmi/policy.ts";
-import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
-
-type Failure = Exclude<Outcome, { kind: "answered" }>;
+import { type Suite, suiteOf } from "../../../src/edge/ipmi/crypto.ts";
+import {
+  type Attempt,
+  decide,
+  type LoginFailure,
+  NOTHING_YET,
+  outOfTime,
+  type Tried,
+} from "../../../src/edge/ipmi/policy.ts";
 
 const SUITES = [17, 3].flatMap((id): readonly Suite[] => {
   const suite = suiteOf(id);
@@ -12,25 +16,25 @@ const SUITES = [17, 3].flatMap((id): readonly Suite[] => {
 });
 
 /** Decides on each outcome in turn; what was done, and the last verdict. */
-function story(outcomes: readonly Failure[]): readonly string[] {
+function story(outcomes: readonly LoginFailure[]): readonly string[] {
   const told: string[] = [];
-  let [attempt, history]: [Attempt | null, History] = [null, NOTHING_YET];
+  let [attempt, tried]: [Attempt | null, Tried] = [null, NOTHING_YET];
   for (const outcome of outcomes) {
     const [first] = SUITES;
     assert.ok(first !== undefined);
     attempt ??= { suite: first, level: "ADMINISTRATOR", namesLevel: false };
-    const next = decide(outcome, attempt, history, SUITES, 0.5);
-    if (next.do === "end") return [...told, next.verdict.verdict];
-    ({ attempt, history } = next);
+    const next = decide(outcome, attempt, tried, SUITES, 0.5);
+    if (next.do === "end") return [...told, next.diagnosis.verdict];
+    ({ attempt, tried } = next);
     const { suite, level, namesLevel } = attempt;
     told.push(`${suite.id} ${level[0]}${namesLevel ? "!" : ""} ${next.pause}`);
   }
   return told;
 }
 
-const open = (status: number): Failure => ({ kind: "status", stage: "Open Session", status });
-const rakp2 = (status: number): Failure => ({ kind: "status", stage: "RAKP 2", status });
-const silent = (stage: "Open Session" | "RAKP 2" | "RAKP 4" | "session"): Failure => ({
+const open = (status: number): LoginFailure => ({ kind: "status", stage: "Open Session", status });
+const rakp2 = (status: number): LoginFailure => ({ kind: "status", stage: "RAKP 2", status });
+const silent = (stage: "Open Session" | "RAKP 2" | "RAKP 4" | "session"): LoginFailure => ({
   kind: "silent",
   stage,
 });
@@ -61,8 +65,8 @@ test("silence at the name alone ends early, and says that the name may be unknow
 });
 
 test("what was refused for good is never tried again", () => {
-  const kg: Failure = { kind: "mismatch", of: "kg" };
-  const password: Failure = { kind: "mismatch", of: "password" };
+  const kg: LoginFailure = { kind: "mismatch", of: "kg" };
+  const password: LoginFailure = { kind: "mismatch", of: "password" };
   assert.deepEqual(story([kg]), ["wrong-kg"]);
   assert.deepEqual(story([password, password]), ["17 O! 0", "wrong-password"]);
   // The password was refused at the level that was allowed.

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createRandom } from "../../../src/edge/ipmi/random.ts";
+import { createRandom } from "../../../src/edge/ipmi/talk.ts";
 
 test("random bytes are given away once, whole, and not shared", () => {
   const random = createRandom();

@@ -1,4 +1,18 @@
 import assert from "node:assert/strict";
+import type { Command } from "../../../src/edge/ipmi/commands.ts";
+import {
+  type Keys,
+  open,
+  type Rakp,
+  rakp2Mac,
+  rakp3Mac,
+  rakp4Icv,
+  type Suite,
+  seal,
+  sessionKeys,
+  startsWithMac,
+  suiteOf,
+} from "../../../src/edge/ipmi/crypto.ts";
 import {
   openRequest,
   parseOpened,
@@ -6,21 +20,17 @@ import {
   parseRakp4,
   rakp1,
   rakp3,
-} from "../../../src/edge/ipmi/handshake.ts";
-import { parseResponse, request } from "../../../src/edge/ipmi/message.ts";
+} from "../../../src/edge/ipmi/login.ts";
 import {
-  type Keys,
-  type Login,
-  rakp2Mac,
-  rakp3Mac,
-  rakp4Icv,
-  sessionKeys,
-  startsWithMac,
-} from "../../../src/edge/ipmi/rakp.ts";
-import { authTypeOf } from "../../../src/edge/ipmi/rmcp.ts";
-import { open, PAYLOAD, type Packet, parsePacket, seal } from "../../../src/edge/ipmi/rmcpplus.ts";
-import { unwrap15, wrap15 } from "../../../src/edge/ipmi/session15.ts";
-import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
+  authTypeOf,
+  PAYLOAD,
+  type Packet,
+  parsePacket,
+  parseResponse,
+  request,
+  unwrap15,
+  wrap15,
+} from "../../../src/edge/ipmi/wire.ts";
 import { bytes, type Exchange } from "./vectors.ts";
 
 /** What was seen while an exchange was played to the codec. */
@@ -34,7 +44,7 @@ export interface Played {
   foreign: number;
 }
 
-type Draft = { -readonly [key in keyof Login]?: Login[key] } & { tag?: number; keys?: Keys };
+type Draft = { -readonly [key in keyof Rakp]?: Rakp[key] } & { tag?: number; keys?: Keys };
 
 /** Plays an exchange: each of its packets must be as our codec reads it, and as it would make it. */
 export function replay(exchange: Exchange): Played {
@@ -67,7 +77,8 @@ function replay15(datagram: Buffer): boolean {
 }
 
 function replayRequest(message: Buffer): void {
-  const command = { name: "", netFn: (message[1] ?? 0) >> 2, cmd: message[5] ?? 0 };
+  // Other programs' commands are none that we could send.
+  const command = { netFn: (message[1] ?? 0) >> 2, cmd: message[5] ?? 0 } as Command;
   const again = request(command, (message[4] ?? 0) >> 2, message.subarray(6, -1));
   assert.deepEqual(again, message);
 }
@@ -135,7 +146,7 @@ function goOn(
 }
 
 /** Whether all of a login is known; a suite we do not speak is never in it. */
-function isLogin(draft: Draft): draft is Draft & Login {
+function isLogin(draft: Draft): draft is Draft & Rakp {
   return draft.suite !== undefined && draft.bmcRandom !== undefined;
 }
 

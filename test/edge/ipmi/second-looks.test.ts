@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { credentials } from "../../../src/edge/ipmi/credentials.ts";
-import { askAll } from "../../../src/edge/ipmi/scheduler.ts";
-import { askPower } from "../../../src/edge/ipmi/session.ts";
-import type { PowerProbe } from "../../../src/model/power.ts";
-import { byNumber, play, question, range, stream } from "./play.ts";
+import { askPower } from "../../../src/edge/ipmi/ask.ts";
+import { askAll } from "../../../src/edge/ipmi/fleet.ts";
+import type { Limits } from "../../../src/edge/ipmi/index.ts";
+import { credentials } from "../../../src/edge/ipmi/login.ts";
+import type { PowerQuestion } from "../../../src/model/power.ts";
+import { byNumber, play, question, range } from "./play.ts";
 import { simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, simLine } from "./sim-line.ts";
@@ -71,18 +72,18 @@ test("a BMC that is always full, or busy, holds a small fleet for 25 seconds at 
     const clock = simClock();
     const known = credentials(HEALTHY.user, HEALTHY.password, null);
     assert.ok(known !== null);
-    const probe: PowerProbe = async (asked, limits) => {
+    const probe = async (asked: PowerQuestion, limits: Limits) => {
       const id = asked.bm_node_ids[0] ?? -1;
       const odd = id === 0 ? nature : id < 4 ? { dead: true } : {};
       const line = simLine(simBmc({ ...HEALTHY, ...odd }), clock, id, GOOD_NETWORK);
       const answer = await askPower(line, known, { clock, chance: simChance(id) }, limits);
-      return { ...asked, client: "native", pass: 1, ...answer };
+      return { address: asked.address, pass: 1 as const, ...answer };
     };
     const options = { clock, signal: new AbortController().signal };
     const verdicts = new Set<string>();
     const work = async (): Promise<void> => {
-      for await (const { verdict } of askAll(stream(range(20).map(question)), probe, options))
-        verdicts.add(verdict);
+      const asked = askAll(range(20).map(question), { ...options, ask: probe });
+      for await (const { reading } of asked) verdicts.add(reading.verdict);
     };
     await clock.run(work());
     const wanted = "busy" in nature ? "busy" : "no-slots";

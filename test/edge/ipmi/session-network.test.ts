@@ -1,10 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { credentials } from "../../../src/edge/ipmi/credentials.ts";
-import { PAYLOAD, parsePacket } from "../../../src/edge/ipmi/rmcpplus.ts";
-import { askPower } from "../../../src/edge/ipmi/session.ts";
-import type { PowerVerdict } from "../../../src/model/power.ts";
+import { askPower } from "../../../src/edge/ipmi/ask.ts";
+import type { BmcVerdict } from "../../../src/edge/ipmi/index.ts";
+import { credentials } from "../../../src/edge/ipmi/login.ts";
+import { PAYLOAD, parsePacket } from "../../../src/edge/ipmi/wire.ts";
 import { ask } from "./sim-ask.ts";
 import { simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
@@ -21,7 +21,7 @@ test("at 2 % loss each way no verdict of 2,000 is false", async () => {
 });
 
 /** What says that the BMC, or what is known of it, is at fault: no loss of datagrams may bring it. */
-const HARD: readonly PowerVerdict[] = [
+const HARD: readonly BmcVerdict[] = [
   ...(["no-ipmi2", "cipher-refused", "wrong-user", "wrong-password", "wrong-kg"] as const),
   ...(["privilege-refused", "incomplete", "port-closed", "protocol-error"] as const),
 ];

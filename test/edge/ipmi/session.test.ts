@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { PAYLOAD } from "../../../src/edge/ipmi/rmcpplus.ts";
-import type { PowerVerdict } from "../../../src/model/power.ts";
+import type { BmcVerdict } from "../../../src/edge/ipmi/index.ts";
+import { PAYLOAD } from "../../../src/edge/ipmi/wire.ts";
 import { type Asking, ask } from "./sim-ask.ts";
 import type { Nature } from "./sim-nature.ts";
 
@@ -16,7 +16,7 @@ test("a healthy BMC tells its power in nine round trips, and its session is clos
     assert.deepEqual([answer.manufacturer, answer.device, answer.firmware], [4753, 3842, "9.08"]);
     assert.equal(answer.attempts, 1);
     assert.equal(answer.rtt, 2);
-    assert.equal(answer.asked_at, "2026-01-01T00:00:00.000Z");
+    assert.equal(answer.askedAt, "2026-01-01T00:00:00.000Z");
     assert.deepEqual(bmc.commands.seen(), ["6/3b", "0/1", "6/1", "6/3c"]);
     assert.deepEqual([sent, bmc.logins.open(), took], [9, 0, 18]);
   }
@@ -26,7 +26,7 @@ test("a healthy BMC tells its power in nine round trips, and its session is clos
 const MUTE: Partial<Nature> = { ipmi2: false, form2: "silent", rmcpplus: false };
 
 /** What is wrong, the verdict it must bring, and logins begun. */
-const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, PowerVerdict, number])[] = [
+const FAULTS: readonly (readonly [string, Partial<Nature>, Asking, BmcVerdict, number])[] = [
   ["a dead BMC", { dead: true }, {}, "unreachable", 0],
   ["garbage to everything", { garbage: Buffer.from("what?") }, {}, "protocol-error", 0],
   ["1.5 only", { ipmi2: false }, {}, "no-ipmi2", 0],
@@ -121,14 +121,14 @@ test("a BMC whose keys follow Open Session is read as the conductor has to be to
   const { answer, bmc } = await ask({ openLevel: true });
   assert.deepEqual([answer.verdict, answer.power, answer.privilege], ["ok", "on", "OPERATOR"]);
   assert.deepEqual(bmc.logins.roles(), [0x14, 0x13]);
-  assert.ok(answer.warnings.includes("N2I-D629"));
+  assert.ok(answer.observations.includes("open-session-level"));
 });
 
 test("asked as OPERATOR from the start, such a BMC has nothing to advise", async () => {
   const { answer, bmc } = await ask({ openLevel: true }, { options: { level: "OPERATOR" } });
   assert.deepEqual([answer.verdict, answer.power, answer.attempts], ["ok", "on", 1]);
   assert.deepEqual(bmc.logins.roles(), [0x13]);
-  assert.ok(!answer.warnings.includes("N2I-D629"));
+  assert.ok(!answer.observations.includes("open-session-level"));
 });
 
 test("a BMC that hears one login from each port is logged in to from another", async () => {

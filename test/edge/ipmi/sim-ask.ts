@@ -1,17 +1,13 @@
-import { credentials } from "../../../src/edge/ipmi/credentials.ts";
-import {
-  type Answer,
-  askPower,
-  SESSION_DEFAULTS,
-  type SessionOptions,
-} from "../../../src/edge/ipmi/session.ts";
+import { askPower, type PowerAnswer } from "../../../src/edge/ipmi/ask.ts";
+import { credentials } from "../../../src/edge/ipmi/login.ts";
+import { SESSION_DEFAULTS, type SessionOptions } from "../../../src/edge/ipmi/session.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
 import { simChance, simClock } from "./sim-clock.ts";
 import { GOOD_NETWORK, type Network, simLine } from "./sim-line.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";
 
 export interface Asked {
-  readonly answer: Answer;
+  readonly answer: PowerAnswer;
   readonly bmc: SimBmc;
   /** Datagrams we sent. */
   readonly sent: number;

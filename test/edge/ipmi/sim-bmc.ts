@@ -1,5 +1,4 @@
-import { PAYLOAD, parsePacket, plain } from "../../../src/edge/ipmi/rmcpplus.ts";
-import { unwrap15, wrap15 } from "../../../src/edge/ipmi/session15.ts";
+import { PAYLOAD, parsePacket, plain, unwrap15, wrap15 } from "../../../src/edge/ipmi/wire.ts";
 import { type SimCommands, simCommands } from "./sim-commands.ts";
 import { type SimLogins, simLogins } from "./sim-logins.ts";
 import type { Nature } from "./sim-nature.ts";

@@ -1,6 +1,6 @@
 import { setImmediate as settled } from "node:timers/promises";
-import type { Chance, Clock } from "../../../src/edge/ipmi/line.ts";
-import { seeded } from "../../../src/edge/ipmi/pace.ts";
+import { seeded } from "../../../src/edge/ipmi/queue.ts";
+import type { Chance, Clock } from "../../../src/edge/ipmi/talk.ts";
 
 /** Time that goes on only when everything waits for it. */
 export interface SimClock extends Clock {

@@ -1,5 +1,5 @@
-import { checksum } from "../../../src/edge/ipmi/message.ts";
-import { open, type Packet, seal } from "../../../src/edge/ipmi/rmcpplus.ts";
+import { open, seal } from "../../../src/edge/ipmi/crypto.ts";
+import { checksum, type Packet } from "../../../src/edge/ipmi/wire.ts";
 import type { SimSession } from "./sim-logins.ts";
 import type { Nature } from "./sim-nature.ts";
 

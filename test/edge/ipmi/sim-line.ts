@@ -1,4 +1,4 @@
-import type { Line } from "../../../src/edge/ipmi/line.ts";
+import type { Line } from "../../../src/edge/ipmi/talk.ts";
 import type { SimBmc } from "./sim-bmc.ts";
 import { type SimClock, simChance } from "./sim-clock.ts";
 

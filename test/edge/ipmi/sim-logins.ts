@@ -1,13 +1,14 @@
 import {
   type Keys,
-  type Login,
+  type Rakp,
   rakp2Mac,
   rakp3Mac,
   rakp4Icv,
+  type Suite,
   sessionKeys,
-} from "../../../src/edge/ipmi/rakp.ts";
-import { PAYLOAD, type Packet, plain } from "../../../src/edge/ipmi/rmcpplus.ts";
-import { type Suite, suiteOf } from "../../../src/edge/ipmi/suites.ts";
+  suiteOf,
+} from "../../../src/edge/ipmi/crypto.ts";
+import { PAYLOAD, type Packet, plain } from "../../../src/edge/ipmi/wire.ts";
 import type { Nature } from "./sim-nature.ts";
 
 export interface SimSession {
@@ -28,7 +29,7 @@ export interface SimLogins {
   readonly roles: () => readonly number[];
 }
 
-type Draft = { -readonly [key in keyof Login]: Login[key] } & {
+type Draft = { -readonly [key in keyof Rakp]: Rakp[key] } & {
   openLevel: number;
   answered: boolean;
 };

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { setMaxListeners } from "node:events";
 import { type TestContext, test } from "node:test";
-import { openMux } from "../../../src/edge/ipmi/mux.ts";
-import { nativeProbe, SYSTEM_CHANCE } from "../../../src/edge/ipmi/native.ts";
+import { askOver } from "../../../src/edge/ipmi/ask.ts";
+import type { BmcReading, BmcTarget } from "../../../src/edge/ipmi/index.ts";
 import { SESSION_DEFAULTS } from "../../../src/edge/ipmi/session.ts";
-import type { PowerQuestion, PowerReading } from "../../../src/model/power.ts";
+import { SYSTEM_CHANCE } from "../../../src/edge/ipmi/talk.ts";
+import { openMux } from "../../../src/edge/ipmi/transport.ts";
 import { startIpmiSim, startPyghmi } from "../../lab/bmc/sims.ts";
 import { needsTools } from "../../lab/bmc/tools.ts";
 
@@ -25,7 +26,7 @@ test("our client reads the power of 60 BMCs of OpenIPMI's simulator", async (t) 
   for (const [at, reading] of readings.entries()) {
     assert.deepEqual([reading.verdict, reading.power], ["ok", at % 3 === 0 ? "on" : "off"]);
     assert.deepEqual([reading.suite, reading.manufacturer, reading.firmware], [3, 4753, "9.08"]);
-    assert.deepEqual(reading.warnings, ["N2I-D628"]);
+    assert.deepEqual(reading.observations, ["suites-not-told"]);
   }
 });
 
@@ -96,18 +97,18 @@ test("our client reads the power of pyghmi's server, busy or not", async (t) => 
 /** Asks each, all at once. */
 function asking(
   t: TestContext,
-  questions: readonly (Partial<PowerQuestion> & { readonly address: string })[],
+  questions: readonly (Partial<BmcTarget> & { readonly address: string })[],
   suites: readonly number[] | null = null,
-): readonly Promise<PowerReading>[] {
+): readonly Promise<BmcReading>[] {
   const mux = openMux(SYSTEM_CHANCE);
   t.after(mux.close);
-  const probe = nativeProbe(mux, { ...SESSION_DEFAULTS, suites });
+  const probe = askOver(mux, {
+    ...SESSION_DEFAULTS,
+    ...(suites !== null && { suites: () => suites }),
+  });
   const { signal } = new AbortController();
   setMaxListeners(0, signal);
-  return questions.map((question, id) =>
-    probe(
-      { bm_node_ids: [id], user: "admin", password: () => password, ...question },
-      { deadline: 60_000, signal },
-    ),
+  return questions.map((question) =>
+    probe({ user: "admin", password: () => password, ...question }, { deadline: 60_000, signal }),
   );
 }

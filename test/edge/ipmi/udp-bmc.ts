@@ -1,7 +1,7 @@
 import { createSocket } from "node:dgram";
 import { once } from "node:events";
 import type { TestContext } from "node:test";
-import { sessionNamed } from "../../../src/edge/ipmi/route.ts";
+import { sessionNamed } from "../../../src/edge/ipmi/wire.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { type SimBmc, simBmc } from "./sim-bmc.ts";
 import { HEALTHY, type Nature } from "./sim-nature.ts";

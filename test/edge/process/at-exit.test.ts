@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { takeLock } from "../../../src/edge/disk/lock-file.ts";
 import { createTemp } from "../../../src/edge/disk/temp-file.ts";
-import { withPasswordFile } from "../../../src/edge/ipmi/password-file.ts";
+import { withPasswordFile } from "../../../src/edge/ipmitool/password-file.ts";
 import { withAskpass } from "../../../src/edge/virsh/askpass.ts";
 
 /**

@@ -3,9 +3,14 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { bigFleet, freeAddresses, whyNot623 } from "./addresses.ts";
-import { startFarm } from "./farm.ts";
-import { type FarmProcess, startFarmProcess } from "./process.ts";
+import {
+  bigFleet,
+  type FarmProcess,
+  freeAddresses,
+  startFarm,
+  startFarmProcess,
+  whyNot623,
+} from "../../../src/edge/ipmi/testing/index.ts";
 import { answered, CAPABILITIES, exchange } from "./raw.ts";
 
 test("10,000 BMCs are ready within 5 s, in less than 150 MB, and the last one answers", async (t) => {
@@ -59,7 +64,7 @@ test("a farm dies with the process that started it", async (t) => {
   if (why !== null) return t.skip(why);
   const [address = ""] = await freeAddresses(1);
   const program = `
-    const { startFarmProcess } = await import(${JSON.stringify(new URL("process.js", import.meta.url))});
+    const { startFarmProcess } = await import(${JSON.stringify(new URL("../../../src/edge/ipmi/testing/process.js", import.meta.url))});
     await startFarmProcess({ bmcs: [{ address: "${address}" }] });
     console.log("up");
     setInterval(() => {}, 1000);`;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { BmcOptions } from "../../../src/edge/ipmi/testing/index.ts";
 import { ipmipower } from "./clients.ts";
-import type { BmcOptions } from "./options.ts";
 import { needsTools } from "./tools.ts";
 import { withBmcs } from "./with-farm.ts";
 

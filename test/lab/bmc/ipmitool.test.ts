@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
+import type { BmcOptions } from "../../../src/edge/ipmi/testing/index.ts";
 import { ipmitool, type Login, type Ran } from "./clients.ts";
-import type { BmcOptions } from "./options.ts";
 import { needsTools } from "./tools.ts";
 import { type Lone, withBmc } from "./with-farm.ts";
 

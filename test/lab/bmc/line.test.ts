@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { newBmc } from "./bmc.ts";
-import { newLine } from "./line.ts";
-import { HEALTHY, withOptions } from "./options.ts";
-import { seeded, seedFor } from "./random.ts";
+import { seeded } from "../../../src/edge/ipmi/queue.ts";
+import { newBmc } from "../../../src/edge/ipmi/testing/bmc.ts";
+import { newLine, seedFor } from "../../../src/edge/ipmi/testing/line.ts";
+import { HEALTHY, withOptions } from "../../../src/edge/ipmi/testing/options.ts";
 import { answered, CAPABILITIES, CIPHER_SUITES, exchange } from "./raw.ts";
 import { withBmc, withBmcs } from "./with-farm.ts";
 

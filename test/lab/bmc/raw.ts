@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { bound } from "./socket.ts";
+import { bound } from "../../../src/edge/ipmi/testing/addresses.ts";
 
 /** A datagram that came, from where, and how many milliseconds after the last one was sent. */
 export interface Came {

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { freeAddresses } from "../../../src/edge/ipmi/testing/index.ts";
 import { type Daemon, startDaemon } from "../daemon.ts";
 import { privateFile, privateFolder } from "../folder.ts";
-import { freeAddresses } from "./addresses.ts";
 import { answersPing } from "./raw.ts";
 
 const PATIENCE_MS = 30_000;

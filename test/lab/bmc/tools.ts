@@ -1,8 +1,8 @@
 import { spawnSync } from "node:child_process";
 import type { TestContext } from "node:test";
+import { whyNot623 } from "../../../src/edge/ipmi/testing/index.ts";
 import { install, locate } from "../binaries.ts";
 import { PYTHON } from "../python.ts";
-import { whyNot623 } from "./addresses.ts";
 
 /** Programs others wrote, most of which speak IPMI; the packages are Debian's. */
 export const TOOLS = {

@@ -1,10 +1,23 @@
 import type { TestContext } from "node:test";
-import { freeAddresses, whyNot623 } from "./addresses.ts";
-import { type Farm, startFarm } from "./farm.ts";
-import type { BmcOptions } from "./options.ts";
+import {
+  type BmcOptions,
+  type Farm,
+  freeAddresses,
+  startFarm,
+  whyNot623,
+} from "../../../src/edge/ipmi/testing/index.ts";
+import { type PowerCommand, switching } from "./switching.ts";
+
+/** BMCs that can be switched, too. */
+export interface Switched extends Omit<Farm, "commands"> {
+  /** Every command since the start that could change power, oldest first. */
+  readonly commands: () => readonly PowerCommand[];
+  /** Those and all others that do more than read: what the farm itself noted. */
+  readonly others: Farm["commands"];
+}
 
 /** One BMC on an address of its own at port 623, ended with its test. */
-export interface Lone extends Farm {
+export interface Lone extends Switched {
   readonly address: string;
 }
 
@@ -21,16 +34,19 @@ export async function withBmc(t: Test, options: Partial<BmcOptions> = {}): Promi
 export async function withBmcs(
   t: Test,
   all: readonly Partial<BmcOptions>[],
-): Promise<(Farm & { readonly addresses: readonly string[] }) | null> {
+): Promise<(Switched & { readonly addresses: readonly string[] }) | null> {
   const why = await whyNot623();
   if (why !== null) {
     t.skip(why);
     return null;
   }
   const addresses = await freeAddresses(all.length);
-  const farm = await startFarm({
-    bmcs: addresses.map((address, at) => ({ address, ...all[at] })),
-  });
+  const commands: PowerCommand[] = [];
+  const bmcs = addresses.map((address, at) => ({ address, ...all[at] }));
+  const farm = await startFarm(
+    { bmcs },
+    switching((command) => commands.push(command)),
+  );
   t.after(farm.close);
-  return { ...farm, addresses };
+  return { ...farm, commands: () => [...commands], others: farm.commands, addresses };
 }

@@ -1,0 +1,266 @@
+import { endpointWithin, IPMI_PORT, whyNotAddress } from "./address.ts";
+import { type Chassis, COMMANDS, type Device, parseChassis, parseDevice } from "./commands.ts";
+import { type Credentials, credentials, whyNotUser, wipe } from "./login.ts";
+import { type BmcVerdict, type Diagnosis, type Level, refusedBy } from "./policy.ts";
+import {
+  type Established,
+  establish,
+  type InSession,
+  SESSION_DEFAULTS,
+  type SessionOptions,
+} from "./session.ts";
+import {
+  type Chance,
+  type Clock,
+  type Limits,
+  type Line,
+  SYSTEM_CHANCE,
+  SYSTEM_CLOCK,
+  startTalk,
+} from "./talk.ts";
+import { type Mux, type OpenLine, openMux } from "./transport.ts";
+
+/** Who logs in. The secrets are functions, so that they are opened when they are needed. */
+export interface BmcLogin {
+  /** At most 16 bytes. */
+  readonly user: string;
+  /** Of it ipmitool reads 20 bytes, up to the first line end or TAB; so does this library. */
+  readonly password: () => string;
+  /** The BMC's second key, when it has one; its first 20 bytes count. */
+  readonly kg?: () => Uint8Array;
+}
+
+/** A BMC to ask. */
+export interface BmcTarget extends BmcLogin {
+  /** An IPv4 or IPv6 address, or a host name. */
+  readonly address: string;
+  /** 623 unless given. */
+  readonly port?: number;
+  /** The only cipher suite to ask for. */
+  readonly suite?: number;
+  /** The level to log in at first; ADMINISTRATOR unless given, then once OPERATOR. */
+  readonly level?: Level;
+}
+
+/** What else was seen of a BMC, whatever the verdict. @source facts/ipmi.md 6 */
+export type Observation =
+  /** It lists cipher suite 0, which logs in anybody. */
+  | "suite-0"
+  /** It lists suites with SHA1 alone. */
+  | "sha1-only"
+  /** Users without a name or password are on. */
+  | "null-users"
+  /** It says that a Kg is set, and none was given. */
+  | "kg-not-given"
+  /** Its firmware is being updated. */
+  | "updating"
+  /** Overload, interlock, fault or control fault. */
+  | "chassis-fault"
+  /** ipmitool reads less than the whole password, and so did we. */
+  | "password-cut"
+  /** Its messages have wrong checksums; their signature was right. */
+  | "wrong-checksums"
+  /** It makes its keys with the level of Open Session, as only some clients do. Quirk Q3. */
+  | "open-session-level"
+  /** It does not tell its cipher suites outside a session. */
+  | "suites-not-told";
+
+/** What came of asking one BMC. Never a secret, a key, or bytes of a login in it. */
+export interface BmcReading {
+  readonly address: string;
+  readonly power: "on" | "off" | null;
+  readonly verdict: BmcVerdict;
+  /** What happened, one clause without secrets: `RAKP 2 says 0x0d: unknown user name`. */
+  readonly detail: string;
+  /** The cipher suite the session was opened with. */
+  readonly suite: number | null;
+  /** The suites the BMC lists; null when it does not say. */
+  readonly suites: readonly number[] | null;
+  /** Whether the BMC says that a Kg is set. */
+  readonly kg: boolean | null;
+  readonly privilege: Level | null;
+  /** Product number. */
+  readonly device: number | null;
+  /** IANA enterprise number. */
+  readonly manufacturer: number | null;
+  /** `9.08` */
+  readonly firmware: string | null;
+  /** Logins begun, of both passes. */
+  readonly attempts: number;
+  /** 2 when the BMC was asked again after all others. */
+  readonly pass: 1 | 2;
+  /** Milliseconds of the fastest exchange that needed no second sending. */
+  readonly rtt: number | null;
+  /** Milliseconds from the first datagram to the verdict. */
+  readonly elapsed: number;
+  /** ISO 8601, UTC: when asking began, so that a reading looks rather older than it is. */
+  readonly askedAt: string;
+  readonly observations: readonly Observation[];
+}
+
+/** Asks BMCs for their power state, over a few sockets that all share. */
+export interface IpmiClient {
+  /**
+   * Everything about the BMC is a reading, not an error. Secrets are wiped from the buffers they
+   * were read into when it has one.
+   *
+   * @throws the signal's reason when it is aborted; IpmiError when this host cannot ask at all
+   */
+  readonly ask: (target: BmcTarget, limits: Limits) => Promise<BmcReading>;
+  readonly close: () => Promise<void>;
+}
+
+export function openClient(options: SessionOptions = SESSION_DEFAULTS): IpmiClient {
+  const mux = openMux(SYSTEM_CHANCE);
+  return { ask: askOver(mux, options), close: mux.close };
+}
+
+export function askOver(mux: Mux, options: SessionOptions = SESSION_DEFAULTS): IpmiClient["ask"] {
+  return async (target, { deadline, signal }) => {
+    signal.throwIfAborted();
+    const asked = { address: target.address, pass: 1 } as const;
+    const askedAt = SYSTEM_CLOCK.date().toISOString();
+    const start = SYSTEM_CLOCK.now();
+    const reached = await reach(mux, target, { deadline, signal });
+    const elapsed = SYSTEM_CLOCK.now() - start;
+    if ("verdict" in reached)
+      return { ...asked, ...NOTHING_KNOWN, ...reached, askedAt, elapsed: Math.round(elapsed) };
+    const { line, known } = reached;
+    try {
+      const limits = { deadline: deadline - elapsed, signal };
+      return {
+        ...asked,
+        ...(await askPower(line, known, SYSTEM, limits, optionsFor(target, options))),
+      };
+    } finally {
+      line.close();
+      wipe(known);
+    }
+  };
+}
+
+const SYSTEM = { clock: SYSTEM_CLOCK, chance: SYSTEM_CHANCE };
+
+const NOTHING_KNOWN = {
+  ...{ power: null, suite: null, suites: null, kg: null, privilege: null },
+  ...{ device: null, manufacturer: null, firmware: null, attempts: 0, rtt: null, observations: [] },
+} as const;
+
+/** What a target says of its own goes before what is said of all. */
+export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions): SessionOptions {
+  return {
+    ...options,
+    ...(suite !== undefined && { suites: () => [suite] }),
+    ...(level !== undefined && { level }),
+  };
+}
+
+/** A line to the BMC, and what to log in with, to be closed and wiped; or why nothing is sent. */
+export async function reach(
+  mux: Mux,
+  { address, port = IPMI_PORT, user, password, kg }: BmcTarget,
+  limits: Limits,
+): Promise<{ readonly line: OpenLine; readonly known: Credentials } | Diagnosis> {
+  const why = whyNotUser(user);
+  if (why !== null) return { verdict: "incomplete", detail: why };
+  const known = credentials(user, password(), kg?.() ?? null);
+  let line: OpenLine | null = null;
+  try {
+    const endpoint = await endpointWithin(address, port, limits);
+    if (endpoint === null)
+      return { verdict: "unreachable", detail: "the name of the BMC cannot be resolved" };
+    const why = whyNotAddress(endpoint.address);
+    if (why !== null) return { verdict: "incomplete", detail: why };
+    line = await mux.line(endpoint);
+    return { line, known };
+  } finally {
+    if (line === null) wipe(known);
+  }
+}
+
+/** A reading but for what the caller knows. */
+export type PowerAnswer = Omit<BmcReading, "address" | "pass">;
+
+/** Asks one BMC for its power state, within the deadline, whatever the BMC does. */
+export async function askPower(
+  line: Line,
+  credentials: Credentials,
+  { clock, chance }: { readonly clock: Clock; readonly chance: Chance },
+  limits: Limits,
+  options: SessionOptions = SESSION_DEFAULTS,
+): Promise<PowerAnswer> {
+  const askedAt = clock.date().toISOString();
+  const talk = startTalk(line, clock, chance, limits);
+  const end = await establish(talk, line, credentials, options, readPower).finally(talk.end);
+  const { opened, capabilities, suites, attempts } = end;
+  const { chassis, device } = opened?.found ?? { chassis: null, device: null };
+  const rtt = talk.rtt();
+  return {
+    power: chassis?.power ?? null,
+    ...(chassis === null
+      ? end.diagnosis
+      : { verdict: "ok" as const, detail: `power is ${chassis.power}` }),
+    suite: opened?.suite ?? null,
+    suites,
+    kg: capabilities?.kg ?? null,
+    privilege: opened?.level ?? null,
+    device: device?.device ?? null,
+    manufacturer: device?.manufacturer ?? null,
+    firmware: device?.firmware ?? null,
+    attempts,
+    rtt: rtt === null ? null : tenths(rtt),
+    elapsed: tenths(talk.elapsed()),
+    askedAt,
+    observations: observed(end, credentials),
+  };
+}
+
+interface PowerFound {
+  readonly chassis: Chassis;
+  readonly device: Device | null;
+  readonly checksumsWrong: boolean;
+}
+
+/** Device ID is for the record only: not worth a long wait. Milliseconds. */
+const DEVICE_WAITS = [1000, 1500];
+
+const readPower: InSession<PowerFound> = async (channel) => {
+  try {
+    const status = await channel.ask(COMMANDS.chassis);
+    if (status === null) return { kind: "silent", stage: "session" };
+    if (status.code !== 0) return refusedBy(COMMANDS.chassis.name, status.code);
+    const chassis = parseChassis(status.data);
+    if (chassis === null)
+      return { kind: "odd", words: "Get Chassis Status is answered without data" };
+    const about = await channel.ask(COMMANDS.device, [], DEVICE_WAITS);
+    const device = about?.code === 0 ? parseDevice(about.data) : null;
+    const found = { chassis, device, checksumsWrong: channel.checksumsWrong() };
+    return { kind: "answered", found };
+  } finally {
+    await channel.close();
+  }
+};
+
+function observed(
+  { opened, capabilities, suites }: Established<PowerFound>,
+  { kg, cut }: Credentials,
+): readonly Observation[] {
+  const found = opened?.found;
+  const all: readonly (readonly [Observation, boolean | undefined])[] = [
+    ["suite-0", suites?.includes(0)],
+    ["sha1-only", suites !== null && suites.length > 0 && !suites.some((id) => id >= 15)],
+    ["null-users", capabilities?.nullUsers],
+    ["kg-not-given", capabilities?.kg === true && kg === null],
+    ["updating", found?.device?.updating],
+    ["chassis-fault", found?.chassis.fault],
+    ["password-cut", cut],
+    ["wrong-checksums", found?.checksumsWrong],
+    ["open-session-level", opened?.openLevel],
+    ["suites-not-told", opened !== null && suites === null],
+  ];
+  return all.flatMap(([name, holds]) => (holds === true ? [name] : []));
+}
+
+function tenths(milliseconds: number): number {
+  return Math.round(milliseconds * 10) / 10;
+}

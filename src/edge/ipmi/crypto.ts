@@ -1,0 +1,188 @@
+import { createCipheriv, createDecipheriv, createHmac, timingSafeEqual } from "node:crypto";
+import { ENCRYPTED, HEADER, PAYLOAD, type Packet, plain, putHeader, RMCP, SIGNED } from "./wire.ts";
+
+/** How a session is authenticated, signed and hidden. */
+export interface Suite {
+  readonly id: number;
+  /** Hash of the login: RAKP-HMAC-SHA1 (1) or RAKP-HMAC-SHA256 (3). */
+  readonly hash: "sha1" | "sha256";
+  /** Bytes of a whole MAC, and of one cut as RAKP 4 and trailers have it. */
+  readonly macLength: 20 | 32;
+  readonly cutLength: 12 | 16;
+  readonly signed: boolean;
+  readonly encrypted: boolean;
+  /** The algorithm numbers as Open Session names them: authentication, integrity, confidentiality. */
+  readonly algorithms: readonly [number, number, number];
+}
+
+/** @source facts/ipmi.md 2.6; suite 0 has no login at all and is never asked for */
+const SUITES: readonly Suite[] = [
+  sha1(1, false, false),
+  sha1(2, true, false),
+  sha1(3, true, true),
+  sha256(15, false, false),
+  sha256(16, true, false),
+  sha256(17, true, true),
+];
+
+/** Null for a suite this client does not speak: 0, those with MD5 and those with xRC4. */
+export function suiteOf(id: number): Suite | null {
+  return SUITES.find((suite) => suite.id === id) ?? null;
+}
+
+function sha1(id: number, signed: boolean, encrypted: boolean): Suite {
+  const algorithms = [1, signed ? 1 : 0, encrypted ? 1 : 0] as const;
+  return { id, hash: "sha1", macLength: 20, cutLength: 12, signed, encrypted, algorithms };
+}
+
+function sha256(id: number, signed: boolean, encrypted: boolean): Suite {
+  const algorithms = [3, signed ? 4 : 0, encrypted ? 1 : 0] as const;
+  return { id, hash: "sha256", macLength: 32, cutLength: 16, signed, encrypted, algorithms };
+}
+
+/** What both sides put into the hashes of one login. Session ids as on the wire, 4 bytes. */
+export interface Rakp {
+  readonly suite: Suite;
+  /** Privilege with 0x10 for "look the name up, whatever its privilege". */
+  readonly role: number;
+  readonly user: Buffer;
+  /** At most 20 bytes. */
+  readonly password: Buffer;
+  /** The BMC's second key, null when it is not known; it is in SIK only. */
+  readonly kg: Buffer | null;
+  readonly consoleSession: Buffer;
+  readonly bmcSession: Buffer;
+  readonly consoleRandom: Buffer;
+  readonly bmcRandom: Buffer;
+  readonly guid: Buffer;
+}
+
+/** The keys of one session; `forget` fills them with zeros. */
+export interface Keys {
+  readonly sik: Buffer;
+  /** Signs. */
+  readonly k1: Buffer;
+  /** Its first 16 bytes encrypt. */
+  readonly k2: Buffer;
+}
+
+/** The MAC a BMC that knows the password puts into RAKP 2. @source facts/ipmi.md 2.7, 4 */
+export function rakp2Mac(login: Rakp): Buffer {
+  const { consoleSession, bmcSession, consoleRandom, bmcRandom, guid } = login;
+  return hmac(login.suite, login.password, [
+    ...[consoleSession, bmcSession, consoleRandom, bmcRandom, guid],
+    ...identity(login),
+  ]);
+}
+
+/** The MAC of RAKP 3, by which the BMC knows us. @source facts/ipmi.md 2.7, 6 */
+export function rakp3Mac(login: Rakp): Buffer {
+  const parts = [login.bmcRandom, login.consoleSession, ...identity(login)];
+  return hmac(login.suite, login.password, parts);
+}
+
+const FOR_K1 = [Buffer.alloc(20, 1)];
+const FOR_K2 = [Buffer.alloc(20, 2)];
+
+/** @source facts/ipmi.md 2.7, 5: both constants have 20 bytes with SHA256 too */
+export function sessionKeys(login: Rakp): Keys {
+  const { suite, consoleRandom, bmcRandom } = login;
+  const sik = hmac(suite, login.kg ?? login.password, [
+    consoleRandom,
+    bmcRandom,
+    ...identity(login),
+  ]);
+  return { sik, k1: hmac(suite, sik, FOR_K1), k2: hmac(suite, sik, FOR_K2) };
+}
+
+/** The check value of RAKP 4: differs when the BMC has another Kg. @source facts/ipmi.md 2.7, 7 */
+export function rakp4Icv(login: Rakp, { sik }: Keys): Buffer {
+  const parts = [login.consoleRandom, login.bmcSession, login.guid];
+  return hmac(login.suite, sik, parts).subarray(0, login.suite.cutLength);
+}
+
+/** In constant time, over as many bytes as `wanted` has: some boards send more. Quirk Q7. */
+export function startsWithMac(received: Buffer, wanted: Buffer): boolean {
+  return (
+    received.length >= wanted.length && timingSafeEqual(received.subarray(0, wanted.length), wanted)
+  );
+}
+
+export function forget({ sik, k1, k2 }: Keys): void {
+  for (const key of [sik, k1, k2]) key.fill(0);
+}
+
+function hmac(suite: Suite, key: Buffer, parts: readonly Buffer[]): Buffer {
+  const mac = createHmac(suite.hash, key);
+  for (const part of parts) mac.update(part);
+  return mac.digest();
+}
+
+function identity({ role, user }: Rakp): readonly Buffer[] {
+  return [Buffer.from([role, user.length]), user];
+}
+
+const BLOCK = 16;
+
+/** An IPMI message as the session's suite wants it. @param iv 16 random bytes */
+export function seal(
+  to: { readonly suite: Suite; readonly keys: Keys; readonly session: number },
+  sequence: number,
+  message: Buffer,
+  iv: Buffer,
+): Buffer {
+  const { suite, keys } = to;
+  const flags = (suite.signed ? SIGNED : 0) | (suite.encrypted ? ENCRYPTED : 0);
+  const payload = suite.encrypted ? encrypt(keys, message, iv) : message;
+  const type = PAYLOAD.ipmi | flags;
+  if (!suite.signed) return plain(type, payload, to.session, sequence);
+  const end = HEADER + payload.length;
+  const pad = -(end - RMCP.length + 2) & 3;
+  const packet = Buffer.alloc(end + pad + 2 + suite.cutLength, 0xff);
+  putHeader(packet, type, payload.length, to.session, sequence);
+  packet.set(payload, HEADER);
+  packet[end + pad] = pad;
+  packet[end + pad + 1] = 0x07;
+  const mac = hmac(suite, keys.k1, [packet.subarray(RMCP.length, end + pad + 2)]);
+  mac.copy(packet, end + pad + 2, 0, suite.cutLength);
+  return packet;
+}
+
+/**
+ * The message in a packet of a session: the signature is compared first, then it is decrypted.
+ * Null when it is not signed or encrypted as the suite wants, or any of it does not fit.
+ */
+export function open(suite: Suite, keys: Keys, packet: Packet): Buffer | null {
+  if (packet.signed !== suite.signed || packet.encrypted !== suite.encrypted) return null;
+  if (suite.signed && !isSigned(suite, keys, packet)) return null;
+  return suite.encrypted ? decrypt(keys, packet.payload) : packet.payload;
+}
+
+function isSigned(suite: Suite, keys: Keys, { body, payload }: Packet): boolean {
+  const end = body.length - suite.cutLength;
+  const trailer = HEADER - RMCP.length + payload.length;
+  if (end < trailer + 2 || trailer + (body[end - 2] ?? 0) + 2 !== end) return false;
+  const mac = hmac(suite, keys.k1, [body.subarray(0, end)]);
+  return startsWithMac(body.subarray(end), mac.subarray(0, suite.cutLength));
+}
+
+/** Padding is 1, 2, 3 .. and its length, so that it is no PKCS#7. */
+function encrypt({ k2 }: Keys, message: Buffer, iv: Buffer): Buffer {
+  const pad = -(message.length + 1) & (BLOCK - 1);
+  const clear = Buffer.alloc(message.length + pad + 1);
+  clear.set(message);
+  for (let at = 0; at < pad; at++) clear[message.length + at] = at + 1;
+  clear[clear.length - 1] = pad;
+  const cipher = createCipheriv("aes-128-cbc", k2.subarray(0, BLOCK), iv).setAutoPadding(false);
+  // Whole blocks come out of update; without padding nothing is left for final.
+  return Buffer.concat([iv, cipher.update(clear)]);
+}
+
+function decrypt({ k2 }: Keys, payload: Buffer): Buffer | null {
+  if (payload.length < 2 * BLOCK || payload.length % BLOCK !== 0) return null;
+  const iv = payload.subarray(0, BLOCK);
+  const cipher = createDecipheriv("aes-128-cbc", k2.subarray(0, BLOCK), iv).setAutoPadding(false);
+  const clear = cipher.update(payload.subarray(BLOCK));
+  const pad = clear.readUInt8(clear.length - 1);
+  return pad >= BLOCK ? null : clear.subarray(0, clear.length - 1 - pad);
+}

@@ -1,0 +1,346 @@
+import { setMaxListeners } from "node:events";
+import { type BmcReading, type BmcTarget, openClient } from "./ask.ts";
+import {
+  bmcOf,
+  createBucket,
+  createGaps,
+  createQueue,
+  type Delay,
+  type Same,
+  seeded,
+} from "./queue.ts";
+import { type Clock, type Limits, SYSTEM_CLOCK } from "./talk.ts";
+
+export interface Schedule {
+  /** BMCs asked at the same time; at most 512, as more overflow the neighbour table. */
+  readonly inFlight: number;
+  readonly startsPerSecond: number;
+  /** Milliseconds between two sessions with one BMC. */
+  readonly gap: number;
+  /** Milliseconds for one BMC, both times it is asked together. */
+  readonly deadline: number;
+  /** Of the order. */
+  readonly seed: number;
+  /** Targets held in memory, among which the order is shuffled. */
+  readonly window: number;
+}
+
+/** @source facts/ipmi.md 4.3 */
+export const SCHEDULE: Schedule = {
+  inFlight: 256,
+  startsPerSecond: 400,
+  gap: 5000,
+  deadline: 60_000,
+  seed: 1,
+  window: 65_536,
+};
+
+/** What the schedule has to know of a reading, whoever made it. */
+export type Reading = Pick<BmcReading, "elapsed" | "attempts" | "pass"> & {
+  readonly verdict: string;
+};
+
+/** One answer, and all the targets it is of: they name one BMC and one login. */
+export interface Told<T, R> {
+  readonly targets: Same<T>;
+  readonly reading: R;
+}
+
+/** Asks one BMC. Rejects when this host cannot ask, or the signal is aborted. */
+type Ask<T, R> = (target: T, limits: Limits) => Promise<R>;
+
+interface FleetOptions<T, R> {
+  /** Nothing more is begun when it is aborted. */
+  readonly signal?: AbortSignal;
+  readonly schedule?: Partial<Schedule>;
+  /** Is told of each failure that will be looked at again. */
+  readonly failed?: (told: Told<T, R>) => void;
+  readonly clock?: Clock;
+}
+
+/**
+ * Asks every BMC for its power state, in a shuffled order, and once more those that failed, as soon
+ * as no other waits for its first turn. Readings come as they are made; when the signal is aborted
+ * it ends with what is known once sessions are closed.
+ *
+ * A BMC that does not answer does so whoever asks: targets on it that wait for their turn have their
+ * answer. Targets that share a BMC and a login are asked once.
+ *
+ * @param options.ask asks one BMC otherwise than this library does
+ * @throws what `ask` throws, when it is not by the signal; IpmiError when this host cannot ask
+ */
+export function askAll<T extends BmcTarget>(
+  targets: AsyncIterable<T> | Iterable<T>,
+  options?: FleetOptions<T, BmcReading>,
+): AsyncGenerator<Told<T, BmcReading>, void>;
+export function askAll<T extends BmcTarget, R extends Reading>(
+  targets: AsyncIterable<T> | Iterable<T>,
+  options: FleetOptions<T, R> & { readonly ask: Ask<T, R> },
+): AsyncGenerator<Told<T, R>, void>;
+export async function* askAll<T extends BmcTarget>(
+  targets: AsyncIterable<T> | Iterable<T>,
+  { ask, ...options }: FleetOptions<T, BmcReading> & { readonly ask?: Ask<T, BmcReading> } = {},
+): AsyncGenerator<Told<T, BmcReading>, void> {
+  if (ask !== undefined) return yield* askEach(targets, ask, options);
+  const client = openClient();
+  try {
+    yield* askEach(targets, client.ask, options);
+  } finally {
+    await client.close();
+  }
+}
+
+async function* askEach<T extends BmcTarget, R extends Reading>(
+  targets: AsyncIterable<T> | Iterable<T>,
+  ask: Ask<T, R>,
+  { signal: given, clock = SYSTEM_CLOCK, failed, ...options }: FleetOptions<T, R>,
+): AsyncGenerator<Told<T, R>, void> {
+  const schedule = { ...SCHEDULE, ...options.schedule };
+  if (!(schedule.inFlight >= 1 && schedule.inFlight <= 512))
+    throw new RangeError("inFlight is from 1 to 512");
+  const stop = new AbortController();
+  const signal = given === undefined ? stop.signal : AbortSignal.any([given, stop.signal]);
+  // Each BMC in flight listens to it.
+  setMaxListeners(0, signal);
+  const looks = createLooks<T, R>(targets, schedule, clock, failed);
+  const bucket = createBucket(clock, schedule.startsPerSecond);
+  const flight = createFlight(clock, signal);
+
+  const start = (look: Look<T, R>): void =>
+    flight.start(async () => {
+      looks.begin(look);
+      try {
+        looks.conclude(look, await ask(look.targets[0], { deadline: look.deadline, signal }));
+      } finally {
+        looks.end(look);
+      }
+    });
+  /** @returns milliseconds until more may be begun */
+  const begin = (): number => {
+    while (!signal.aborted && flight.size() < schedule.inFlight) {
+      const wait = bucket.delay();
+      if (wait > 0) return wait;
+      const look = looks.next();
+      if (look === undefined) return looks.delay();
+      if (looks.isAnswered(look)) continue;
+      bucket.take();
+      start(look);
+    }
+    return Infinity;
+  };
+
+  try {
+    while (!flight.broke()) {
+      if (!signal.aborted) await looks.fill();
+      const delay = begin();
+      const told = looks.told();
+      if (told.length > 0) yield* told;
+      else if (flight.size() > 0) await flight.woken(delay);
+      else if (signal.aborted || looks.isEmpty()) break;
+      else await flight.woken(delay);
+    }
+    yield* looks.told();
+    flight.rethrow();
+    yield* looks.owed();
+  } finally {
+    stop.abort();
+    await flight.ended();
+  }
+}
+
+/** What is being asked now. */
+interface Flight {
+  readonly start: (work: () => Promise<void>) => void;
+  readonly size: () => number;
+  /** Resolves when something ended, all is to stop, or so many milliseconds are over. */
+  readonly woken: (delay: number) => Promise<void>;
+  /** Whether something was thrown that is not because all is to stop. */
+  readonly broke: () => boolean;
+  readonly rethrow: () => void;
+  readonly ended: () => Promise<unknown>;
+}
+
+function createFlight(clock: Clock, signal: AbortSignal): Flight {
+  const running = new Set<Promise<void>>();
+  const bugs: unknown[] = [];
+  let wake = (): void => undefined;
+  signal.addEventListener("abort", () => wake(), { once: true });
+  return {
+    start(work) {
+      const going = work()
+        .catch((error: unknown) => {
+          if (!signal.aborted) bugs.push(error);
+        })
+        .then(() => {
+          running.delete(going);
+          wake();
+        });
+      running.add(going);
+    },
+    size: () => running.size,
+    woken: (delay) =>
+      new Promise((resolve) => {
+        const cancel = delay === Infinity ? () => undefined : clock.after(delay, () => wake());
+        wake = () => {
+          cancel();
+          resolve();
+        };
+      }),
+    broke: () => bugs.length > 0,
+    rethrow() {
+      if (bugs.length > 0) throw bugs[0];
+    },
+    ended: () => Promise.all(running),
+  };
+}
+
+/** A BMC that is to be asked now. */
+interface Look<T, R> {
+  readonly targets: Same<T>;
+  /** What the first look at it said; null when this is the first. */
+  readonly first: R | null;
+  /** Milliseconds. */
+  readonly deadline: number;
+}
+
+/** Who is asked next, and what comes of it. */
+interface Looks<T, R> {
+  readonly fill: () => Promise<void>;
+  /** One whose BMC may be asked now; undefined when there is none. */
+  readonly next: () => Look<T, R> | undefined;
+  /** Milliseconds until one that waits may be asked; Infinity when none does. */
+  readonly delay: () => number;
+  /** Whether its BMC was silent to somebody else; then that is its answer, too. */
+  readonly isAnswered: (look: Look<T, R>) => boolean;
+  readonly begin: (look: Look<T, R>) => void;
+  readonly conclude: (look: Look<T, R>, reading: R) => void;
+  readonly end: (look: Look<T, R>) => void;
+  readonly isEmpty: () => boolean;
+  /** What is known and was not told yet. */
+  readonly told: () => readonly Told<T, R>[];
+  /** Of those that never had a second answer, what the first look said. */
+  readonly owed: () => Iterable<Told<T, R>>;
+}
+
+/** What a BMC's address says whoever asks it, and with whatever credentials. */
+const NOBODY_THERE: readonly string[] = ["unreachable", "port-closed"];
+
+function createLooks<T extends BmcTarget, R extends Reading>(
+  targets: AsyncIterable<T> | Iterable<T>,
+  { gap, window, seed, deadline }: Schedule,
+  clock: Clock,
+  failed: FleetOptions<T, R>["failed"],
+): Looks<T, R> {
+  const gaps = createGaps(clock, gap);
+  const queue = createQueue(targets, window, seeded(seed));
+  const again = createSecondLooks<T, R>(deadline);
+  const silent = { first: new Map<string, R>(), second: new Map<string, R>() };
+  const delays = {
+    first: (bmc: string) => (silent.first.has(bmc) ? 0 : gaps.delay(bmc)),
+    second: (bmc: string) => (silent.second.has(bmc) ? 0 : gaps.delay(bmc)),
+  };
+  let answers: Told<T, R>[] = [];
+  const silentIn = ({ first }: Look<T, R>): Map<string, R> =>
+    first === null ? silent.first : silent.second;
+  const tell = (look: Look<T, R>, reading: R): void => {
+    const told = { targets: look.targets, reading };
+    if (look.first !== null)
+      answers.push({ ...told, reading: again.conclude(look, look.first, reading) });
+    else if (again.add(told)) failed?.(told);
+    else answers.push(told);
+  };
+  return {
+    fill: queue.fill,
+    next() {
+      const same = queue.take(delays.first);
+      if (same !== undefined) return { targets: same, first: null, deadline };
+      return queue.isDrawn() ? again.take(delays.second) : undefined;
+    },
+    delay: () =>
+      Math.min(
+        queue.heldFor(delays.first),
+        queue.isDrawn() ? again.heldFor(delays.second) : Infinity,
+      ),
+    isAnswered(look) {
+      const known = silentIn(look).get(bmcOf(look.targets[0]));
+      if (known !== undefined) tell(look, { ...known, attempts: 0 });
+      return known !== undefined;
+    },
+    begin: ({ targets: [target] }) => gaps.begin(bmcOf(target)),
+    conclude(look, reading) {
+      if (NOBODY_THERE.includes(reading.verdict))
+        silentIn(look).set(bmcOf(look.targets[0]), reading);
+      tell(look, reading);
+    },
+    end: ({ targets: [target] }) => gaps.end(bmcOf(target)),
+    isEmpty: () => queue.isEmpty() && again.isEmpty(),
+    told() {
+      const known = answers;
+      answers = [];
+      return known;
+    },
+    owed: again.owed,
+  };
+}
+
+/** Failures that a second look can better; a refusal is never among them. */
+const AGAIN: readonly string[] = [
+  ...["unreachable", "port-closed", "no-slots", "busy", "protocol-error"],
+  // Of ipmitool, which opens no session and does not say why.
+  "no-session",
+];
+/** Milliseconds: with less of the deadline left a BMC is not asked again. */
+const LEAST = 1000;
+/** These answer at once whenever they are asked: the second look holds nobody up for longer. */
+const OCCUPIED: readonly string[] = ["no-slots", "busy"];
+const OCCUPIED_LOOK = 7000;
+const SAYS_LITTLE: readonly string[] = ["unreachable", "deadline"];
+
+/** BMCs that failed in a way that time may better, each to be asked once more. */
+interface SecondLooks<T, R> {
+  /** @returns false when this failure is not looked at again */
+  readonly add: (told: Told<T, R>) => boolean;
+  readonly take: (delay: Delay) => Look<T, R> | undefined;
+  readonly heldFor: (delay: Delay) => number;
+  readonly isEmpty: () => boolean;
+  /** What both looks together say. */
+  readonly conclude: (look: Look<T, R>, first: R, second: R) => R;
+  readonly owed: () => Iterable<Told<T, R>>;
+}
+
+/** @param deadline milliseconds for both looks together */
+function createSecondLooks<T extends BmcTarget, R extends Reading>(
+  deadline: number,
+): SecondLooks<T, R> {
+  const waiting: Look<T, R>[] = [];
+  const owed = new Map<Same<T>, Told<T, R>>();
+  return {
+    add(told) {
+      const { targets, reading } = told;
+      const left = deadline - reading.elapsed;
+      if (!AGAIN.includes(reading.verdict) || left < LEAST) return false;
+      owed.set(targets, told);
+      const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_LOOK : Infinity;
+      waiting.push({ targets, first: reading, deadline: Math.min(left, most) });
+      return true;
+    },
+    take(delay) {
+      const at = waiting.findIndex(({ targets: [target] }) => delay(bmcOf(target)) === 0);
+      return at < 0 ? undefined : waiting.splice(at, 1)[0];
+    },
+    heldFor(delay) {
+      let least = Infinity;
+      for (const { targets } of waiting) least = Math.min(least, delay(bmcOf(targets[0])));
+      return least;
+    },
+    isEmpty: () => waiting.length === 0,
+    conclude({ targets }, first, second) {
+      owed.delete(targets);
+      const isLess = SAYS_LITTLE.includes(second.verdict) && !SAYS_LITTLE.includes(first.verdict);
+      // The second look has only the time that is left: that it saw nothing takes nothing back.
+      const told = isLess ? first : second;
+      return { ...told, pass: 2, attempts: first.attempts + second.attempts };
+    },
+    owed: () => owed.values(),
+  };
+}

@@ -1,0 +1,22 @@
+/**
+ * Reads power states over IPMI 2.0 (lanplus), of one BMC or of a fleet. It can read and not switch:
+ * the commands it knows are a closed table.
+ *
+ * This is all that others may import of it; see README.md beside it.
+ */
+export { whyNotAddress } from "./address.ts";
+export {
+  type BmcLogin,
+  type BmcReading,
+  type BmcTarget,
+  type IpmiClient,
+  type Observation,
+  openClient,
+} from "./ask.ts";
+export type { Chassis, Device } from "./commands.ts";
+export { type BmcSession, type ConnectOptions, connect } from "./connect.ts";
+export { askAll, type Reading, SCHEDULE, type Schedule, type Told } from "./fleet.ts";
+export { isCut, whyNotUser } from "./login.ts";
+export { type BmcVerdict, IpmiError, type Level } from "./policy.ts";
+export { SESSION_DEFAULTS, type SessionOptions } from "./session.ts";
+export type { Limits } from "./talk.ts";

@@ -1,0 +1,66 @@
+import type { Counts, OtherCommand } from "./bmc.ts";
+import type { Farm } from "./farm.ts";
+import type { BmcOptions } from "./options.ts";
+
+/** One line to the farm's process; its answer is `{"ok": result}` or `{"error": message}`. */
+export type Control =
+  | { readonly do: "power"; readonly address: string }
+  | { readonly do: "set-power"; readonly address: string; readonly on: boolean }
+  | { readonly do: "change"; readonly address: string; readonly options: Partial<BmcOptions> }
+  | { readonly do: "commands" }
+  | { readonly do: "counts"; readonly address?: string }
+  | { readonly do: "sessions"; readonly address: string }
+  | { readonly do: "usage" };
+
+/** What the farm's process has used. */
+export interface Usage {
+  readonly cpuMs: number;
+  readonly rssMiB: number;
+}
+
+/** Type of the result by what is to be done. */
+export interface Result {
+  readonly power: boolean;
+  readonly "set-power": null;
+  readonly change: null;
+  readonly commands: readonly OtherCommand[];
+  readonly counts: Counts;
+  readonly sessions: number;
+  readonly usage: Usage;
+}
+
+/** Does what one line says, and gives the line to answer. */
+export function reply(farm: Farm, line: string): string {
+  try {
+    // Lines come from this package's own process.ts.
+    return JSON.stringify({ ok: perform(farm, JSON.parse(line) as Control) });
+  } catch (error) {
+    return JSON.stringify({ error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+function perform(farm: Farm, control: Control): Result[Control["do"]] {
+  switch (control.do) {
+    case "power":
+      return farm.power(control.address);
+    case "set-power":
+      farm.setPower(control.address, control.on);
+      return null;
+    case "change":
+      farm.change(control.address, control.options);
+      return null;
+    case "commands":
+      return farm.commands();
+    case "counts":
+      return farm.counts(control.address);
+    case "sessions":
+      return farm.sessions(control.address);
+    case "usage":
+      return usage();
+  }
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage();
+  return { cpuMs: (user + system) / 1000, rssMiB: process.memoryUsage.rss() / 2 ** 20 };
+}

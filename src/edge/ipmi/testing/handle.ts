@@ -1,0 +1,73 @@
+import { accept, type Bmc, next } from "./bmc.ts";
+import { openCommand, sessionCommand } from "./commands.ts";
+import { decrypt, isSigned, seal } from "./crypto.ts";
+import { handle15 } from "./legacy.ts";
+import { openSession, rakp1, rakp3 } from "./login.ts";
+import { plain20, pong, readPacket, readRequest, type SimPacket, writeAnswer } from "./packet.ts";
+
+type Packet20 = Extract<SimPacket, { readonly kind: "2.0" }>;
+
+/**
+ * What the BMC answers to one datagram, and what that changes in it. Null: silence.
+ *
+ * @param now milliseconds, of any clock that only goes forward
+ */
+export function handle(bmc: Bmc, datagram: Buffer, now: number): Buffer | null {
+  const packet = readPacket(datagram);
+  if (packet === null) return null;
+  switch (packet.kind) {
+    case "ping":
+      return pong(packet.tag);
+    case "1.5":
+      return handle15(bmc, packet, now);
+    case "2.0":
+      return bmc.options.version2 ? handle20(bmc, packet, now) : null;
+  }
+}
+
+function handle20(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
+  if (packet.session !== 0) return packet.type === 0 ? inSession(bmc, packet, now) : null;
+  switch (packet.type) {
+    case 0x00:
+      return outside(bmc, packet);
+    case 0x10:
+      return openSession(bmc, packet.payload, now);
+    case 0x12:
+      return rakp1(bmc, packet.payload, now);
+    case 0x14:
+      return rakp3(bmc, packet.payload, now);
+    default:
+      return null;
+  }
+}
+
+function outside(bmc: Bmc, { payload }: Packet20): Buffer | null {
+  const request = readRequest(payload);
+  const answer = request && openCommand(bmc, request);
+  if (request === null || answer === null) return null;
+  return plain20(0, writeAnswer(request, answer));
+}
+
+function inSession(bmc: Bmc, packet: Packet20, now: number): Buffer | null {
+  const session = bmc.sessions.get(packet.session);
+  if (session === undefined || session.protocol.kind !== "2.0" || session.stage !== "active")
+    return null;
+  const { protocol } = session;
+  const { suite, keys } = protocol;
+  if (packet.authenticated !== (suite.integrity !== 0)) return null;
+  if (packet.encrypted !== (suite.confidentiality !== 0)) return null;
+  if (packet.authenticated && !isSigned(suite, keys, packet.whole)) return null;
+  const seen = accept(protocol.seen, packet.sequence);
+  if (seen === null) return null;
+  const message = packet.encrypted ? decrypt(keys.cipher, packet.payload) : packet.payload;
+  const request = message && readRequest(message);
+  if (request === null) return null;
+  protocol.seen = seen;
+  session.usedAt = now;
+  const answer = sessionCommand(bmc, session, request);
+  if (answer === null) return null;
+  protocol.sent = next(protocol.sent);
+  const wrong = bmc.options.wrongChecksums && suite.integrity !== 0;
+  const written = writeAnswer(request, answer, wrong);
+  return seal(suite, keys, written, protocol.theirId.readUInt32LE(0), protocol.sent);
+}

@@ -1,0 +1,164 @@
+import { randomBytes, randomInt } from "node:crypto";
+import {
+  type Bmc,
+  hasRoom,
+  limitOf,
+  passwordOf,
+  type Rmcpp,
+  type SimSession,
+  userOf,
+} from "./bmc.ts";
+import { code, NO_KEYS, same, sessionKeys, suiteOf } from "./crypto.ts";
+import { plain20 } from "./packet.ts";
+
+const OPEN = { request: 32, response: 36 } as const;
+const BAD_SESSION = 0x02;
+const BAD_CODE = 0x0f;
+
+/** Open Session Request to Response. Null: silence. */
+export function openSession(bmc: Bmc, request: Buffer, now: number): Buffer | null {
+  if (request.length < OPEN.request) return null;
+  bmc.counts.opens++;
+  const { options } = bmc;
+  const refuse = (status: number): Buffer =>
+    refusal(bmc, { type: 0x11, full: OPEN.response }, request, status, request.subarray(4, 8));
+  const suite = suiteOf(
+    request.readUInt8(12) & 0x3f,
+    request.readUInt8(20) & 0x3f,
+    request.readUInt8(28) & 0x3f,
+  );
+  const status = options.openStatus[String(suite?.id)] ?? options.openStatus["*"];
+  if (status !== undefined) return refuse(status);
+  if (suite === undefined || !options.suites.includes(suite.id)) return refuse(0x11);
+  if (!hasRoom(bmc, now)) return refuse(0x01);
+  const ourId = newId(bmc);
+  const protocol: Rmcpp = {
+    kind: "2.0",
+    suite,
+    theirId: Buffer.from(request.subarray(4, 8)),
+    ourId,
+    openPrivilege: request.readUInt8(1) & 0x0f,
+    keys: NO_KEYS,
+    ...{ consoleRandom: NOTHING, random: NOTHING, identity: NOTHING, last: null },
+    ...{ seen: { highest: 0, bits: 1 }, sent: 0 },
+  };
+  const id = ourId.readUInt32LE(0);
+  const session: SimSession = {
+    id,
+    stage: "opened",
+    user: null,
+    privilege: 2,
+    usedAt: now,
+    protocol,
+  };
+  bmc.sessions.set(id, session);
+  const granted =
+    protocol.openPrivilege === 0 && !options.echoPrivilege ? 4 : protocol.openPrivilege;
+  const head = [request.readUInt8(0), 0, granted, 0];
+  const algorithms = request.subarray(8, OPEN.request);
+  return plain20(0x11, Buffer.concat([Buffer.from(head), protocol.theirId, ourId, algorithms]));
+}
+
+/** RAKP1 to RAKP2. */
+export function rakp1(bmc: Bmc, request: Buffer, now: number): Buffer | null {
+  const nameLength = request[27];
+  if (nameLength === undefined || request.length < 28 + nameLength) return null;
+  bmc.counts.rakp1++;
+  const session = bmc.sessions.get(request.readUInt32LE(4));
+  if (session === undefined || session.protocol.kind !== "2.0")
+    return refusal(bmc, { type: 0x13, full: 40 }, request, BAD_SESSION, NO_ID);
+  const { protocol } = session;
+  const { suite } = protocol;
+  const refuse = (status: number): Buffer =>
+    refusal(bmc, { type: 0x13, full: 40 + suite.fullCode }, request, status, protocol.theirId);
+  if (session.stage !== "opened") return again(bmc, protocol, () => refuse(BAD_SESSION));
+  session.usedAt = now;
+  if (nameLength > 16) return refuse(0x0c);
+  const name = request.subarray(28, 28 + nameLength);
+  session.user = userOf(bmc, name.toString());
+  if (session.user === null && suite.id !== 0) {
+    const { unknownUser } = bmc.options;
+    return unknownUser === "silent" ? null : refuse(unknownUser);
+  }
+  const role = request.readUInt8(24);
+  const { roleStatus, openPrivilege } = bmc.options;
+  if (roleStatus !== null && (role & 0x0f) > limitOf(session.user)) return refuse(roleStatus);
+  const hashed = openPrivilege ? (role & 0x10) | protocol.openPrivilege : role;
+  protocol.identity = Buffer.concat([Buffer.from([hashed, nameLength]), name]);
+  protocol.consoleRandom = Buffer.from(request.subarray(8, 24));
+  protocol.random = randomBytes(16);
+  session.stage = "challenged";
+  const { theirId: theirs, ourId, consoleRandom, random, identity } = protocol;
+  const over = [theirs, ourId, consoleRandom, random, bmc.guid, identity];
+  const mac = code(suite, passwordOf(session.user), ...over);
+  protocol.last = plain20(0x13, Buffer.concat([start(request, 0), theirs, random, bmc.guid, mac]));
+  return protocol.last;
+}
+
+/** RAKP3 to RAKP4. A login that fails is forgotten at once. */
+export function rakp3(bmc: Bmc, request: Buffer, now: number): Buffer | null {
+  if (request.length < 8) return null;
+  bmc.counts.rakp3++;
+  const session = bmc.sessions.get(request.readUInt32LE(4));
+  if (session === undefined || session.protocol.kind !== "2.0")
+    return refusal(bmc, { type: 0x15, full: 8 }, request, BAD_SESSION, NO_ID);
+  const { protocol } = session;
+  const { suite, random, consoleRandom, identity } = protocol;
+  const refuse = (status: number): Buffer =>
+    refusal(bmc, { type: 0x15, full: 8 + suite.shortCode }, request, status, protocol.theirId);
+  if (session.stage !== "challenged") return again(bmc, protocol, () => refuse(BAD_SESSION));
+  session.usedAt = now;
+  const password = passwordOf(session.user);
+  const expected = code(suite, password, random, protocol.theirId, identity);
+  const good = same(request.subarray(8), expected);
+  const status = bmc.options.rakp3Status ?? (good ? 0 : BAD_CODE);
+  if (request[1] !== 0 || status !== 0) {
+    bmc.sessions.delete(session.id);
+    bmc.counts.badLogins++;
+    return request[1] === 0 ? refuse(status) : null;
+  }
+  const kg = Buffer.from(bmc.options.kg, "hex");
+  const secret = kg.length === 0 ? password : kg;
+  protocol.keys = sessionKeys(suite, secret, consoleRandom, random, identity);
+  session.stage = "active";
+  bmc.counts.logins++;
+  const check = code(suite, protocol.keys.session, consoleRandom, protocol.ourId, bmc.guid);
+  const icv = check.subarray(0, suite.shortCode);
+  protocol.last = plain20(0x15, Buffer.concat([start(request, 0), protocol.theirId, icv]));
+  return protocol.last;
+}
+
+const NOTHING = Buffer.alloc(0);
+const NO_ID = Buffer.alloc(4);
+
+function again(bmc: Bmc, { last }: Rmcpp, refuse: () => Buffer): Buffer | null {
+  return bmc.options.repeats === "answered" && last !== null ? last : refuse();
+}
+
+function start(request: Buffer, status: number): Buffer {
+  return Buffer.from([request.readUInt8(0), status, 0, 0]);
+}
+
+/** @param full payload bytes of a good answer */
+function refusal(
+  bmc: Bmc,
+  { type, full }: { readonly type: number; readonly full: number },
+  request: Buffer,
+  status: number,
+  theirId: Buffer,
+): Buffer {
+  const length = bmc.options.errorLength ?? full;
+  const payload = Buffer.alloc(Math.max(full, length));
+  Buffer.concat([start(request, status), theirId]).copy(payload);
+  return plain20(type, payload.subarray(0, length));
+}
+
+function newId(bmc: Bmc): Buffer {
+  for (;;) {
+    const id = randomInt(1, 2 ** 32);
+    if (bmc.sessions.has(id)) continue;
+    const bytes = Buffer.alloc(4);
+    bytes.writeUInt32LE(id);
+    return bytes;
+  }
+}

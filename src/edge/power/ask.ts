@@ -1,0 +1,106 @@
+import { MigrationError } from "../../model/error.ts";
+import type { FindingCode } from "../../model/findings.ts";
+import {
+  type ConductorIpmitool,
+  type PowerProbe,
+  type PowerQuestion,
+  type PowerReading,
+  suiteOrder,
+} from "../../model/power.ts";
+import {
+  askAll,
+  IpmiError,
+  type Observation,
+  openClient,
+  type Schedule,
+  SESSION_DEFAULTS,
+  type Told,
+} from "../ipmi/index.ts";
+
+/** The finding an observation is to us. */
+const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
+  "suite-0": "N2I-D620",
+  "sha1-only": "N2I-D621",
+  "null-users": "N2I-D622",
+  "kg-not-given": "N2I-D623",
+  updating: "N2I-D624",
+  "chassis-fault": "N2I-D625",
+  "password-cut": "N2I-D626",
+  "wrong-checksums": "N2I-D627",
+  "open-session-level": "N2I-D629",
+  "suites-not-told": "N2I-D628",
+};
+
+/**
+ * Our own IPMI client, as a conductor would ask.
+ *
+ * @param conductor the ipmitool whose choice of cipher suite is followed
+ */
+export function openNative(conductor: ConductorIpmitool): {
+  readonly ask: PowerProbe;
+  readonly close: () => Promise<void>;
+} {
+  const suites = (listed: readonly number[] | null) => suiteOrder(conductor, listed);
+  const client = openClient({ ...SESSION_DEFAULTS, suites });
+  return {
+    async ask(question, limits) {
+      const { askedAt, observations, ...reading } = await client
+        .ask(question, limits)
+        .catch(unable);
+      const { verdict, detail } = reading;
+      return {
+        bm_node_ids: question.bm_node_ids,
+        client: "native",
+        ...reading,
+        detail: verdict === "no-ipmi2" ? `${detail}, which nova-baremetal did not use` : detail,
+        asked_at: askedAt,
+        warnings: observations.map((one) => WARNINGS[one]),
+        // For which conductor, and whether it has what to set, is not known here.
+        advice: [],
+      };
+    },
+    close: client.close,
+  };
+}
+
+/** @throws MigrationError N2I-E400 for what keeps this host from asking anybody */
+function unable(error: unknown): never {
+  if (!(error instanceof IpmiError)) throw error;
+  throw new MigrationError("N2I-E400", error.message, { cause: error.cause });
+}
+
+/**
+ * Asks every question, each BMC and login once; those that failed once more after all others. It
+ * ends with what is known when the signal is aborted.
+ *
+ * @param options.failed is told of each failure that will be looked at again
+ * @throws what the probe throws, when it is not by the signal
+ */
+export async function* askQuestions(
+  questions: AsyncIterable<PowerQuestion>,
+  probe: PowerProbe,
+  {
+    signal,
+    schedule = {},
+    failed,
+  }: {
+    readonly signal: AbortSignal;
+    readonly schedule?: Partial<Schedule>;
+    readonly failed?: (reading: PowerReading) => void;
+  },
+): AsyncGenerator<PowerReading, void> {
+  const options = {
+    ask: probe,
+    signal,
+    schedule,
+    ...(failed !== undefined && {
+      failed: (told: Told<PowerQuestion, PowerReading>) => failed(ofAll(told)),
+    }),
+  };
+  for await (const told of askAll(questions, options)) yield ofAll(told);
+}
+
+/** A reading is of all machines that name its BMC with its login. */
+function ofAll({ targets, reading }: Told<PowerQuestion, PowerReading>): PowerReading {
+  return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
+}

@@ -1,0 +1,78 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type BmcVerdict, connect, IpmiError } from "../../../src/edge/ipmi/index.ts";
+import type { Nature } from "./sim-nature.ts";
+import { udpBmc } from "./udp-bmc.ts";
+
+const IN_SESSION = ["6/3b", "0/1", "6/1", "6/3c"];
+
+test("a session tells power and device, one command at a time, and is closed once", async (t) => {
+  const { bmc, question } = await udpBmc(t, { power: "off" }, { delay: 5 });
+  const session = await connect(question.address, question, { ...portOf(question) });
+  assert.deepEqual([session.suite, session.level], [17, "ADMINISTRATOR"]);
+  const [chassis, device] = await Promise.all([session.chassisStatus(), session.deviceId()]);
+  assert.deepEqual(chassis, { power: "off", fault: false });
+  assert.deepEqual([device.manufacturer, device.device, device.firmware], [4753, 3842, "9.08"]);
+  assert.equal(bmc.logins.open(), 1);
+  await Promise.all([session.close(), session.close()]);
+  assert.equal(bmc.logins.open(), 0);
+  assert.deepEqual(bmc.commands.seen(), IN_SESSION);
+  await assert.rejects(session.chassisStatus(), { name: "IpmiError", message: /is closed/ });
+});
+
+/** What is wrong, and the verdict it must bring. */
+const REFUSALS: readonly (readonly [string, Partial<Nature>, BmcVerdict])[] = [
+  ["another password", { password: "another" }, "wrong-password"],
+  ["another user", { user: "root" }, "wrong-user"],
+  ["a Kg", { kg: "key" }, "wrong-kg"],
+  ["no level we ask for", { level: 2 }, "privilege-refused"],
+  ["no suite we ask for", { suites: [1] }, "cipher-refused"],
+  ["IPMI 1.5 alone", { ipmi2: false }, "no-ipmi2"],
+];
+
+for (const [what, nature, verdict] of REFUSALS)
+  test(`a BMC of ${what} gives no session, and says why: ${verdict}`, async (t) => {
+    const { bmc, question } = await udpBmc(t, nature);
+    const login = { user: "admin", password: () => "s3cret-Passw0rd" };
+    await assert.rejects(
+      connect(question.address, login, { ...portOf(question) }),
+      (error) => error instanceof IpmiError && error.verdict === verdict,
+    );
+    // Without its Kg we have not the keys to close with.
+    assert.equal(bmc.logins.open(), verdict === "wrong-kg" ? 1 : 0);
+  });
+
+test("an address or a name that cannot be used is never sent to", async () => {
+  const login = { user: "admin", password: () => "s3cret" };
+  const incomplete = { name: "IpmiError", verdict: "incomplete" };
+  await assert.rejects(connect("255.255.255.255", login), incomplete);
+  await assert.rejects(connect("127.0.0.1", { ...login, user: "x".repeat(17) }), incomplete);
+});
+
+test("a command may take its deadline anew, and a refused one leaves the session open", async (t) => {
+  const { bmc, question } = await udpBmc(t, { busy: { code: 0xff, times: 1 } }, { delay: 20 });
+  const session = await connect(question.address, question, { ...portOf(question), deadline: 900 });
+  t.after(session.close);
+  const began = performance.now();
+  await assert.rejects(session.chassisStatus(), /Get Chassis Status says 0xff: unspecified error/);
+  while (performance.now() - began < 1200) await session.deviceId();
+  assert.equal((await session.chassisStatus()).power, "on");
+  assert.equal(bmc.logins.open(), 1);
+});
+
+test("when all is to stop nothing is asked any more, and the session can still be closed", async (t) => {
+  const { bmc, question } = await udpBmc(t);
+  const stop = new AbortController();
+  const { signal } = stop;
+  const session = await connect(question.address, question, { ...portOf(question), signal });
+  stop.abort();
+  await assert.rejects(session.chassisStatus(), { name: "AbortError" });
+  await session.close();
+  assert.equal(bmc.logins.open(), 0);
+  await assert.rejects(connect(question.address, question, { signal }), { name: "AbortError" });
+});
+
+function portOf({ port }: { readonly port?: number }): { readonly port: number } {
+  assert.ok(port !== undefined);
+  return { port };
+}

@@ -1,0 +1,159 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { type TestContext, test } from "node:test";
+import fc from "fast-check";
+import { COMMANDS, type Command } from "../../../src/edge/ipmi/commands.ts";
+import * as library from "../../../src/edge/ipmi/index.ts";
+import { askAll, connect, IpmiError } from "../../../src/edge/ipmi/index.ts";
+import * as testing from "../../../src/edge/ipmi/testing/index.ts";
+import {
+  type BmcOptions,
+  type Farm,
+  freeAddresses,
+  startFarm,
+} from "../../../src/edge/ipmi/testing/index.ts";
+import { ask } from "./sim-ask.ts";
+import { HEALTHY, type Nature } from "./sim-nature.ts";
+
+/** One that any user may bind. */
+const port = 6623;
+
+test("the library has no more commands than those that read, or open and close a session", () => {
+  const all = Object.values(COMMANDS).map(({ netFn, cmd }) => `${netFn}/${cmd.toString(16)}`);
+  assert.deepEqual(all.toSorted(), ["0/1", "6/1", "6/38", "6/3b", "6/3c", "6/54"]);
+  // @ts-expect-error: another command cannot even be named.
+  const other: Command = { name: "Chassis Control", netFn: 0, cmd: 0x02 };
+  assert.ok(!Object.values<Command>(COMMANDS).includes(other));
+});
+
+test("what the package exports can be counted, and none of it switches", () => {
+  assert.deepEqual(Object.keys(library).toSorted(), [
+    ...["IpmiError", "SCHEDULE", "SESSION_DEFAULTS", "askAll", "connect", "isCut", "openClient"],
+    ...["whyNotAddress", "whyNotUser"],
+  ]);
+  assert.deepEqual(Object.keys(testing).toSorted(), [
+    ...["HEALTHY", "bigFleet", "freeAddresses", "startFarm", "startFarmProcess", "whyNot623"],
+  ]);
+});
+
+test("no code of the package names Chassis Control, and one place alone makes a request", () => {
+  const files = readdirSync("src/edge/ipmi", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .map((name) => ({
+      name,
+      code: withoutComments(readFileSync(`src/edge/ipmi/${name}`, "utf8")),
+    }));
+  const found = (pattern: RegExp): readonly string[] =>
+    files.filter(({ code }) => pattern.test(code)).map(({ name }) => name);
+  assert.deepEqual(found(/chassis\W?control|power\W?(on|off|up|down|cycle)|hard\W?reset/i), []);
+  assert.deepEqual(found(/\b0?0\/0?2\b/), []);
+  // The network function goes into the second byte of a message.
+  assert.deepEqual(found(/netFn\s*<<\s*2/), ["wire.ts"]);
+  assert.deepEqual(found(/\brequest\(/), ["discover.ts", "session.ts", "wire.ts"]);
+});
+
+const READS = ["0/1", "6/1", "6/3b", "6/3c"];
+
+test("a BMC that is played, whatever is wrong with it, is sent commands that read alone", async () => {
+  const nature = fc.record<Partial<Nature>>(
+    {
+      suites: fc.subarray([1, 2, 3, 15, 16, 17]),
+      listed: fc.option(fc.subarray([0, 1, 3, 17]), { nil: null }),
+      level: fc.constantFrom(2, 3, 4),
+      levelAt: fc.constantFrom("RAKP 2", "command"),
+      ipmi2: fc.boolean(),
+      form2: fc.constantFrom("answers", "refuses", "silent"),
+      portOnce: fc.boolean(),
+      openStatus: fc.option(fc.nat(0x12), { nil: null }),
+      openTimes: fc.nat(3),
+      openLevel: fc.boolean(),
+      stale: fc.boolean(),
+      macLength: fc.constantFrom(-1, 0, 4),
+      busy: fc.record({ code: fc.nat(255), times: fc.nat(4) }),
+      deviceSilent: fc.boolean(),
+      checksumsWrong: fc.boolean(),
+    },
+    { requiredKeys: [] },
+  );
+  const asking = fc.record({
+    seed: fc.nat(),
+    password: fc.constantFrom(HEALTHY.password, "another"),
+    network: fc.record({ loss: fc.constantFrom(0, 0.1), duplicates: fc.constantFrom(0, 0.3) }),
+  });
+  const seen = new Set<string>();
+  const run = fc.asyncProperty(nature, asking, async (given, how) => {
+    const { bmc } = await ask(given, how);
+    for (const command of bmc.commands.seen()) seen.add(command);
+  });
+  await fc.assert(run, { numRuns: 300 });
+  assert.deepEqual([...seen].toSorted(), READS);
+});
+
+/** What can be done with the library, in any order and beside each other. */
+const DEEDS = ["chassisStatus", "deviceId", "close", "askAll", "two"] as const;
+
+test("whatever is called, the farm sees no command that does more than read", async (t) => {
+  const farm = await startBmcs(t, [
+    {},
+    { users: [{ name: "admin", password: "s3cret-Passw0rd", limit: 3 }] },
+    { users: [{ name: "admin", password: "another" }] },
+    { busy: { code: 0xc0, times: 1, command: "00/01" }, suites: [3] },
+    { garbage: 0.3, duplicate: 0.3, wrongChecksums: true },
+  ]);
+  const run = fc.record({
+    at: fc.nat(farm.addresses.length - 1),
+    deeds: fc.array(fc.constantFrom(...DEEDS), { maxLength: 6 }),
+    level: fc.constantFrom("ADMINISTRATOR" as const, "OPERATOR" as const),
+    suite: fc.constantFrom(3, 17),
+  });
+  await fc.assert(
+    fc.asyncProperty(run, async ({ at, deeds, level, suite }) => {
+      const address = farm.addresses[at] ?? "";
+      await useAll(address, deeds, { port, level, suite, deadline: 5000 }).catch((error: unknown) =>
+        assert.ok(error instanceof IpmiError, String(error)),
+      );
+    }),
+    { numRuns: 60 },
+  );
+  assert.deepEqual(farm.commands(), []);
+  const { logins, statusReads, closes } = farm.counts();
+  assert.ok(logins > 20 && statusReads > 10, JSON.stringify(farm.counts()));
+  assert.ok(closes >= logins, `${closes} of ${logins} closed`);
+});
+
+async function useAll(
+  address: string,
+  deeds: readonly (typeof DEEDS)[number][],
+  options: library.ConnectOptions,
+): Promise<void> {
+  const login = { user: "admin", password: () => "s3cret-Passw0rd" };
+  const session = await connect(address, login, options);
+  try {
+    for (const deed of deeds) {
+      if (deed === "two") await Promise.all([session.chassisStatus(), session.deviceId()]);
+      else if (deed !== "askAll") await session[deed]();
+      else
+        for await (const { reading } of askAll([{ address, port, ...login }]))
+          assert.notEqual(reading.verdict, "incomplete");
+    }
+  } finally {
+    await session.close();
+  }
+}
+
+async function startBmcs(
+  t: TestContext,
+  bmcs: readonly Partial<BmcOptions>[],
+): Promise<Farm & { readonly addresses: readonly string[] }> {
+  const addresses = await freeAddresses(bmcs.length, port);
+  const farm = await startFarm({
+    all: { port },
+    bmcs: addresses.map((address, at) => ({ address, ...bmcs[at] })),
+  });
+  t.after(farm.close);
+  return { ...farm, addresses };
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\/|\/\/[^\n]*/g, "");
+}

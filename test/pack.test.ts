@@ -1,34 +1,85 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { test } from "node:test";
+import { after, before, test } from "node:test";
 import { packageRoot } from "../src/demo/package-root.ts";
 
+const folder = mkdtempSync(join(tmpdir(), "n2i-pack-"));
+/** The package as it is unpacked elsewhere. */
+const home = join(folder, "elsewhere", "node_modules", "nova2ironic");
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+before(() => {
+  // Built already: the test itself is part of that build.
+  const packed = spawnSync(
+    "npm",
+    ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder],
+    { cwd: packageRoot(), encoding: "utf8" },
+  );
+  assert.equal(packed.status, 0, packed.stderr);
+  const name = readdirSync(folder).find((file) => file.endsWith(".tgz")) ?? "";
+  const untarred = spawnSync("tar", ["xzf", name], { cwd: folder });
+  assert.equal(untarred.status, 0);
+  cpSync(join(folder, "package"), home, { recursive: true });
+});
+
 test("the packed package runs the demo outside the clone", () => {
-  const folder = mkdtempSync(join(tmpdir(), "n2i-pack-"));
-  try {
-    // Built already: the test itself is part of that build.
-    const packed = spawnSync(
-      "npm",
-      ["pack", "--ignore-scripts", "--silent", "--pack-destination", folder],
-      { cwd: packageRoot(), encoding: "utf8" },
-    );
-    assert.equal(packed.status, 0, packed.stderr);
-    const name = readdirSync(folder).find((file) => file.endsWith(".tgz")) ?? "";
-    const untarred = spawnSync("tar", ["xzf", name], { cwd: folder });
-    assert.equal(untarred.status, 0);
-    const home = join(folder, "elsewhere");
-    cpSync(join(folder, "package"), home, { recursive: true });
-    symlinkSync(join(packageRoot(), "node_modules"), join(home, "node_modules"));
-    const demo = spawnSync(process.execPath, [join(home, ".build/bundle/nova2ironic.js"), "demo"], {
-      cwd: folder,
-      encoding: "utf8",
-    });
-    assert.equal(demo.status, 0, demo.stdout + demo.stderr);
-    assert.match(demo.stdout, /yes {2}after rollback Ironic is what it was, by digest/);
-  } finally {
-    rmSync(folder, { recursive: true, force: true });
-  }
+  symlinkSync(join(packageRoot(), "node_modules"), join(home, "node_modules"));
+  const demo = spawnSync(process.execPath, [join(home, ".build/bundle/nova2ironic.js"), "demo"], {
+    cwd: folder,
+    encoding: "utf8",
+  });
+  assert.equal(demo.status, 0, demo.stdout + demo.stderr);
+  assert.match(demo.stdout, /yes {2}after rollback Ironic is what it was, by digest/);
+});
+
+test("the example of the IPMI library's README compiles and runs with the packed package", () => {
+  const readme = readFileSync(join(home, "src/edge/ipmi/README.md"), "utf8");
+  const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";
+  const user = join(folder, "elsewhere");
+  writeFileSync(join(user, "package.json"), '{"type":"module"}');
+  writeFileSync(join(user, "example.ts"), example);
+  mkdirSync(join(user, "node_modules", "@types"));
+  symlinkSync(
+    join(packageRoot(), "node_modules", "@types", "node"),
+    join(user, "node_modules", "@types", "node"),
+  );
+  const tsc = join(packageRoot(), "node_modules", "typescript", "bin", "tsc");
+  const options = ["--strict", "--module", "nodenext", "--target", "es2023", "--types", "node"];
+  const compiled = spawnSync(process.execPath, [tsc, ...options, "example.ts"], {
+    cwd: user,
+    encoding: "utf8",
+  });
+  assert.equal(compiled.status, 0, compiled.stdout + compiled.stderr);
+  const ran = spawnSync(process.execPath, ["example.js"], { cwd: user, encoding: "utf8" });
+  assert.equal(ran.status, 0, ran.stderr);
+  const [power, firmware, ...readings] = ran.stdout.trimEnd().split("\n");
+  assert.deepEqual([power, firmware], ["on", "5.03"]);
+  assert.deepEqual(readings.toSorted(), ["127.0.0.1 on", "127.0.0.2 wrong-user"]);
+});
+
+test("no more of the package can be imported than the library", () => {
+  const source = `
+    const names = ["nova2ironic", "nova2ironic/ipmi/wire", "nova2ironic/.build/src/edge/ipmi/wire.js"];
+    for (const name of names)
+      await import(name).then(() => console.log(name), ({ code }) => console.log(code));`;
+  const ran = spawnSync(process.execPath, ["--input-type=module", "-e", source], {
+    cwd: join(folder, "elsewhere"),
+    encoding: "utf8",
+  });
+  assert.deepEqual(
+    ran.stdout.trimEnd().split("\n"),
+    Array(3).fill("ERR_PACKAGE_PATH_NOT_EXPORTED"),
+  );
 });

@@ -1,5 +1,6 @@
 import { endpointWithin, IPMI_PORT, whyNotAddress } from "./address.ts";
 import { type Chassis, COMMANDS, type Device, parseChassis, parseDevice } from "./commands.ts";
+import { suiteOf } from "./crypto.ts";
 import { type Credentials, credentials, whyNotUser, wipe } from "./login.ts";
 import { type BmcVerdict, type Diagnosis, type Level, refusedBy } from "./policy.ts";
 import {
@@ -158,10 +159,10 @@ export function optionsFor({ suite, level }: BmcTarget, options: SessionOptions)
 /** A line to the BMC, and what to log in with, to be closed and wiped; or why nothing is sent. */
 export async function reach(
   mux: Mux,
-  { address, port = IPMI_PORT, user, password, kg }: BmcTarget,
+  { address, port = IPMI_PORT, user, password, kg, suite }: BmcTarget,
   limits: Limits,
 ): Promise<{ readonly line: OpenLine; readonly known: Credentials } | Diagnosis> {
-  const why = whyNotUser(user);
+  const why = whyNotUser(user) ?? whyNotSuite(suite);
   if (why !== null) return { verdict: "incomplete", detail: why };
   const known = credentials(user, password(), kg?.() ?? null);
   let line: OpenLine | null = null;
@@ -176,6 +177,11 @@ export async function reach(
   } finally {
     if (line === null) wipe(known);
   }
+}
+
+function whyNotSuite(suite: number | undefined): string | null {
+  const isSpoken = suite === undefined || suiteOf(suite) !== null;
+  return isSpoken ? null : `cipher suite ${suite} is not spoken here: 1 to 3 and 15 to 17 are`;
 }
 
 /** A reading but for what the caller knows. */

@@ -42,11 +42,12 @@ for (const [what, nature, verdict] of REFUSALS)
     assert.equal(bmc.logins.open(), verdict === "wrong-kg" ? 1 : 0);
   });
 
-test("an address or a name that cannot be used is never sent to", async () => {
+test("an address, a name or a suite that cannot be used is never sent to", async () => {
   const login = { user: "admin", password: () => "s3cret" };
   const incomplete = { name: "IpmiError", verdict: "incomplete" };
   await assert.rejects(connect("255.255.255.255", login), incomplete);
   await assert.rejects(connect("127.0.0.1", { ...login, user: "x".repeat(17) }), incomplete);
+  await assert.rejects(connect("127.0.0.1", login, { suite: 0 }), incomplete);
 });
 
 test("a command may take its deadline anew, and a refused one leaves the session open", async (t) => {

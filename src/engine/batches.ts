@@ -1,6 +1,18 @@
 import type { Span } from "../model/journal.ts";
 import { regroup } from "../model/streams.ts";
 
+let most = 500;
+
+/** Machines of Ironic, or rows of Nova, in one transaction of a database. */
+export function inTransaction(): number {
+  return most;
+}
+
+/** For tests of what happens between transactions: three of them need ten machines, not a thousand. */
+export function cutSmaller(size: number): void {
+  most = size;
+}
+
 /** Lines of a plan that are performed together. */
 export interface Batch<L> {
   readonly span: Span;

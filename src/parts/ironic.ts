@@ -1,4 +1,5 @@
 import type { Journalled } from "../engine/back.ts";
+import { inTransaction } from "../engine/batches.ts";
 import type { Leg, Part, State } from "../engine/part.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
 import { IRONIC } from "../model/journal.ts";
@@ -10,7 +11,7 @@ import type { Target } from "../model/target.ts";
  * seconds, what is finished after Ctrl-C.
  */
 export function batchOf({ engine }: Pick<TargetIdentity, "engine">): number {
-  return engine === "rest" ? 64 : 500;
+  return engine === "rest" ? 64 : inTransaction();
 }
 
 /** Nodes and ports of Ironic: rows of its database, or machines adopted over REST. */

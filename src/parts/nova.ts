@@ -1,4 +1,5 @@
 import type { Journalled } from "../engine/back.ts";
+import { inTransaction } from "../engine/batches.ts";
 import type { Leg, Part } from "../engine/part.ts";
 import type {
   NovaLine,
@@ -36,9 +37,6 @@ export function partOf(leg: NovaLegName): NovaPart {
   return leg === "shared" ? "hosts" : leg;
 }
 
-/** Rows in one transaction. */
-const SIZE = 500;
-
 type Reached = Pick<NovaTarget, "look" | "perform" | "use">;
 
 /**
@@ -70,7 +68,7 @@ export function novaParts(
     target: Pick<NovaTarget, "look" | "perform">,
   ): Part<NovaStep> => ({
     name: novaName(leg),
-    size: SIZE,
+    size: inTransaction(),
     far: ({ done }) => `${done} rows of nova`,
     inspect: target.look,
     waiting: (steps, direction) => waiting(steps, direction, use),
@@ -92,7 +90,7 @@ export function novaJournalled(
   { lines, sha256 }: Pick<NovaPlan, "lines" | "sha256">,
 ): Journalled<NovaStep, NovaStep> {
   return {
-    part: { name: novaName(leg), size: SIZE },
+    part: { name: novaName(leg), size: inTransaction() },
     ...{ plan: sha256, lines: () => stepsIn(lines(), leg), changesOf: (step) => [step] },
   };
 }

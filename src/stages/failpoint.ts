@@ -1,4 +1,5 @@
 import type { Journal } from "../edge/disk/journal.ts";
+import { cutSmaller } from "../engine/batches.ts";
 
 /**
  * A place where a test lets this process die or pause: NOVA2IRONIC_FAILPOINT=POINT:N:kill ends it
@@ -7,6 +8,10 @@ import type { Journal } from "../edge/disk/journal.ts";
  */
 const [wanted, nth, action] = (process.env.NOVA2IRONIC_FAILPOINT ?? "").split(":");
 let passed = 0;
+
+// How many machines a transaction takes, for the same tests. Of a plan that was begun it must not change.
+const { NOVA2IRONIC_BATCH: batch } = process.env;
+if (batch !== undefined) cutSmaller(Number(batch));
 
 export async function failpoint(point: string): Promise<void> {
   if (point !== wanted) return;

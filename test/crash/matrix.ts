@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
+import { smallBatches } from "../support/batches.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { MACHINES, type Point, rowsOf } from "./points.ts";
@@ -15,12 +16,13 @@ export interface Prepared extends Scene {
   readonly after: string;
 }
 
-/** Plans the fleet, applies it undisturbed, and keeps both states. */
+/** Plans the fleet in small batches, applies it undisturbed, and keeps both states. */
 export async function prepared(
   engine: Engine,
   t: TestContext,
   options: { readonly proxy?: boolean } = {},
 ): Promise<Prepared | null> {
+  smallBatches();
   const made = await scene(engine, t, fleet(MACHINES), options);
   if (made === null) return null;
   const before = await made.digest();

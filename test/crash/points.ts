@@ -1,10 +1,8 @@
-import { batchOf } from "../../src/parts/ironic.ts";
-
-const BATCH = batchOf({ engine: "mysql" });
+import { SMALL } from "../support/batches.ts";
 
 /** The fleet of the matrix: three batches, two rows a machine. */
-export const BATCHES = [BATCH, BATCH, 2] as const;
-export const MACHINES = 2 * BATCH + 2;
+export const BATCHES = [SMALL, SMALL, 2] as const;
+export const MACHINES = 2 * SMALL + 2;
 
 /** A moment at which a run is ended, and what must be true of it then. */
 export interface Point {

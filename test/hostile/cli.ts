@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { program } from "../../src/demo/package-root.ts";
+import { batchesHere } from "../support/batches.ts";
 import { isCommand, type Ran, runHere } from "../support/in-process.ts";
 
 export type { Ran } from "../support/in-process.ts";
@@ -75,7 +76,7 @@ export function startProgram(
 ): Started {
   const child: ChildProcess = spawn(program, words, {
     cwd,
-    env: { PATH: process.env.PATH ?? "", ...env },
+    env: { PATH: process.env.PATH ?? "", ...batchesHere(), ...env },
     stdio: ["pipe", "pipe", "pipe"],
     timeout: PATIENCE,
     killSignal: "SIGKILL",

@@ -1,0 +1,17 @@
+import { cutSmaller } from "../../src/engine/batches.ts";
+
+/** Small enough that three batches take a moment, large enough that one has more than a first and a last. */
+export const SMALL = 4;
+
+let size: string | undefined;
+
+/** From here on this file's runs, in this process and started by it, have batches of a few machines. */
+export function smallBatches(): void {
+  size = String(SMALL);
+  cutSmaller(SMALL);
+}
+
+/** The variables that tell a started tool of it. */
+export function batchesHere(): { readonly [name: string]: string } {
+  return size === undefined ? {} : { NOVA2IRONIC_BATCH: size };
+}

@@ -52,6 +52,19 @@ test("no code of the package names Chassis Control, and one place alone makes a 
   assert.deepEqual(found(/\brequest\(/), ["discover.ts", "session.ts", "wire.ts"]);
 });
 
+test("the program knows the library by its index alone, and nothing of its simulated BMCs", () => {
+  const named = readdirSync("src", { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".ts"))
+    .flatMap((name) => {
+      const imports = readFileSync(`src/${name}`, "utf8").matchAll(/from "[^"]*\/ipmi\/([^"]+)"/g);
+      return [...imports].map(([, file]) => file);
+    });
+  assert.deepEqual([...new Set(named)], ["index.ts"]);
+  const own = readdirSync("src/edge/ipmi").filter((name) => name.endsWith(".ts"));
+  for (const name of own)
+    assert.doesNotMatch(readFileSync(`src/edge/ipmi/${name}`, "utf8"), /from ".\/testing/, name);
+});
+
 const READS = ["0/1", "6/1", "6/3b", "6/3c"];
 
 test("a BMC that is played, whatever is wrong with it, is sent commands that read alone", async () => {

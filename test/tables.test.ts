@@ -74,8 +74,9 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const) {
         if (database === null) return;
         const document = loadTables(name, version);
         await createTables(database.db, document, { engine });
+        const found = await catalogue(database);
         for (const [table, { columns }] of Object.entries(document.tables)) {
-          assert.deepEqual(await catalogue(database, table), columns.map(described(engine)), table);
+          assert.deepEqual(found.get(table), columns.map(described(engine)), table);
         }
         assert.deepEqual(await database.db(document.version.table).first(), document.version.row);
       });
@@ -146,30 +147,41 @@ function described(engine: Engine): (column: Column) => Described {
   });
 }
 
-async function catalogue({ db, engine }: TestDatabase, table: string): Promise<Described[]> {
+/** The columns of each table, as the engine's catalogue tells them. */
+async function catalogue(database: TestDatabase): Promise<ReadonlyMap<string, Described[]>> {
+  const tables = new Map<string, Described[]>();
+  for (const { table, ...column } of await columnsOf(database))
+    tables.set(table, [...(tables.get(table) ?? []), column]);
+  return tables;
+}
+
+async function columnsOf({
+  db,
+  engine,
+}: TestDatabase): Promise<readonly (Described & { readonly table: string })[]> {
   if (engine === "sqlite") {
-    const rows: { name: string; type: string; notnull: number }[] = await db.raw(
-      'SELECT name, type, "notnull" FROM pragma_table_info(?) ORDER BY cid',
-      [table],
+    const rows: { table: string; name: string; type: string; notnull: number }[] = await db.raw(
+      'SELECT t.name AS "table", c.name, c.type, c."notnull" FROM sqlite_master t, pragma_table_info(t.name) c ORDER BY t.name, c.cid',
     );
-    return rows.map(({ name, type, notnull }) => ({
-      name,
-      type: type.toLowerCase(),
-      null: notnull === 0,
+    return rows.map(({ table, name, type, notnull }) => ({
+      ...{ table, name, type: type.toLowerCase(), null: notnull === 0 },
     }));
   }
   const mysql = engine === "mysql";
-  const rows: { name: string; type: string; length: number | null; nullable: string }[] = await db(
-    "information_schema.columns",
-  )
-    .select({ name: "column_name", nullable: "is_nullable" })
+  const rows: {
+    table: string;
+    name: string;
+    type: string;
+    length: number | null;
+    nullable: string;
+  }[] = await db("information_schema.columns")
+    .select({ table: "table_name", name: "column_name", nullable: "is_nullable" })
     .select({ type: mysql ? "column_type" : "data_type", length: "character_maximum_length" })
-    .where({ table_name: table, table_schema: mysql ? db.raw("DATABASE()") : "public" })
-    .orderBy("ordinal_position");
-  return rows.map(({ name, type, length, nullable }) => ({
-    name,
+    .where({ table_schema: mysql ? db.raw("DATABASE()") : "public" })
+    .orderBy(["table_name", "ordinal_position"]);
+  return rows.map(({ table, name, type, length, nullable }) => ({
+    ...{ table, name, null: nullable === "YES" },
     type: type === "character varying" ? `${type}(${length})` : type,
-    null: nullable === "YES",
   }));
 }
 

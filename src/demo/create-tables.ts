@@ -17,28 +17,76 @@ export async function createTables(
   { tables, version }: Tables,
   { engine, charset }: { readonly engine: Engine; readonly charset?: string },
 ): Promise<void> {
+  const made: string[] = [];
+  const added: string[] = [];
   for (const [name, table] of Object.entries(tables)) {
-    await db.schema.createTable(name, (builder) => {
-      if (engine === "mysql") builder.engine("InnoDB");
-      if (engine === "mysql" && charset !== undefined) builder.charset(charset);
-      for (const column of table.columns) addColumn(db, builder, column, engine);
-      builder.primary([...table.primary]);
-      for (const key of table.unique) {
-        builder.unique([...key.columns], { indexName: keyName(name, key, engine) });
-      }
-      for (const key of table.index) builder.index([...key.columns], keyName(name, key, engine));
-      // SQLite takes foreign keys only here, and does not mind a table that comes later.
-      if (engine === "sqlite") addForeignKeys(builder, table);
-    });
+    const [create = "", ...more] = statementsOf(db, name, table, engine, charset);
+    made.push(create);
+    added.push(...(engine === "mysql" ? inOne(more) : more));
   }
-  if (engine !== "sqlite") {
-    for (const [name, table] of Object.entries(tables)) {
-      if (table.foreign.length > 0) {
-        await db.schema.alterTable(name, (builder) => addForeignKeys(builder, table));
-      }
-    }
-  }
+  await performAll(db, engine, [...made, ...added]);
   await db(version.table).insert(version.row);
+}
+
+/** Creates a table, then adds what Knex adds apart; foreign keys last. */
+function statementsOf(
+  db: Knex,
+  name: string,
+  table: Table,
+  engine: Engine,
+  charset: string | undefined,
+): readonly string[] {
+  const builder = db.schema.createTable(name, (made) => {
+    if (engine === "mysql") made.engine("InnoDB");
+    if (engine === "mysql" && charset !== undefined) made.charset(charset);
+    for (const column of table.columns) addColumn(db, made, column, engine);
+    made.primary([...table.primary]);
+    for (const key of table.unique)
+      made.unique([...key.columns], { indexName: keyName(name, key, engine) });
+    for (const key of table.index) made.index([...key.columns], keyName(name, key, engine));
+    // SQLite takes foreign keys only here, and does not mind a table that comes later.
+    if (engine === "sqlite") addForeignKeys(made, table);
+  });
+  if (engine !== "sqlite" && table.foreign.length > 0)
+    builder.alterTable(name, (made) => addForeignKeys(made, table));
+  return texts(builder);
+}
+
+/** The statements of a builder, none of which has values apart. */
+function texts(builder: Knex.SchemaBuilder): readonly string[] {
+  // Knex gives an array here; its types have one statement.
+  const all = builder.toSQL() as unknown as readonly { readonly sql: string }[];
+  return all.map(({ sql }) => sql);
+}
+
+/** Changes of one table as one: MariaDB may write it anew for each. */
+function inOne(statements: readonly string[]): readonly string[] {
+  const parts = statements.map((sql) => /^(alter table `\w+`) (.*)$/s.exec(sql));
+  const [, table] = parts[0] ?? [];
+  return table === undefined ? [] : [`${table} ${parts.map((part) => part?.[2]).join(", ")}`];
+}
+
+/** On one connection: SQLite in one transaction, MariaDB without reading tables it links, which are empty. */
+async function performAll(db: Knex, engine: Engine, statements: readonly string[]): Promise<void> {
+  const connection = await db.client.acquireConnection();
+  const perform = (sql: string): PromiseLike<unknown> =>
+    db.raw(escaped(sql)).connection(connection);
+  try {
+    if (engine === "sqlite") connection.exec(["BEGIN", ...statements, "COMMIT"].join(";\n"));
+    else if (engine === "postgresql") await perform(statements.join(";\n"));
+    else {
+      await perform("SET foreign_key_checks = 0");
+      for (const statement of statements) await perform(statement);
+      await perform("SET foreign_key_checks = 1");
+    }
+  } finally {
+    await db.client.releaseConnection(connection);
+  }
+}
+
+/** Knex takes a question mark for a value. */
+function escaped(sql: string): string {
+  return sql.replaceAll("?", "\\?");
 }
 
 function addForeignKeys(builder: Knex.TableBuilder, { foreign }: Table): void {

@@ -108,7 +108,7 @@ test("after Ctrl-C nobody new is asked, and every session that was opened is clo
   const sum = (what: "logins" | "closes"): number =>
     addresses.reduce((total, one) => total + farm.counts(one)[what], 0);
   let before = 0;
-  const going = startTool(at.folder, ["power", "--run", "run", "--rate", "50"], (text) => {
+  const going = startTool(at.folder, ["power", "--run", "run", "--rate", "20"], (text) => {
     if (before === 0 && /Stopping after/.test(text)) before = asked();
   });
   while (sum("logins") < 30) await new Promise((done) => setTimeout(done, 5));

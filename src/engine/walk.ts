@@ -124,8 +124,19 @@ export async function gather<L>(
   return ended({});
 }
 
-/** One walk after the other, as one. */
-export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
+/** Walks one after the other, as one; none after one that was stopped. */
+export async function inOrder<Name, L>(
+  names: readonly Name[],
+  walk: (name: Name) => Promise<Walked<L>>,
+): Promise<Walked<L>> {
+  let all = await gather<L>(NO_EVENTS);
+  for (const name of names) if (!all.stopped) all = together(all, await walk(name));
+  return all;
+}
+
+const NO_EVENTS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };
+
+function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
   return {
     done: one.done + next.done,
     found: one.found + next.found,

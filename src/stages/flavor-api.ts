@@ -21,6 +21,9 @@ export interface FlavorApiOptions extends RestOptions {
   readonly flavorsVia?: "db" | "rest";
 }
 
+/** Where Nova's rows are, as the command line says it. */
+export type Reach = FlavorApiOptions & { readonly novaDb?: string };
+
 /** Where flavors are that are not nova's, opened. */
 export interface FlavorApi {
   readonly identity: ApiIdentity;

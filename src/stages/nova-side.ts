@@ -1,7 +1,7 @@
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { forward } from "../engine/forward.ts";
 import type { Excluded } from "../engine/part.ts";
-import { gather, together, type Walked } from "../engine/walk.ts";
+import { gather, inOrder, type Walked } from "../engine/walk.ts";
 import type { Footer, PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { type NovaStep, stepsOf } from "../model/nova-plan.ts";
@@ -11,6 +11,7 @@ import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor
 import { lookAtNova, type NovaFile, novaPlanOf, novaWalk, withNova } from "./nova-acting.ts";
 import { checkRequests, checkTenants, type Machines } from "./nova-tenants.ts";
 import type { Watching } from "./nova-watch.ts";
+import { FORWARD } from "./pipeline.ts";
 import type { RunSession } from "./session.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
@@ -121,15 +122,11 @@ export async function besideNova<T>(
           await checkTenants(session.journal.entries(), database, file.header, { ...plan, lines });
         },
         async flavors() {
-          const own = await walk("flavors");
-          const all = own.stopped ? own : together(own, await walk("api"));
+          const all = await inOrder(FORWARD.beforeIronic, walk);
           // Asked to stop in the last batch, nothing is left here and all of the load.
           return { ...all, stopped: session.stopping() };
         },
-        async hosts(excluded) {
-          const own = await walk("hosts", excluded);
-          return own.stopped ? own : together(own, await walk("shared", excluded));
-        },
+        hosts: (excluded) => inOrder(FORWARD.afterIronic, (name) => walk(name, excluded)),
       });
     });
   } finally {

@@ -12,13 +12,18 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished, endOfRun } from "../../stages/finishing.ts";
+import { novaStepsBack } from "../../stages/nova-preview.ts";
 import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
+import { STOPPED, takeBack } from "../../stages/rollback.ts";
+import { type Preview, preview } from "../../stages/rollback-preview.ts";
 import { inRun } from "../../stages/run.ts";
 import { withSession } from "../../stages/session.ts";
 import { checkStill, leavingOf, withStill } from "../../stages/still.ts";
 import { confirm } from "../confirm.ts";
+import { io } from "../io.ts";
 import { gatherLeft } from "../print/left.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
+import { printRows } from "../print/table.ts";
 import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
 import {
   leaveNovaOption,
@@ -28,10 +33,7 @@ import {
   watchingOf,
   watchOptions,
 } from "./nova-options.ts";
-import { novaStepsBack } from "./nova-preview.ts";
-import { STOPPED, takeBack } from "./rollback-act.ts";
 import { checkNames, tellTrees } from "./rollback-names.ts";
-import { preview, previewNothing } from "./rollback-preview.ts";
 import {
   exitWith,
   inFlightOption,
@@ -40,6 +42,7 @@ import {
   note,
   runOption,
   say,
+  sinkOf,
   targetOptions,
   told,
   type Voice,
@@ -119,7 +122,10 @@ export const rollbackCommand: CommandModule<object, Args> = {
       const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
       if (plans.length === 0 && !changed) {
         told(args, "Rollback: this run has loaded nothing.");
-        return args.plan ? previewNothing(args) : left.print();
+        if (!args.plan) return left.print();
+        // An empty list, where programs read it.
+        if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
+        return;
       }
       const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
       const leaving = await leavingOf(run, plans, entries, wanted);
@@ -140,23 +146,20 @@ export const rollbackCommand: CommandModule<object, Args> = {
       const all = { plans, scope: wanted, nova: changed ? nova : null };
       try {
         if (args.plan) {
-          await preview(run, road, all, entries, args);
+          await printPreview(preview(run, road, all, entries, args), args);
           await noteFinished(run, args);
           if (untold)
             told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
           return;
         }
+        const backing = {
+          ...{ run, scope: wanted, leave: left.add, sink: sinkOf(args), keyFile: args.keyFile },
+        };
         const place = road === null ? "nova" : road.shown;
         await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
         const ended = await withStill(run, args.novaDb, leaving, watching, (look) =>
           withSession(run, (session) =>
-            takeBack(
-              { run, session, scope: wanted, look, left },
-              road,
-              all,
-              { ...watching, seconds: 0 },
-              args,
-            ),
+            takeBack({ ...backing, session, look }, road, all, { ...watching, seconds: 0 }, args),
           ),
         ).catch(async (cause: unknown) => {
           // What is known by then is told all the same.
@@ -179,6 +182,14 @@ export const rollbackCommand: CommandModule<object, Args> = {
     });
   },
 };
+
+const COLUMNS = ["Action", "Resource", "UUID", "BM ID", "Why"];
+
+async function printPreview({ rows, cost }: Preview, args: FormatOptions): Promise<void> {
+  await printRows(io().stdout, COLUMNS, rows, args);
+  const text = await cost();
+  if (text !== null) io().stderr.write(`${text}\n`);
+}
 
 /** What is shown is refused until somebody says that it is meant. */
 async function noteFinished(run: RunFolder, args: Args): Promise<void> {

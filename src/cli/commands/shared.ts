@@ -1,4 +1,5 @@
 import type { Options } from "yargs";
+import type { Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 import type { FormatOptions } from "../print/options.ts";
@@ -167,6 +168,15 @@ export async function inStage<T>(
 /** A line for people; machines get event lines instead. */
 export function say(voice: Voice, text: string): void {
   if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
+}
+
+/** What a stage says, as the command line wants it. */
+export function sinkOf(args: Voice & FormatOptions): Sink {
+  return {
+    say: (text) => say(args, text),
+    told: (text) => told(args, text),
+    during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
+  };
 }
 
 /** How results are wanted: in what form, and whether stderr is for machines. */

@@ -16,6 +16,7 @@ import { loadMappings } from "../../stages/documents.ts";
 import { endOfRun, knowsGuards } from "../../stages/finishing.ts";
 import { readGiven } from "../../stages/given-file.ts";
 import { novaPlanOf, openNovaPlan } from "../../stages/nova-acting.ts";
+import { novaStepsBack } from "../../stages/nova-preview.ts";
 import { openPower, POWER } from "../../stages/power.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../stages/run.ts";
 import { type RunState, type Still, statusOf, wasStaged } from "../../stages/status.ts";
@@ -24,7 +25,6 @@ import { io } from "../io.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printObject } from "../print/table.ts";
 import { novaOption } from "./nova-options.ts";
-import { novaStepsBack } from "./nova-preview.ts";
 import { runOption, say, type Voice } from "./shared.ts";
 
 interface Args extends Voice, FormatOptions, Places {

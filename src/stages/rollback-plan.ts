@@ -1,21 +1,15 @@
-import { findPlan } from "../../edge/disk/archive.ts";
-import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import { back, type Scope } from "../../engine/back.ts";
-import type { Excluded } from "../../engine/part.ts";
-import { gather } from "../../engine/walk.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
-import { ironicLeg } from "../../parts/ironic.ts";
-import { withIronic } from "../../stages/acting.ts";
-import type { Road } from "../../stages/road.ts";
-import { openPlan, sealOf } from "../../stages/run.ts";
-import type { RunSession } from "../../stages/session.ts";
-import type { Left } from "../print/left.ts";
-import type { FormatOptions } from "../print/options.ts";
-import { inStage, told, type Voice } from "./shared.ts";
-
-interface Args extends Voice, FormatOptions {
-  readonly keyFile?: string;
-}
+import { findPlan } from "../edge/disk/archive.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { back, type Scope } from "../engine/back.ts";
+import type { Excluded, Left } from "../engine/part.ts";
+import { gather } from "../engine/walk.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { ironicLeg } from "../parts/ironic.ts";
+import { withIronic } from "./acting.ts";
+import type { Road } from "./road.ts";
+import { openPlan, sealOf } from "./run.ts";
+import type { RunSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
 
 interface Undone {
   /** Rows. */
@@ -33,7 +27,10 @@ export interface Backing {
   readonly scope: Scope<PlannedMachine>;
   /** Runs before each batch; what it throws keeps that from being begun. */
   readonly look: () => Promise<void>;
-  readonly left: Left;
+  /** Told of rows that stay as they are. */
+  readonly leave: (rows: readonly Left[]) => void;
+  readonly sink: Sink;
+  readonly keyFile: string | undefined;
 }
 
 /**
@@ -42,14 +39,13 @@ export interface Backing {
  * @param excluded machines that stay as they are
  */
 export async function undoPlan(
-  { run, session, scope, look, left }: Backing,
+  { run, session, scope, look, leave, sink, keyFile }: Backing,
   road: Road,
   sha256: string,
   excluded: Excluded,
-  args: Args,
 ): Promise<Undone> {
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
-  const seal = await sealOf(run, args.keyFile, header.key);
+  const seal = await sealOf(run, keyFile, header.key);
   const how = { header, seal, check: false };
   const undone = await withIronic(run, session, road, how, ({ part, check, precondition }) => {
     const before = async (): Promise<void> => {
@@ -57,19 +53,17 @@ export async function undoPlan(
       await look();
     };
     const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
-    return inStage(
+    return sink.during(
       "rollback",
       footer.footer.machines,
-      args,
       (progress) => gather(back(leg, session, scope, excluded), progress),
       ({ done }) => `${done} rows removed`,
     );
   });
-  told(
-    args,
+  sink.told(
     `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length} left.`,
   );
-  left.add(undone.left);
+  leave(undone.left);
   if (undone.broke !== null) throw undone.broke;
   const { done: removed, stays, stopped } = undone;
   return { removed, stays, stopped };

@@ -1,8 +1,8 @@
-import type { Walked } from "../../engine/walk.ts";
-import { MigrationError } from "../../model/error.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
-import type { NovaSide } from "../../stages/nova-side.ts";
-import { type Telling, told } from "./shared.ts";
+import type { Walked } from "../engine/walk.ts";
+import { MigrationError } from "../model/error.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import type { NovaSide } from "./nova-side.ts";
+import type { Sink } from "./sink.ts";
 
 /**
  * Looks at everything before the first write, then changes flavors: a rebuild must find the new
@@ -14,17 +14,14 @@ import { type Telling, told } from "./shared.ts";
 export async function beforeLoad(
   nova: NovaSide | null,
   guard: () => Promise<void>,
-  args: Telling,
+  { told }: Pick<Sink, "told">,
 ): Promise<{ readonly done: number; readonly left: number } | null> {
   if (nova === null) return { done: 0, left: 0 };
   await guard();
   await nova.check();
   const { done, found, left, stopped } = await nova.flavors();
-  told(
-    args,
-    `Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`,
-  );
-  for (const { id, why } of left) told(args, `Left: ${id} ${why}`);
+  told(`Apply to nova, flavors: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  for (const { id, why } of left) told(`Left: ${id} ${why}`);
   return stopped ? null : { done, left: left.length };
 }
 
@@ -36,18 +33,15 @@ export async function beforeLoad(
 export async function afterLoad(
   nova: NovaSide | null,
   { excluded, failed }: Pick<Walked<PlannedMachine>, "excluded" | "failed">,
-  args: Telling,
+  { told }: Pick<Sink, "told">,
 ): Promise<boolean | null> {
   if (nova === null) return true;
   const out = new Map(
     [...excluded, ...failed].map(({ line, why }) => [line.uuid ?? "", why] as const),
   );
   const { done, found, left, stopped } = await nova.hosts(out);
-  told(
-    args,
-    `Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`,
-  );
-  for (const { id, why } of left) told(args, `Left: ${id} ${why}`);
+  told(`Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  for (const { id, why } of left) told(`Left: ${id} ${why}`);
   return stopped ? null : left.length === 0;
 }
 

@@ -1,19 +1,13 @@
-import type { Scope } from "../../engine/back.ts";
-import type { Excluded } from "../../engine/part.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
-import type { FlavorApiOptions } from "../../stages/flavor-api.ts";
-import type { Watching } from "../../stages/nova-watch.ts";
-import type { Road } from "../../stages/road.ts";
-import type { FormatOptions } from "../print/options.ts";
+import type { Scope } from "../engine/back.ts";
+import type { Excluded } from "../engine/part.ts";
+import type { PlannedMachine } from "../model/plan.ts";
 import { afterNova } from "./apply-nova.ts";
+import type { Reach } from "./flavor-api.ts";
 import { type NovaWish, withNovaBack } from "./nova-back.ts";
+import type { Watching } from "./nova-watch.ts";
+import { BACK_AFTER_IRONIC } from "./pipeline.ts";
+import type { Road } from "./road.ts";
 import { type Backing, undoPlan } from "./rollback-plan.ts";
-import { say, told, type Voice } from "./shared.ts";
-
-interface Args extends Voice, FormatOptions, FlavorApiOptions {
-  readonly novaDb?: string;
-  readonly keyFile?: string;
-}
 
 /** What to take back. */
 export interface Wanted {
@@ -37,23 +31,24 @@ export function takeBack(
   road: Road | null,
   { plans, nova: wish }: Pick<Wanted, "plans" | "nova">,
   watching: Watching,
-  args: Args,
+  reach: Reach,
 ): Promise<boolean> {
+  const { leave, sink } = backing;
   const stop = (): boolean => {
-    say(args, STOPPED);
+    sink.say(STOPPED);
     return false;
   };
-  return withNovaBack({ ...backing, wish }, args, watching, async (nova) => {
+  return withNovaBack(backing, wish, reach, watching, async (nova) => {
     const excluded = new Map((await nova?.look()) ?? []);
-    backing.left.add(whole(excluded));
-    const { removed, stays, stopped } = await takeIronicBack(backing, road, plans, excluded, args);
+    leave(whole(excluded));
+    const { removed, stays, stopped } = await takeIronicBack(backing, road, plans, excluded);
     if (stopped) return stop();
     if (nova === null) return true;
     if (stays.size > 0)
-      told(args, `${stays.size} machines stay in Ironic, and their rows of nova with them.`);
+      sink.told(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
     for (const [uuid, why] of stays) excluded.set(uuid, why);
-    for (const part of ["hosts", "api", "flavors"] as const) {
-      const undone = await nova.part(part, excluded).catch((cause: unknown) => {
+    for (const stage of BACK_AFTER_IRONIC) {
+      const undone = await nova.part(stage, excluded).catch((cause: unknown) => {
         throw removed === 0
           ? cause
           : afterNova(cause, `${removed} rows are removed from Ironic, nova's are not all back`);
@@ -69,13 +64,12 @@ async function takeIronicBack(
   road: Road | null,
   plans: readonly string[],
   excluded: Excluded,
-  args: Args,
 ): Promise<{ readonly removed: number; readonly stays: Excluded; readonly stopped: boolean }> {
   let removed = 0;
   const stays = new Map<string, string>();
   for (const sha256 of plans) {
     if (road === null) break;
-    const undone = await undoPlan(backing, road, sha256, excluded, args);
+    const undone = await undoPlan(backing, road, sha256, excluded);
     removed += undone.removed;
     for (const [uuid, why] of undone.stays) stays.set(uuid, why);
     if (undone.stopped) return { removed, stays, stopped: true };

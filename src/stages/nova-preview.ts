@@ -1,23 +1,20 @@
-import type { Database } from "../../edge/database/open.ts";
-import { findPlan } from "../../edge/disk/archive.ts";
-import { readJournal } from "../../edge/disk/journal.ts";
-import type { RunFolder } from "../../edge/disk/run-folder.ts";
-import { identifyNova } from "../../edge/nova-write/open.ts";
-import { createNovaTarget } from "../../edge/nova-write/target.ts";
-import { changedSince, countBack, inspectBack } from "../../engine/back.ts";
-import type { Excluded } from "../../engine/part.ts";
-import { type Entry, plansOf } from "../../model/journal.ts";
-import type { Json } from "../../model/json.ts";
-import type { NovaStep, NovaTarget } from "../../model/nova-plan.ts";
-import { NOVA_LEGS, NOVA_NAMES, novaJournalled, novaLeg, novaParts } from "../../parts/nova.ts";
-import { openRole } from "../../stages/databases.ts";
-import { type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
-import { checkNova, type NovaFile, openNovaPlan } from "../../stages/nova-acting.ts";
-import { straysOf } from "../../stages/strays.ts";
+import type { Database } from "../edge/database/open.ts";
+import { findPlan } from "../edge/disk/archive.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import { changedSince, countBack, inspectBack } from "../engine/back.ts";
+import type { Excluded } from "../engine/part.ts";
+import { type Entry, plansOf } from "../model/journal.ts";
+import type { Json } from "../model/json.ts";
+import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
+import { NOVA_LEGS, NOVA_NAMES, novaJournalled, novaLeg, novaParts } from "../parts/nova.ts";
+import { openRole } from "./databases.ts";
+import { type Reach, reopenFlavorApi } from "./flavor-api.ts";
+import { checkNova, type NovaFile, openNovaPlan } from "./nova-acting.ts";
 import { type NovaWish, whyStray } from "./nova-back.ts";
-
-/** Where Nova's rows are, as the command line says it. */
-export type Reach = FlavorApiOptions & { readonly novaDb?: string };
+import { straysOf } from "./strays.ts";
 
 /** The run's plans that changed Nova's rows, newest first, and its journal. */
 async function changedPlans(

@@ -1,13 +1,43 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Ran, runs, start } from "./cli.ts";
+import { setTimeout as sleep } from "node:timers/promises";
+import { run, runs, start } from "./cli.ts";
 import { plannedWhole, type Whole, wholeCase } from "./whole.ts";
 
-/** A command may take this long to end once it said why, in milliseconds. */
+/** A command may take this long to let go of everything once it said why, in milliseconds. */
 const SOON = 5000;
 
-/** Runs a command that is refused, and fails when it lives on behind what it said. */
-async function ends(words: readonly string[], code: RegExp): Promise<Ran> {
+/** How many of each kind keep a process alive: sockets, timers, files. */
+function alive(): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
+  for (const kind of process.getActiveResourcesInfo())
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  return counts;
+}
+
+/** Waits until nothing is alive that was not before. */
+async function letsGo(
+  before: ReadonlyMap<string, number>,
+  words: readonly string[],
+): Promise<void> {
+  const left = (): readonly string[] =>
+    [...alive()].filter(([kind, n]) => n > (before.get(kind) ?? 0)).map(([kind]) => kind);
+  for (let waited = 0; left().length > 0; waited += 20) {
+    assert.ok(waited < SOON, `${words.join(" ")}\nkeeps ${left().join(", ")}`);
+    await sleep(20, undefined, { ref: false });
+  }
+}
+
+/** Runs a command that is refused, and fails when it would keep its process behind what it said. */
+async function ends(words: readonly string[], code: RegExp): Promise<void> {
+  const before = alive();
+  const ran = await run(words);
+  assert.match(ran.err, code, `${words.join(" ")}\n${ran.out}${ran.err}`);
+  await letsGo(before, words);
+}
+
+/** The same of the process itself. */
+async function endsItself(words: readonly string[], code: RegExp): Promise<void> {
   const started = start(words);
   let said = Number.NaN;
   void started.said("ERROR N2I-").then(
@@ -20,7 +50,6 @@ async function ends(words: readonly string[], code: RegExp): Promise<Ran> {
   const lived = Date.now() - (Number.isNaN(said) ? Date.now() : said);
   assert.match(ran.err, code, `${words.join(" ")}\n${ran.out}${ran.err}`);
   assert.ok(lived < SOON, `${words.join(" ")}\nlived ${lived} ms on behind\n${ran.err}`);
-  return ran;
 }
 
 type Refused = readonly [RegExp, readonly string[]];
@@ -70,8 +99,10 @@ for (const engine of ["mysql", "postgresql"] as const)
     const made = await plannedWhole(engine, t, wholeCase());
     if (made === null) return;
     for (const [code, words] of refusals(made)) await ends([...words, "-q"], code);
+    for (const [code, words] of refusals(made).slice(-2)) await endsItself([...words, "-q"], code);
     await runs(0, ["apply", ...made.at, ...made.writer, ...made.novaWriter, "--yes", "-q"]);
     for (const [code, words] of later(made)) await ends([...words, "-q"], code);
+    for (const [code, words] of later(made).slice(0, 2)) await endsItself([...words, "-q"], code);
   });
 
 test("no command outlives a statement that its server refuses", async (t) => {
@@ -95,7 +126,9 @@ test("no command outlives a statement that its server refuses", async (t) => {
   ] as const)
     for (const queries of [1, 9, 14]) {
       await limit(role, queries);
-      const ran = await start([...words, "-q"]).ended;
+      const before = alive();
+      const ran = await run([...words, "-q"]);
       assert.doesNotMatch(ran.err, /N2I-E900/, ran.err);
+      await letsGo(before, words);
     }
 });

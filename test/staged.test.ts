@@ -139,7 +139,7 @@ for (const [options, point, told] of [
     assert.equal(status, 5, out + err);
     assert.ok(out.includes(told), out);
     assert.match(err, /^ERROR N2I-E301 release( --undo)? stopped after \d machines: N2I-E200 /m);
-    at.line?.mend();
+    at.line?.fix();
     const again = await at.does("release", [...release, ...options]);
     assert.match(again.out, /: 2 machines (released now|staged again)/);
   });

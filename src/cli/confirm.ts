@@ -14,7 +14,7 @@ export async function confirm(question: string, yes: boolean): Promise<void> {
     throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given");
   const readline = createInterface({ input: io().stdin, output: io().stderr });
   try {
-    const answer = await readline.question(`${question} Only "yes" is a yes: `).catch(aborted);
+    const answer = await readline.question(`${question} Type "yes" to continue: `).catch(aborted);
     if (answer.trim() !== "yes")
       throw new MigrationError("N2I-E303", "nothing was done", {
         fix: `Run it again, and answer "yes" or give --yes.`,

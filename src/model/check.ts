@@ -9,7 +9,7 @@ import type { Conductor } from "./service.ts";
 export const CHECK_STATUS = {
   Success: { status: 0, meaning: "nothing found" },
   Warning: { status: 1, meaning: "something to look at, or that could not be looked at" },
-  Failure: { status: 2, meaning: "something that must be mended before the window" },
+  Failure: { status: 2, meaning: "something that must be fixed before the window" },
   Error: { status: 255, meaning: "the check itself did not come to an end" },
 } as const;
 

@@ -13,6 +13,6 @@ export interface Lacking {
   readonly statements: readonly string[];
   /** What an administrator of the database says to change that. */
   readonly grants: readonly string[];
-  /** Tables that are not there at all: no grant mends that. */
+  /** Tables that are not there at all: no grant fixes that. */
   readonly missing: readonly string[];
 }

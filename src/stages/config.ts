@@ -6,7 +6,7 @@ import { OSLO_FILE_LIMIT, osloConfig } from "../edge/config/oslo.ts";
 import { readSmallFile } from "../edge/config/text-file.ts";
 import { PLACEHOLDER, type Setting, type SettingRow } from "../model/settings.ts";
 
-/** What nova.conf files say of the settings that are needed, and what would mend them. */
+/** What nova.conf files say of the settings that are needed, and what would fix them. */
 export interface LookedAt {
   readonly rows: readonly SettingRow[];
   /** Unified diffs, one a file that must change. */

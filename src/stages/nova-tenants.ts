@@ -69,7 +69,7 @@ export async function checkTenants(
   const more = count > NAMED ? ` and ${count - NAMED} more` : "";
   throw new MigrationError(
     "N2I-E300",
-    `nova says otherwise of machines than when it was extracted: ${stale.join("; ")}${more}`,
+    `Nova's instances changed since extract: ${stale.join("; ")}${more}`,
     { fix: "Stop every nova-compute, extract again, then plan and look at the difference." },
   );
 }

@@ -212,7 +212,7 @@ test("a folder swapped for a link while staging waits receives nothing", async (
   assert.deepEqual(readdirSync(outside), []);
 });
 
-test("a take-over after staging is mended again, and undo leaves what Ironic did", async (t) => {
+test("a take-over after staging is fixed again, and undo leaves what Ironic did", async (t) => {
   const at = await bootScene(t, "juno", [1], {});
   await at.boot(0, "--yes");
   rmSync(join(at.tree, linkPath(1)));

@@ -26,7 +26,7 @@ async function loses(
   const { err } = await ends(before ? 1 : 5, started);
   assert.match(err, before ? /^ERROR N2I-E200 /m : /^ERROR N2I-E301 .*: N2I-E2(00|17) /m);
   assert.doesNotMatch(err, /bmc-secret|N2I-E900/);
-  scene.line?.mend();
+  scene.line?.fix();
   await scene.connections.gone();
   return err;
 }

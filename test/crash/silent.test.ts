@@ -31,7 +31,7 @@ test("a database that falls silent at the commit ends an apply, by the second si
       );
       assert.match(err, /^ERROR N2I-E301 .*: N2I-E217 .* did not answer the COMMIT/m);
     }
-    made.line?.mend();
+    made.line?.fix();
     await made.connections.gone();
     assert.match((await statusOf(made)).apply, / 0 rows created .*1 batch begun and not/);
   }
@@ -54,7 +54,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       err,
       /^ERROR N2I-E301 rollback stopped .*: N2I-E217 .* did not answer the COMMIT/m,
     );
-    made.line?.mend();
+    made.line?.fix();
     await made.connections.gone();
     await ends(0, made.does("rollback", ALL));
     assert.equal(await made.digest(), before);

@@ -108,7 +108,7 @@ test("a read-only disk is refused by every command that writes, and read by thos
   await runs(2, ["verify", ...at, ...made.reader, "-q"]);
 });
 
-test("a run folder that is open, a file, missing, or another user's is refused with the command that mends it", async (t) => {
+test("a run folder that is open, a file, missing, or another user's is refused with the command that fixes it", async (t) => {
   const made = await deployFiles(t, SMALL);
   const extract = ["extract", ...made.at, ...made.source, "-q"];
   await runs(0, extract);

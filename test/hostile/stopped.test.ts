@@ -158,7 +158,7 @@ test("on a terminal boot, release and finish ask first, and only yes is a yes", 
   const release = ["release", ...made.at, ...made.writer, "--deadline", "1"];
   const finish = ["finish", ...made.at, ...made.writer];
   for (const [words, question] of [
-    [made.boot, /Stage boot files in .*\/tree\? Only "yes" is a yes: /],
+    [made.boot, /Stage boot files in .*\/tree\? Type "yes" to continue: /],
     [[...made.boot, "--undo"], /Take back boot files in .*\/tree\?/],
     [release, /Hand over the staged machines of sqlite:.*\?/],
     [[...release, "--undo"], /Stage again the staged machines of sqlite:.*\?/],

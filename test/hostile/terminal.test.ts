@@ -47,7 +47,7 @@ test("on a terminal the question is asked, and only yes is a yes", async (t) => 
   for (const answer of ["no\n", "\n", "y\n", "YES\n", "\x04"]) {
     const ran = await onTerminal(apply, answer);
     assert.equal(ran.status, 4, JSON.stringify(answer) + ran.out);
-    assert.match(ran.out, /Load them into sqlite:.*\? Only "yes" is a yes: /);
+    assert.match(ran.out, /Load them into sqlite:.*\? Type "yes" to continue: /);
     assert.match(ran.out, /ERROR N2I-E303 nothing was done/);
     assert.equal(await digest(made.ironic), before);
   }

@@ -22,7 +22,7 @@ test("a refusal has no status that says something was done, and each has one of 
   }
 });
 
-test("what only the command line can mend is its fault", () => {
+test("what only the command line can fix is its fault", () => {
   for (const code of ["N2I-E100", "N2I-E107", "N2I-E305", "N2I-E306"] as const)
     assert.equal(REFUSALS[code].exit, EXIT_STATUS.usage.status, code);
 });

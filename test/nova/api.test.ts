@@ -205,6 +205,6 @@ test("hosts of a Train Nova move without a row of aggregates, which are nova_api
   await db("aggregate_hosts").insert({ aggregate_id: 5, host: "compute-1" });
   assert.match(
     (await checkRows(made, made.apiReader))("Aggregates"),
-    /^Warning: 1 .*: rack5: compute-1 is in it, iron will not be\.\nMend: openstack aggregate add host/,
+    /^Warning: 1 .*: rack5: compute-1 is in it, iron will not be\.\nFix: openstack aggregate add host/,
   );
 });

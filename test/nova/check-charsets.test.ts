@@ -12,7 +12,7 @@ async function charsets(made: Deployment): Promise<string> {
 }
 
 /** Says each ALTER TABLE that a row names. */
-async function mend({ nova }: Deployment, details: string): Promise<void> {
+async function fix({ nova }: Deployment, details: string): Promise<void> {
   const statements = details.match(/ALTER TABLE [^;\n]+/g) ?? [];
   assert.ok(statements.length > 0, details);
   for (const statement of statements) await nova.db.raw(statement);
@@ -42,7 +42,7 @@ for (const [engine, charset] of [
     if (charset === "utf8mb3") assert.match(told, /^Success/);
     else assert.match(told, /^Warning: 1 .*instances\.display_name \(latin1\) in 2 rows\./);
     if (engine === "mysql" && charset === "latin1") {
-      await mend(made, told);
+      await fix(made, told);
       assert.match(await charsets(made), /^Success: .*nova's latin1 and utf8mb3/);
       const [row] = await nova.db("instances").limit(1);
       assert.equal(row?.display_name, "g\u00e9rant");
@@ -52,8 +52,8 @@ for (const [engine, charset] of [
     await planned(host);
     const odd = await charsets(made);
     assert.match(odd, new RegExp(`^Failure: \\d texts of the plan .*\\(${charset}\\) "${host}"`));
-    if (engine === "postgresql") return assert.match(odd, /Mend: .*createdb -E UTF8/);
-    await mend(made, odd);
+    if (engine === "postgresql") return assert.match(odd, /Fix: .*createdb -E UTF8/);
+    await fix(made, odd);
     assert.match(await charsets(made), /^Success/);
     const words = [...at, ...made.writer, ...made.novaWriter, "--yes", "-q"];
     const applied = await run(["apply", ...words]);
@@ -61,7 +61,7 @@ for (const [engine, charset] of [
     assert.equal((await nova.db("instances").where({ host })).length, 2);
   });
 
-test("collations of host names that MariaDB refuses to compare are told, and mended by what is said", async (t) => {
+test("collations of host names that MariaDB refuses to compare are told, and fixed by what is said", async (t) => {
   const made = await deploy("mysql", t, cloud({ machines: 2, others: 2 }));
   if (made === null) return;
   const { db } = made.nova;
@@ -74,7 +74,7 @@ test("collations of host names that MariaDB refuses to compare are told, and men
   await assert.rejects(join(), { code: "ER_CANT_AGGREGATE_2COLLATIONS" });
   const told = await charsets(made);
   assert.match(told, /^Warning: \d columns of host names .*services\.host utf8mb4_unicode_ci/);
-  await mend(made, told);
+  await fix(made, told);
   await join();
   assert.match(await charsets(made), /^Success/);
 });

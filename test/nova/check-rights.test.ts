@@ -60,15 +60,15 @@ for (const engine of ["mysql", "postgresql"] as const) {
     await nova.db.raw(`REVOKE DELETE ON ${table} FROM ${user}`);
     assert.match(
       (await privileges(made)).details,
-      /^1 .*: DELETE aggregate_hosts\.\nMend: .*GRANT/,
+      /^1 .*: DELETE aggregate_hosts\.\nFix: .*GRANT/,
     );
-    // What is not there no grant mends, and it is no end of the check.
+    // What is not there no grant fixes, and it is no end of the check.
     await nova.db.schema.dropTable("block_device_mapping");
     const { details, result } = await privileges(made);
     assert.equal(result, 2);
     assert.match(
       details,
-      /^1 tables are missing behind --nova-db.*: block_device_mapping\.\nMend: /m,
+      /^1 tables are missing behind --nova-db.*: block_device_mapping\.\nFix: /m,
     );
     assert.match(details, /^1 .*: DELETE aggregate_hosts\./m);
   });

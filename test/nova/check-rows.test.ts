@@ -199,7 +199,7 @@ test("databases of later Novas are asked for mappings, allocations and providers
   await claims.destroy();
   assert.match(
     (await rowsOf(made, both))("Instance mappings"),
-    new RegExp(`^Failure: 1 .*name no cell.*: ${INSTANCE}\\.\nMend: UPDATE`),
+    new RegExp(`^Failure: 1 .*name no cell.*: ${INSTANCE}\\.\nFix: UPDATE`),
   );
   await again("resource_providers").insert({ id: 1, uuid: "p-1", name: NODE });
   await again.destroy();

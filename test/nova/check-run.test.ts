@@ -33,7 +33,7 @@ test("flavors of nova_api are looked at there, by the plan that changes them", a
   });
   assert.match(
     (await checkRows(made, made.apiWriter))("Flavors"),
-    /^Warning: 2 .*: half metal, old metal\.\nMend: nova2ironic plan --nova-db DB --nova-api-db DB/,
+    /^Warning: 2 .*: half metal, old metal\.\nFix: nova2ironic plan --nova-db DB --nova-api-db DB/,
   );
 });
 
@@ -42,7 +42,7 @@ test("flavors that go over Nova's API are asked of its policy, by calls that can
   const { service, specs } = made;
   const before = specs();
   const rows = await checkRows(made);
-  assert.match(rows("Privileges"), /^Warning: .* was not asked\.\nMend: give OS_\* or --os-cloud/);
+  assert.match(rows("Privileges"), /^Warning: .* was not asked\.\nFix: give OS_\* or --os-cloud/);
   assert.equal(service.calls.length, 0);
   const asked = await checkRows(made, [], service.env);
   assert.match(asked("Privileges"), /^Success: Nova's policy allows PUT, POST, DELETE on extra/);
@@ -58,7 +58,7 @@ test("flavors that go over Nova's API are asked of its policy, by calls that can
   service.interfere = (call) => (call.startsWith("POST") ? { status: 403 } : null);
   assert.match(
     (await checkRows(made, [], service.env))("Privileges"),
-    /^Failure: 1 calls .*: POST os-extra_specs\.\nMend: .*os-flavor-extra-specs:create/,
+    /^Failure: 1 calls .*: POST os-extra_specs\.\nFix: .*os-flavor-extra-specs:create/,
   );
   service.interfere = (call) => (call.startsWith("PUT") ? { status: 400 } : null);
   assert.match(
@@ -99,7 +99,7 @@ test("machines that are skipped, and findings that are accepted, are listed and 
   const planned = await checkRows(made);
   assert.match(
     planned("Deleted instances"),
-    /^Warning: 1 .*, as you accepted: bm_nodes\.id=1 .*\.\nMend: /,
+    /^Warning: 1 .*, as you accepted: bm_nodes\.id=1 .*\.\nFix: /,
   );
   assert.match(
     planned("Deployments in flight"),
@@ -152,7 +152,7 @@ test("what the plan warned of in Nova stands in check's rows again", async (t) =
   const rows = await checkRows(made);
   assert.match(
     rows("Hosts of instances"),
-    /^Warning: .*findings N2I-D229 of the plan, .*: \S+ .*compute-2.*\nMend: No --compute-host/s,
+    /^Warning: .*findings N2I-D229 of the plan, .*: \S+ .*compute-2.*\nFix: No --compute-host/s,
   );
   assert.match(rows("Databases and schema heads"), /^Success/);
   // Another run's folder, for databases that are not its own.
@@ -183,7 +183,7 @@ test("before there is a run, what needs none is looked at, and none is made", as
   const other = await checkRows({ ...made, at: ["--run", wrong] });
   assert.match(
     other("Images"),
-    /^Warning: Not held .*\/wrong holds no run\.\nMend: .*is --run mistyped\?\nEach is named/,
+    /^Warning: Not held .*\/wrong holds no run\.\nFix: .*is --run mistyped\?\nEach is named/,
   );
   writeFileSync(join(wrong, "snapshot.jsonl"), "of a run");
   const sides = [...made.source.slice(0, 4), ...made.reader];

@@ -22,7 +22,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     assert.match(right("Clock skew"), /^Success/);
     assert.match(right("Galera state"), /^Success: No server is in a Galera cluster/);
     const wrong = (await checkRows(made, laterOptions(made), AHEAD))("Clock skew");
-    assert.match(wrong, /^Failure: 5 clocks .*\nMend: chronyc makestep/);
+    assert.match(wrong, /^Failure: 5 clocks .*\nFix: chronyc makestep/);
     for (const option of ["--nova-bm", "--nova", "--ironic", "--nova-api", "--placement"])
       assert.match(wrong, new RegExp(`[ ]${option}-db by -(59|60)\\.\\d s`));
   });

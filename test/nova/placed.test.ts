@@ -11,7 +11,7 @@ const ENGINES: readonly Engine[] = ["sqlite", "mysql", "postgresql"];
 const HOST = ["--compute-host", "ironic-compute", ...IMAGES];
 
 for (const engine of ENGINES)
-  test(`on ${engine}, an instance that no nova-compute will manage blocks its machine until a compute host is planned, which mends host and node`, async (t) => {
+  test(`on ${engine}, an instance that no nova-compute will manage blocks its machine until a compute host is planned, which fixes host and node`, async (t) => {
     const made = await deploy(engine, t, { ...cloud({ machines: 3, others: 2 }), site: SITE });
     if (made === null) return;
     const { at, source, reader, writer, novaWriter, plan, nova } = made;
@@ -87,7 +87,7 @@ for (const engine of ENGINES)
     const kept = await look();
     assert.match(
       kept.places,
-      /^2 2 .*b0+-.*1 under compute-2, its nova-compute is compute-1, .*3 under.*\nMend: nova2ironic plan .*--compute-host/s,
+      /^2 2 .*b0+-.*1 under compute-2, its nova-compute is compute-1, .*3 under.*\nFix: nova2ironic plan .*--compute-host/s,
     );
     // Juno's nova keeps no records, and needs none to destroy.
     assert.match(kept.evacuations, /^2 .*every instance on its machines.* 2 inst/s);

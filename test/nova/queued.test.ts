@@ -145,7 +145,7 @@ test("check says that it may not read the requests, with the grant, where MySQL 
   for (const table of [...tables, "instance_actions_events"])
     await nova.db.raw(`GRANT SELECT ON ${nova.name}.${table} TO ${user}`);
   const before = (await checkRows(made))("Queued requests");
-  assert.match(before, /^Warning: .*may not read instance_actions\.\nMend: GRANT SELECT ON /);
+  assert.match(before, /^Warning: .*may not read instance_actions\.\nFix: GRANT SELECT ON /);
   await nova.db.raw(/GRANT .*/.exec(before)?.[0] ?? "");
   assert.match((await checkRows(made))("Queued requests"), /^Success/);
 });

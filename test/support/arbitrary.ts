@@ -77,7 +77,7 @@ const trapped = fc.record({
 type Node = typeof trapped extends fc.Arbitrary<infer T> ? T : never;
 
 /** The same machine without what would keep it from being loaded where a compute host is planned. */
-function mended(one: Node): Node {
+function fixed(one: Node): Node {
   const { row } = one;
   const host = row.service_host === null || row.service_host === "nobody" ? "vm-host" : null;
   return {
@@ -101,7 +101,7 @@ function mended(one: Node): Node {
   };
 }
 
-const node = fc.oneof(trapped, trapped.map(mended), trapped.map(mended));
+const node = fc.oneof(trapped, trapped.map(fixed), trapped.map(fixed));
 
 function uuidOf({ uuid }: Node, id: number): string | null {
   const plain = caseUuid("node", id);

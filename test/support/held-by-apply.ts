@@ -5,7 +5,7 @@ import { after, open, planOf, type Workplace } from "./planned-case.ts";
 
 /**
  * What apply would hold against machines of a plan although nothing changed since: the plan let these
- * facts pass, or the operator accepted them, and nobody can mend by planning again.
+ * facts pass, or the operator accepted them, and nobody can fix by planning again.
  */
 export async function heldByApply(at: Workplace): Promise<readonly string[]> {
   const [spec] = after(at.written.extract, "--nova-db");

@@ -9,7 +9,7 @@ export interface Line {
   /** From now on takes everything and answers nothing, new connections too. */
   readonly silence: () => void;
   /** Lets new connections pass again. */
-  readonly mend: () => void;
+  readonly fix: () => void;
 }
 
 /** A TCP proxy on loopback before 127.0.0.1:`port`; gone when the test is. */
@@ -52,8 +52,8 @@ export async function proxyTo(port: number, t: Pick<TestContext, "after">): Prom
   const silence = (): void => {
     silent = true;
   };
-  const mend = (): void => {
+  const fix = (): void => {
     [broken, silent] = [false, false];
   };
-  return { port: at.port, cut, silence, mend };
+  return { port: at.port, cut, silence, fix };
 }

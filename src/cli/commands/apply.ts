@@ -154,7 +154,7 @@ async function tellEnd(
   if (failed > 0)
     say(
       args,
-      `${failed} machines failed; mend what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
+      `${failed} machines failed; fix what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
     );
   say(
     args,

@@ -200,7 +200,7 @@ export const planCommand: CommandModule<object, Args> = {
         if (planned.nova === null)
           say(
             args,
-            "Nova is not asked: apply will refuse (N2I-E311) but for --leave-nova; plan --nova-db watches its heartbeats.",
+            "No Nova database was given: apply will refuse (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
           );
         say(
           args,

@@ -74,7 +74,7 @@ export const releaseCommand: CommandModule<object, Args> = {
         "max-failures": {
           type: "number",
           default: 1,
-          describe: "Release no other machine after so many failed now",
+          describe: "Stop after this many new failures",
         },
         "conductor-log": {
           type: "string",

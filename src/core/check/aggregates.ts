@@ -22,7 +22,7 @@ export function aggregates(view: CheckView): Looked {
     if (members === null)
       return {
         result: "Warning",
-        details: `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nMend: give --nova-api-db`,
+        details: `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nFix: give --nova-api-db`,
       };
     const of = (host: string): Members => members.filter((row) => row.host === host);
     if (planned === null)

@@ -7,8 +7,8 @@ export function applies({ plan, run }: CheckView): Looked {
   if (plan === null) return FINE;
   const { loads, there, blocked, conflicts, fresh, readings } = plan.applies;
   const show = `nova2ironic show ${run.path}/plan.jsonl`;
-  const failure = (details: string, mend: string): Looked => ({
-    ...{ result: "Failure", details: `${details}.\nMend: ${mend}` },
+  const failure = (details: string, fix: string): Looked => ({
+    ...{ result: "Failure", details: `${details}.\nFix: ${fix}` },
   });
   return joined([
     fresh ? FINE : failure("The plan was made from another snapshot", "nova2ironic plan"),
@@ -39,17 +39,17 @@ function aged({
     return {
       result: "Failure",
       details:
-        "The power readings are not those the plan was made with.\nMend: nova2ironic plan, after the last power",
+        "The power readings are not those the plan was made with.\nFix: nova2ironic plan, after the last power",
     };
   if (minutes < -POWER_AHEAD)
     return {
       result: "Failure",
-      details: `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.\nMend: set the clock right, then nova2ironic power and plan`,
+      details: `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.\nFix: set the clock right, then nova2ironic power and plan`,
     };
   if (minutes <= POWER_MAX_AGE)
     return fine(`The oldest power reading is ${minutes.toFixed(0)} minutes old.`);
   return {
     result: "Warning",
-    details: `The oldest power reading is ${minutes.toFixed(0)} minutes old, and apply takes none older than ${POWER_MAX_AGE}.\nMend: nova2ironic power, then plan, right before apply; or apply --power-max-age MINUTES`,
+    details: `The oldest power reading is ${minutes.toFixed(0)} minutes old, and apply takes none older than ${POWER_MAX_AGE}.\nFix: nova2ironic power, then plan, right before apply; or apply --power-max-age MINUTES`,
   };
 }

@@ -41,7 +41,7 @@ function garbledCredentials({ charset, odd }: BmFacts): Looked {
   if (odd === 0 || isUtf8(charset)) return FINE;
   return {
     result: "Warning",
-    details: `nova_bm's tables are ${charset}, and credentials of ${odd} machines are not plain ASCII: they may be stored garbled (N2I-D306).\nMend: nova2ironic power --run RUN tells which of them the BMC takes; correct pm_user or pm_password of the others`,
+    details: `nova_bm's tables are ${charset}, and credentials of ${odd} machines are not plain ASCII: they may be stored garbled (N2I-D306).\nFix: nova2ironic power --run RUN tells which of them the BMC takes; correct pm_user or pm_password of the others`,
   };
 }
 
@@ -49,7 +49,7 @@ function narrow({ charset }: IronicFacts): Looked {
   if (isUtf8(charset)) return FINE;
   return {
     result: "Warning",
-    details: `Ironic's tables are ${charset}: names with other characters block their machine (N2I-D405).\nMend: ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports`,
+    details: `Ironic's tables are ${charset}: names with other characters block their machine (N2I-D405).\nFix: ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports`,
   };
 }
 
@@ -73,7 +73,7 @@ function lost(texts: readonly StoredText[], written: readonly OddText[]): Looked
   return told(
     [...new Set(bad.map(({ text, value }) => `${shown(text)} ${JSON.stringify(value)}`))],
     "texts of the plan do not fit the charset of a column in nova",
-    mend(
+    fix(
       bad.map(({ text }) => text),
       wide ? "utf8mb4" : "utf8mb3",
     ),
@@ -86,7 +86,7 @@ function garbled(texts: readonly StoredText[], option: string): Looked {
   return told(
     odd.map((text) => `${shown(text)} in ${text.odd} rows`),
     `columns behind ${option} hold text that is not plain ASCII in a charset that is no Unicode, and may be garbled`,
-    `SELECT it over a connection of utf8mb4 and correct what reads wrong, or a record and nova's own search have it so; then ${mend(odd, "utf8mb3")}`,
+    `SELECT it over a connection of utf8mb4 and correct what reads wrong, or a record and nova's own search have it so; then ${fix(odd, "utf8mb3")}`,
     "Warning",
   );
 }
@@ -119,7 +119,7 @@ function comparable({ own: one }: StoredText, { own: other }: StoredText): boole
 }
 
 /** PostgreSQL has one encoding a database. MySQL converts no table whole whose keys are foreign ones. */
-function mend(texts: readonly StoredText[], charset: string): string {
+function fix(texts: readonly StoredText[], charset: string): string {
   return texts.some(({ own }) => own === null)
     ? "move the database to one of ENCODING 'UTF8': pg_dump, createdb -E UTF8, pg_restore"
     : [...new Set(texts.map((text) => modify(text, charset)))].join("; ");

@@ -66,7 +66,7 @@ export function checkAll(view: CheckView): readonly CheckRow[] {
   }));
 }
 
-const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, mend: string] } = {
+const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix: string] } = {
   absent: ["is not there", "nova2ironic extract, then plan; or is --run mistyped?"],
   other: ["holds no run", "nova2ironic extract, then plan; or is --run mistyped?"],
   run: ["has no plan", "nova2ironic plan"],
@@ -75,8 +75,8 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, men
 /** What is fine as far as it was looked at, without the plan that has a say in it, is not all. */
 function withPlan(planned: boolean, { plan, run }: CheckView, found: Looked): Looked {
   if (!planned || plan !== null || found.result !== "Success") return found;
-  const [why, mend] = WHY[run.is];
-  const lacking = `Not held against a plan: ${run.path} ${why}.\nMend: ${mend}`;
+  const [why, fix] = WHY[run.is];
+  const lacking = `Not held against a plan: ${run.path} ${why}.\nFix: ${fix}`;
   return joined([{ result: "Warning", details: lacking }, found]);
 }
 

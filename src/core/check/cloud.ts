@@ -12,7 +12,7 @@ export function helpers({ helpers: asked }: CheckView): Looked {
     return {
       result: "Warning",
       details:
-        "Not looked at: no host is known.\nMend: --helper-host HOST, for each compute host; or extract with --nova-conf that sets my_ip",
+        "Not looked at: no host is known.\nFix: --helper-host HOST, for each compute host; or extract with --nova-conf that sets my_ip",
     };
   const open = asked.filter(({ answer }) => answer === "open");
   const far = asked.filter(({ answer }) => answer === "unreachable");
@@ -52,7 +52,7 @@ export function flavors(view: CheckView): Looked {
     if (hasApiFlavors(nova.version) && seen === null)
       return {
         result: "Warning",
-        details: `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nMend: give --nova-api-db`,
+        details: `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nFix: give --nova-api-db`,
       };
     if (hasApiFlavors(nova.version) && seen?.flavors === null)
       return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
@@ -129,7 +129,7 @@ function active({ glance, plan }: CheckView): Looked {
     const { code, message } = glance.refused;
     return {
       result: "Warning",
-      details: `Glance could not be asked: ${code} ${message}\nMend: nova2ironic explain ${code}`,
+      details: `Glance could not be asked: ${code} ${message}\nFix: nova2ironic explain ${code}`,
     };
   }
   const bad = [...glance].filter(([, status]) => status !== "active");

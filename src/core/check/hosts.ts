@@ -40,7 +40,7 @@ export function hosts(view: CheckView): Looked {
     return open.length > 0
       ? told(
           found,
-          "instances are not under the nova-compute of their machine, which to Kilo destroys them when it starts",
+          "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
           MEND,
         )
       : told(

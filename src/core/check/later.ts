@@ -19,7 +19,7 @@ function ofLater<T extends object>(
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (isRefused(bm)) return unseen("--nova-bm-db");
   if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
-  if (side === null) return { result: "Warning", details: `Not looked at.\nMend: give ${option}` };
+  if (side === null) return { result: "Warning", details: `Not looked at.\nFix: give ${option}` };
   if (isRefused(side)) return unseen(option);
   const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
   const tenants = ours.flatMap(({ uuid, instance_uuid }) =>
@@ -101,7 +101,7 @@ function bare(
     ];
     return lacks.length === 0 ? uuid : `${uuid} (${lacks.join(", ")})`;
   });
-  const mends = [
+  const fixes = [
     ...(tenants.every(({ machine }) => providers.has(machine))
       ? []
       : ["start nova-compute once the machines are loaded, which makes the providers"]),
@@ -112,7 +112,7 @@ function bare(
       : []),
     heal(),
   ];
-  return told(texts, "instances have no allocation", mends.join("; then "));
+  return told(texts, "instances have no allocation", fixes.join("; then "));
 }
 
 function named({ uuid, name }: Provider): string {

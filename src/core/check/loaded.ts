@@ -57,7 +57,7 @@ export function loaded(view: CheckView): Looked {
         return code === null ? [] : [`bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`];
       }),
       "machines are loaded without the instance nova_bm has on them",
-      "nova2ironic explain the finding named; rows Duplicate and Deleted instances say what mends it",
+      "nova2ironic explain the finding named; rows Duplicate and Deleted instances say what fixes it",
       "Warning",
     ),
     isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),

@@ -26,7 +26,7 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 export function unseen(option: string): Looked {
   return {
     result: "Warning",
-    details: `Not looked at: ${option} was not read.\nMend: give it; or what the rows Databases and Privileges say of it`,
+    details: `Not looked at: ${option} was not read.\nFix: give it; or what the rows Databases and Privileges say of it`,
   };
 }
 
@@ -34,7 +34,7 @@ export function unseen(option: string): Looked {
 export function unreadable(option: string, tables: string): Looked {
   return {
     result: "Warning",
-    details: `Not looked at: ${tables} cannot be read behind ${option}.\nMend: GRANT SELECT on ${tables} to its user, or compare ${option}`,
+    details: `Not looked at: ${tables} cannot be read behind ${option}.\nFix: GRANT SELECT on ${tables} to its user, or compare ${option}`,
   };
 }
 
@@ -48,15 +48,15 @@ export function withBoth(
   return look(bm, nova);
 }
 
-/** Nothing found is a success; anything else is told with what mends it. */
+/** Nothing found is a success; anything else is told with what fixes it. */
 export function told(
   found: readonly string[],
   what: string,
-  mend: string,
+  fix: string,
   result: Exclude<Outcome, "Success"> = "Failure",
 ): Looked {
   if (found.length === 0) return FINE;
-  return { result, details: `${found.length} ${what}: ${named(found)}.\nMend: ${mend}` };
+  return { result, details: `${found.length} ${what}: ${named(found)}.\nFix: ${fix}` };
 }
 
 function named(found: readonly string[]): string {
@@ -81,7 +81,7 @@ export function judged(
   plan: PlanFacts | null,
   codes: readonly string[],
   what: string,
-  mend: string,
+  fix: string,
 ): Looked {
   const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
   const accepts = (machine: number): boolean => {
@@ -99,8 +99,8 @@ export function judged(
     else open.push(text);
   }
   return joined([
-    told(open, what, mend),
-    told(accepted, `${what}, as you accepted`, mend, "Warning"),
+    told(open, what, fix),
+    told(accepted, `${what}, as you accepted`, fix, "Warning"),
     skipped.length === 0 ? FINE : fine(`${named(skipped)} (skipped by the site document).`),
   ]);
 }

@@ -39,7 +39,7 @@ export function queued(view: CheckView): Looked {
         ? { result: "Success", details: null }
         : {
             result: "Warning",
-            details: `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.\nMend: ${unqueued.grants.join("; ")}`,
+            details: `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.\nFix: ${unqueued.grants.join("; ")}`,
           },
     ]);
   });

@@ -15,12 +15,12 @@ export function evacuations(view: CheckView): Looked {
     if (records === null && nova.version >= LIBERTY)
       return {
         result: "Warning",
-        details: `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.\nMend: GRANT SELECT on migrations to this user, or compare --nova-db`,
+        details: `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.\nFix: GRANT SELECT on migrations to this user, or compare --nova-db`,
       };
     if (records === null) {
       const { result, details } = hosts(view);
       const habit =
-        "This nova keeps no records of evacuations: to Kilo nova-compute destroys at its start every instance on its machines whose host is not its own";
+        "This nova keeps no records of evacuations: through Kilo nova-compute destroys, when it starts, every instance on its machines whose host is not its own";
       return result === "Success"
         ? fine(`${habit}. There will be none.`)
         : { result, details: `${habit}. ${details}` };

@@ -51,7 +51,7 @@ export function computes(view: CheckView): Looked {
       ? fine(`No heartbeat in ${view.watched} s.`)
       : {
           result: "Warning",
-          details: `No heartbeat in ${view.watched} s, which proves nothing.\nMend: check with --watch 60`,
+          details: `No heartbeat in ${view.watched} s, which proves nothing.\nFix: check with --watch 60`,
         };
   });
 }
@@ -131,7 +131,7 @@ export function duplicates({ bm, plan }: CheckView): Looked {
 
 /** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
 const MATCH =
-  "look at the machine, then mend the side that is wrong: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
+  "look at the machine, then fix the side that is wrong: in nova_bm UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE' where it is not there, or in nova UPDATE instances SET node='NODE' WHERE uuid='INSTANCE' AND deleted=0 where it is; nova delete INSTANCE for one that is nowhere; then extract and plan again (N2I-D201, D203)";
 
 /**
  * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a

@@ -20,7 +20,7 @@ function sides(view: CheckView): readonly Refused["refused"][] {
 
 function refusals(found: readonly Refused["refused"][]): Looked {
   if (found.length === 0) return FINE;
-  const lines = found.flatMap(({ code, message, fix }) => [`${code} ${message}`, `Mend: ${fix}`]);
+  const lines = found.flatMap(({ code, message, fix }) => [`${code} ${message}`, `Fix: ${fix}`]);
   return { result: "Failure", details: lines.join("\n") };
 }
 
@@ -32,7 +32,7 @@ export function schemas(view: CheckView): Looked {
       ? FINE
       : {
           result: "Warning",
-          details: "Nova was not read: nothing is known of instances.\nMend: give --nova-db",
+          details: "Nova was not read: nothing is known of instances.\nFix: give --nova-db",
         },
     others(view),
     inClear(view),
@@ -82,7 +82,7 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): L
     ? { result: "Warning", details: `${pair.why}.` }
     : {
         result: "Failure",
-        details: `${pair.why}: not of one release.\nMend: bring the source to Juno first, or plan and check with --allow-pairing`,
+        details: `${pair.why}: not of one release.\nFix: bring the source to Juno first, or plan and check with --allow-pairing`,
       };
 }
 
@@ -100,7 +100,7 @@ export function privileges(view: CheckView): Looked {
           ),
           told(
             side.forbidden.missing,
-            `tables are missing behind ${option}, which no grant mends`,
+            `tables are missing behind ${option}, which no grant fixes`,
             `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
           ),
         ];
@@ -122,7 +122,7 @@ export function privileges(view: CheckView): Looked {
       ? FINE
       : {
           result: "Warning",
-          details: `Not looked at for the plan's rows of Nova.\nMend: give ${open.join(" and ")}`,
+          details: `Not looked at for the plan's rows of Nova.\nFix: give ${open.join(" and ")}`,
         };
   return joined([...all, unasked, policy(view)]);
 }
@@ -142,13 +142,13 @@ function policy({ plan, policy: asked }: CheckView): Looked {
     return {
       result: "Warning",
       details:
-        "What Nova's policy allows of the plan's calls on flavors was not asked.\nMend: give OS_* or --os-cloud of the user that applies",
+        "What Nova's policy allows of the plan's calls on flavors was not asked.\nFix: give OS_* or --os-cloud of the user that applies",
     };
   if ("refused" in asked) {
     const { code, message, fix } = asked.refused;
     return {
       result: code === "N2I-E211" ? "Failure" : "Warning",
-      details: `Nova's policy could not be asked: ${code} ${message}\nMend: ${fix}`,
+      details: `Nova's policy could not be asked: ${code} ${message}\nFix: ${fix}`,
     };
   }
   if (asked.length === 0) return fine(`Nova's policy allows ${calls.join(", ")} on extra specs.`);
@@ -207,6 +207,6 @@ export function space({ bm, run }: CheckView): Looked {
     ? fine(`${said}.`)
     : {
         result: "Failure",
-        details: `${said}: a journal that cannot be written stops the load.\nMend: make room, df -h ${run.path}`,
+        details: `${said}: a journal that cannot be written stops the load.\nFix: make room, df -h ${run.path}`,
       };
 }

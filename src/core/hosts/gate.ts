@@ -27,7 +27,7 @@ export interface Runs {
 export type HostGate = (machine: Machine, place: Place, runs: Runs) => readonly Finding[];
 
 /**
- * Holds each instance against the nova-compute that runs for its machine: to Kilo one destroys at its
+ * Holds each instance against the nova-compute that runs for its machine: through Kilo one destroys at its
  * start what its driver reports under another host's name, later ones do not manage it. To Mitaka all
  * machines have one host, since each nova-compute is told of every node: that of the first that loads.
  *

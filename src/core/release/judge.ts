@@ -78,7 +78,7 @@ const LOOK =
   "It is handed over; look at what the conductor says. Ironic keeps the text until the next thing it does with the machine.";
 
 const RETRIES =
-  "Mend what it says, the conductor tries again by itself; or take it back with release --undo --node.";
+  "Fix what it says, the conductor tries again by itself; or take it back with release --undo --node.";
 
 /**
  * A machine nobody took over in time. An interface no conductor enables leaves nothing in the row:

@@ -22,7 +22,7 @@ export interface RunLock {
  * The run at `path`, after a look that it is this user's alone. `create` makes it, and its
  * parents, when it is missing.
  *
- * @throws MigrationError N2I-E110 with the command that mends it, N2I-E120
+ * @throws MigrationError N2I-E110 with the command that fixes it, N2I-E120
  */
 export async function openRun(
   path: string,

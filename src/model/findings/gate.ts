@@ -6,7 +6,7 @@ export const GATE = {
     severity: "blocks",
     title: "BMC does not answer",
     advice:
-      "The conductor would not reach it either. Mend it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
+      "The conductor would not reach it either. Fix it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
     acceptable: true,
   },
   "N2I-D601": {
@@ -60,7 +60,7 @@ export const GATE = {
     severity: "blocks",
     title: "host of the virtual machine does not answer",
     advice:
-      "It is asked by ssh, as nova-compute asked it. Mend it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
+      "It is asked by ssh, as nova-compute asked it. Fix it and run power --only failed, accept it, or allow a number of them with plan --max-unreachable.",
     acceptable: true,
   },
   "N2I-D609": {
@@ -74,7 +74,7 @@ export const GATE = {
     severity: "blocks",
     title: "host of the virtual machine does not tell its power",
     advice:
-      "Its ssh, virsh or VBoxManage says what the detail names. Mend that and run power --only failed, or accept it.",
+      "Its ssh, virsh or VBoxManage says what the detail names. Fix that and run power --only failed, or accept it.",
     acceptable: true,
   },
   "N2I-D630": {

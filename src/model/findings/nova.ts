@@ -49,7 +49,7 @@ export const NOVA = {
   "N2I-D207": {
     severity: "warning",
     title: "Nova places another instance on this node",
-    advice: "A failed rebuild leaves such a row. bm_nodes is trusted; mend instances.node.",
+    advice: "A failed rebuild leaves such a row. bm_nodes is trusted; fix instances.node.",
   },
   "N2I-D208": {
     severity: "warning",
@@ -70,6 +70,6 @@ export const NOVA = {
     severity: "warning",
     title: "free machine that Nova has a tenant on",
     advice:
-      "nova_bm lost the instance, or instances.node is wrong: the machine is loaded free, in maintenance, so that Nova gives it to nobody. Find out whether a tenant runs there (D207 names it), mend the side that is wrong, extract and plan again; or end maintenance.",
+      "nova_bm lost the instance, or instances.node is wrong: the machine is loaded free, in maintenance, so that Nova gives it to nobody. Find out whether a tenant runs there (D207 names it), fix the side that is wrong, extract and plan again; or end maintenance.",
   },
 } as const satisfies Record<string, FindingKind>;

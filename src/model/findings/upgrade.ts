@@ -37,28 +37,28 @@ export const UPGRADE = {
     severity: "blocks",
     title: "no nova-compute will manage the instance",
     advice:
-      "To Kilo a nova-compute destroys at its start what names another host than its own; later ones do not manage it. Plan with --nova-db and --compute-host NAME, which changes host and node; accept it when you change the row yourself.",
+      "Through Kilo a nova-compute destroys, when it starts, instances whose host is not its own; later ones do not manage them. Plan with --nova-db and --compute-host NAME, which changes host and node; accept it when you change the row yourself.",
     acceptable: true,
   },
   "N2I-D226": {
     severity: "blocks",
     title: "Nova places the instance on another compute node",
     advice:
-      "instances.node is a live compute node, and nova_bm has the instance on this machine. Find out where it runs and mend the side that is wrong; accept it when it runs here: host and node are then changed.",
+      "instances.node is a live compute node, and nova_bm has the instance on this machine. Find out where it runs and fix the side that is wrong; accept it when it runs here: host and node are then changed.",
     acceptable: true,
   },
   "N2I-D227": {
     severity: "blocks",
     title: "machines have several compute hosts, and this Nova allows one",
     advice:
-      "To Mitaka each nova-compute is told of all nodes, and destroys those of the others to Kilo. Plan with --nova-db and --compute-host NAME; accept it when you change the rows yourself.",
+      "Through Mitaka every nova-compute manages all nodes; through Kilo it also destroys instances of other hosts. Plan with --nova-db and --compute-host NAME; accept it when you change the rows yourself.",
     acceptable: true,
   },
   "N2I-D228": {
     severity: "warning",
     title: "no machine is known to be of a group or shard that --compute-host names",
     advice:
-      "Blocked machines have no node that would tell. Compare the name with the site document's, mend them, then plan again.",
+      "Blocked machines have no node that would tell. Compare the name with the site document's, fix them, then plan again.",
   },
   "N2I-D229": {
     severity: "warning",
@@ -70,7 +70,7 @@ export const UPGRADE = {
     severity: "warning",
     title: "a flavor names one deploy image of two",
     advice:
-      "Nova takes both or none, so it is left as it is. Mend the flavor, or name it with plan --flavor.",
+      "Nova takes both or none, so it is left as it is. Fix the flavor, or name it with plan --flavor.",
   },
   "N2I-D231": {
     severity: "warning",

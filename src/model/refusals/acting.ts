@@ -33,7 +33,7 @@ export const ACTING = {
     exit: refused.status,
     title: "the plan has blocked machines",
     why: "A blocked machine cannot be carried over safely as its data stands.",
-    fix: "Mend the data, accept the finding in the site document, or leave them out with --skip-blocked.",
+    fix: "Fix the data, accept the finding in the site document, or leave them out with --skip-blocked.",
   },
   "N2I-E305": {
     exit: usage.status,

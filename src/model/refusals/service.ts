@@ -33,7 +33,7 @@ export const SERVICE = {
     exit: failed.status,
     title: "a service cannot be spoken to encrypted",
     why: "Its certificate cannot be trusted as it stands, or both sides do not agree on TLS; nothing was sent.",
-    fix: "Mend the certificate or name its authority; --insecure looks at no certificate at all.",
+    fix: "Fix the certificate or name its authority; --insecure looks at no certificate at all.",
   },
   "N2I-E214": {
     exit: refused.status,

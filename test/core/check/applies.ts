@@ -11,7 +11,7 @@ export const CASES_APPLIES: readonly CheckCase[] = [
     TITLE,
     applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1 }),
     "Failure",
-    /^1 machines are blocked: bm_nodes\.id=1 \(N2I-D600\)\.\nMend: .*--skip-blocked/,
+    /^1 machines are blocked: bm_nodes\.id=1 \(N2I-D600\)\.\nFix: .*--skip-blocked/,
   ],
   [TITLE, applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), "Failure", /^1 .*in conflict/],
   [TITLE, applies({ loads: 0 }), "Failure", /^The plan loads no machine, and apply refuses it/],

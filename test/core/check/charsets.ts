@@ -28,13 +28,13 @@ export const CASES_CHARSETS: readonly CheckCase[] = [
     "Charsets",
     { ...nova({ texts: [HOST] }), ...writes("\u0142\u00f3d\u017a") },
     "Failure",
-    /^1 texts .*: instances\.host \(latin1\) "\u0142.*\nMend: ALTER TABLE instances MODIFY `host` varchar\(255\) CHARACTER SET utf8mb3$/m,
+    /^1 texts .*: instances\.host \(latin1\) "\u0142.*\nFix: ALTER TABLE instances MODIFY `host` varchar\(255\) CHARACTER SET utf8mb3$/m,
   ],
   [
     "Charsets",
     { ...nova({ texts: [text("instances.host", "utf8mb3")] }), ...writes("\u{1f680}") },
     "Failure",
-    /instances\.host \(utf8mb3\).*\nMend: ALTER TABLE instances MODIFY .* CHARACTER SET utf8mb4$/m,
+    /instances\.host \(utf8mb3\).*\nFix: ALTER TABLE instances MODIFY .* CHARACTER SET utf8mb4$/m,
   ],
   [
     "Charsets",
@@ -46,7 +46,7 @@ export const CASES_CHARSETS: readonly CheckCase[] = [
     "Charsets",
     nova({ texts: [text("instances.display_name", "latin1", 3)] }),
     "Warning",
-    /--nova-db .*: instances\.display_name \(latin1\) in 3 rows\.\nMend: SELECT .*ALTER TABLE instances/,
+    /--nova-db .*: instances\.display_name \(latin1\) in 3 rows\.\nFix: SELECT .*ALTER TABLE instances/,
   ],
   [
     "Charsets",
@@ -60,7 +60,7 @@ export const CASES_CHARSETS: readonly CheckCase[] = [
       texts: [HOST, text("services.host", "latin1", 0, "swedish_ci")],
     }),
     "Warning",
-    /host latin1_general_ci, services\.host latin1_swedish_ci\.\nMend: ALTER TABLE services MODIFY `host` varchar\(255\) CHARACTER SET latin1 COLLATE latin1_general_ci$/m,
+    /host latin1_general_ci, services\.host latin1_swedish_ci\.\nFix: ALTER TABLE services MODIFY `host` varchar\(255\) CHARACTER SET latin1 COLLATE latin1_general_ci$/m,
   ],
   [
     "Charsets",

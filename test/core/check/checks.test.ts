@@ -42,14 +42,14 @@ const CASES: readonly CheckCase[] = [
     "Databases and schema heads",
     HEAD ? { ironic: HEAD } : {},
     "Failure",
-    /E204 the reason\nMend: the way out/,
+    /E204 the reason\nFix: the way out/,
   ],
   ["Databases and schema heads", { nova: null }, "Warning", /give --nova-db/],
   [
     "Databases and schema heads",
     plan({ madeFor: new Map([["--nova-db", { ...HERE, database: "nova_cell1" }]]) }),
     "Warning",
-    /^1 databases .*: --nova-db, database was nova_cell1, is nova\.\nMend: .*--run another's\?$/,
+    /^1 databases .*: --nova-db, database was nova_cell1, is nova\.\nFix: .*--run another's\?$/,
   ],
   [
     "Pairing of releases",
@@ -146,7 +146,7 @@ const CASES: readonly CheckCase[] = [
     "Deleted instances",
     nova({ instances: [{ ...TENANT, vm_state: "soft-delete" }] }),
     "Warning",
-    /bm_nodes\.id=1 b-1\.\nMend: nova restore INSTANCE/,
+    /bm_nodes\.id=1 b-1\.\nFix: nova restore INSTANCE/,
   ],
   [
     "Evacuation records",
@@ -209,13 +209,13 @@ test("a deployment that is ready passes every check, with exit status 0", () => 
   assert.equal(statusOfChecks(rows), 0);
 });
 
-test("every check fails once in this file, and names what mends it", () => {
+test("every check fails once in this file, and names what fixes it", () => {
   const failing = CASES.filter(([, , result]) => result !== "Success").map(([title]) => title);
   assert.deepEqual([...new Set(failing)].toSorted(), CHECKS.map(({ title }) => title).toSorted());
   for (const [title, change, result] of CASES) {
     if (result === "Success" || change.pairing?.wanted === true) continue;
     const row = checkAll({ ...READY, ...change }).find((found) => found.title === title);
-    assert.match(row?.details ?? "", /\nMend: ./, title);
+    assert.match(row?.details ?? "", /\nFix: ./, title);
   }
 });
 

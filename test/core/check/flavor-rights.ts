@@ -42,7 +42,7 @@ export const CASES_RIGHTS: readonly CheckCase[] = [
     "Privileges",
     nova({ forbidden: { ...mayNot("UPDATE instances"), missing: ["services"] } }),
     "Failure",
-    /UPDATE instances\.\nMend: .*GRANT.*\n1 tables are missing behind --nova-db.*: services\.\nMend: /,
+    /UPDATE instances\.\nFix: .*GRANT.*\n1 tables are missing behind --nova-db.*: services\.\nFix: /,
   ],
   [
     "Privileges",
@@ -56,15 +56,15 @@ export const CASES_RIGHTS: readonly CheckCase[] = [
     "Warning",
     /Not looked at .*give --nova-api-db$/s,
   ],
-  ["Privileges", OVER_REST, "Warning", /policy .* not asked\.\nMend: give OS_\* or --os-cloud/],
+  ["Privileges", OVER_REST, "Warning", /policy .* not asked\.\nFix: give OS_\* or --os-cloud/],
   ["Privileges", { ...OVER_REST, policy: [] }, "Success", /policy allows PUT, POST on extra specs/],
   [
     "Privileges",
     { ...OVER_REST, policy: ["POST"] },
     "Failure",
-    /^1 calls .*: POST os-extra_specs\.\nMend: .* os_compute_api:os-flavor-extra-specs:create$/,
+    /^1 calls .*: POST os-extra_specs\.\nFix: .* os_compute_api:os-flavor-extra-specs:create$/,
   ],
-  ["Privileges", { ...OVER_REST, policy: FORBIDDEN }, "Failure", /E211 no.*\nMend: ask them$/],
+  ["Privileges", { ...OVER_REST, policy: FORBIDDEN }, "Failure", /E211 no.*\nFix: ask them$/],
   [
     "Privileges",
     { ...OVER_REST, policy: { refused: { ...FORBIDDEN.refused, code: "N2I-E210" } } },

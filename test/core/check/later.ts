@@ -27,13 +27,13 @@ export const LATER_CASES: readonly CheckCase[] = [
       ...plan({ nova: { ...MOVED, joins: [{ host: "c-9", id: 3 }] } }),
     },
     "Warning",
-    /^Aggregates of nova 334 are in nova_api, which was not read\.\nMend: give --nova-api-db$/,
+    /^Aggregates of nova 334 are in nova_api, which was not read\.\nFix: give --nova-api-db$/,
   ],
   [
     "Aggregates",
     { nova: NEWTON, api: { ...API, ...RACK }, ...plan({ nova: MOVED }) },
     "Warning",
-    /rack7: c-1 is in it, c-9 will not be\.\nMend: openstack aggregate add host/,
+    /rack7: c-1 is in it, c-9 will not be\.\nFix: openstack aggregate add host/,
   ],
   [
     "Aggregates",
@@ -60,13 +60,13 @@ export const LATER_CASES: readonly CheckCase[] = [
     "Instance mappings",
     { ironic: LATER, api: { ...API, cellless: new Set([INSTANCE]) } },
     "Failure",
-    /^1 instance mappings name no cell.*: b-1\.\nMend: UPDATE instance_mappings SET cell_id=/,
+    /^1 instance mappings name no cell.*: b-1\.\nFix: UPDATE instance_mappings SET cell_id=/,
   ],
   [
     "Allocations",
     { placement: { ...placed({ uuid: "p-9", name: "kvm-1" }), providers: [] } },
     "Failure",
-    /b-1 on kvm-1, its machine is a-1\.\nMend: openstack resource provider allocation delete/,
+    /b-1 on kvm-1, its machine is a-1\.\nFix: openstack resource provider allocation delete/,
   ],
   ["Allocations", { placement: placed({ uuid: "p-1", name: NODE }) }, "Success", /^null$/],
   [

@@ -36,7 +36,7 @@ export const CASES_PLACES: readonly CheckCase[] = [
     "Hosts of instances",
     nova({ instances: [{ ...TENANT, host: "c-9" }] }),
     "Failure",
-    /^1 .*b-1 under c-9, its nova-compute is c-1\.\nMend: nova2ironic plan .*--compute-host/s,
+    /^1 .*b-1 under c-9, its nova-compute is c-1\.\nFix: nova2ironic plan .*--compute-host/s,
   ],
   [
     "Hosts of instances",
@@ -78,7 +78,7 @@ export const CASES_PLACES: readonly CheckCase[] = [
     "Queued requests",
     nova({ unqueued: { tables: ["instance_actions"], grants: ["GRANT SELECT ON x TO y"] } }),
     "Warning",
-    /may not read instance_actions\.\nMend: GRANT SELECT ON x TO y/,
+    /may not read instance_actions\.\nFix: GRANT SELECT ON x TO y/,
   ],
   [
     "Queued requests",

@@ -42,7 +42,7 @@ for (const code of CODES) {
     test(`${code} fails ${row} for a machine it blocks, and warns of one it was accepted for`, () => {
       const open = line({ blocked: true, findings: new Map([[code, false]]) });
       assert.equal(rowOf(open, row)?.result, "Failure");
-      assert.match(rowOf(open, row)?.details ?? "", /bm_nodes\.id=1 a-1\.\nMend: ./);
+      assert.match(rowOf(open, row)?.details ?? "", /bm_nodes\.id=1 a-1\.\nFix: ./);
       const accepted = line({ findings: new Map([[code, true]]) });
       onlyIn(accepted, row);
       assert.match(rowOf(accepted, row)?.details ?? "", /^1 .*, as you accepted: /);
@@ -54,7 +54,7 @@ for (const code of CODES) {
       onlyIn(view, row);
       const { details } = rowOf(view, row) ?? {};
       assert.ok(
-        details?.startsWith(`1 findings ${code} of the plan, ${title}: somewhere is odd.\nMend: `),
+        details?.startsWith(`1 findings ${code} of the plan, ${title}: somewhere is odd.\nFix: `),
       );
     });
 }
@@ -67,9 +67,9 @@ const GONE = [
 ];
 
 const PLACES = [
-  ["absent", /^Not held against a plan: \/srv\/m1 is not there\.\nMend: nova2ironic extract.*\?$/m],
-  ["other", /^Not held against a plan: \/srv\/m1 holds no run\.\nMend: .*is --run mistyped\?$/m],
-  ["run", /^Not held against a plan: \/srv\/m1 has no plan\.\nMend: nova2ironic plan$/m],
+  ["absent", /^Not held against a plan: \/srv\/m1 is not there\.\nFix: nova2ironic extract.*\?$/m],
+  ["other", /^Not held against a plan: \/srv\/m1 holds no run\.\nFix: .*is --run mistyped\?$/m],
+  ["run", /^Not held against a plan: \/srv\/m1 has no plan\.\nFix: nova2ironic plan$/m],
 ] as const;
 for (const [is, says] of PLACES)
   test(`without a plan, for a run's folder that is "${is}", what needs one is a warning and says why`, () => {

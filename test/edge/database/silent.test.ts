@@ -63,6 +63,6 @@ for (const engine of ["mysql", "postgresql"] as const)
     const begun = Date.now();
     await committing.close();
     assert.ok(Date.now() - begun < SOON);
-    line.mend();
+    line.fix();
     await (await openDatabase(address, { readOnly: true })).close();
   });

@@ -29,7 +29,7 @@ test("what opens secrets makes no key: a missing one is refused", async (t) => {
   assert.deepEqual(await readdir(path), []);
 });
 
-test("a key others may read is refused with the chmod that mends it", async (t) => {
+test("a key others may read is refused with the chmod that fixes it", async (t) => {
   const { path } = await tempRun(t);
   await readOrMakeKey(path);
   const file = join(path, "secret.key");

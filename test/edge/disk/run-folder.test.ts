@@ -18,7 +18,7 @@ test("a missing run is refused where nothing is to be made", async (t) => {
   await assert.rejects(openRun(path, { create: false }), refuses("N2I-E110", "does not exist"));
 });
 
-test("a folder others may enter is refused with the chmod that mends it", async (t) => {
+test("a folder others may enter is refused with the chmod that fixes it", async (t) => {
   const { path } = await tempRun(t);
   for (const mode of [0o750, 0o705, 0o777]) {
     await chmod(path, mode);
@@ -27,7 +27,7 @@ test("a folder others may enter is refused with the chmod that mends it", async 
   }
 });
 
-test("a folder of another user is refused with the chown that mends it", async (t) => {
+test("a folder of another user is refused with the chown that fixes it", async (t) => {
   if (process.getuid?.() !== 0) return t.skip("only root may give a folder away");
   const { path } = await tempRun(t);
   await chown(path, 65534, 65534);

@@ -15,11 +15,23 @@ export interface Took {
   readonly processor: number;
 }
 
+/** Files that share the one Ironic of a run: beside each other they would only wait. */
+const SHARING = /^ironic[/]/;
+/** How many others start for one of them. */
+const BETWEEN = 3;
+
 /** The longest first, so that none of them is still running when all others have ended. */
-export function longestFirst(files: readonly string[]): readonly string[] {
-  const recorded = new Map(Object.entries(existsSync(RECORD) ? read(RECORD) : {}));
+export function longestFirst(
+  files: readonly string[],
+  recorded: ReadonlyMap<string, number> = recordedTimes(),
+): readonly string[] {
   const seconds = (file: string): number => recorded.get(file) ?? 0;
-  return files.toSorted((a, b) => seconds(b) - seconds(a));
+  const sorted = files.toSorted((a, b) => seconds(b) - seconds(a));
+  const others = sorted.filter((file) => !SHARING.test(file));
+  const spread = sorted
+    .filter((file) => SHARING.test(file))
+    .flatMap((file, at) => [file, ...others.slice(at * BETWEEN, (at + 1) * BETWEEN)]);
+  return [...spread, ...others.filter((file) => !spread.includes(file))];
 }
 
 /** What the stopwatches of the files wrote, the longest first. */
@@ -53,7 +65,9 @@ export function record(took: readonly Took[]): void {
   writeFileSync(RECORD, `{\n${text.join(",\n")}\n}\n`);
 }
 
-function read(path: string): { readonly [file: string]: number } {
+function recordedTimes(): ReadonlyMap<string, number> {
+  if (!existsSync(RECORD)) return new Map();
   // The form is that of `record`.
-  return JSON.parse(readFileSync(path, "utf8")) as { readonly [file: string]: number };
+  const times = JSON.parse(readFileSync(RECORD, "utf8")) as { readonly [file: string]: number };
+  return new Map(Object.entries(times));
 }

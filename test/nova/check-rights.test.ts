@@ -58,10 +58,7 @@ for (const engine of ["mysql", "postgresql"] as const) {
     )?.[0];
     const table = engine === "mysql" ? `\`${nova.name}\`.aggregate_hosts` : "aggregate_hosts";
     await nova.db.raw(`REVOKE DELETE ON ${table} FROM ${user}`);
-    assert.match(
-      (await privileges(made)).details,
-      /^1 .*: DELETE aggregate_hosts\.\nFix: .*GRANT/,
-    );
+    assert.match((await privileges(made)).details, /^1 .*: DELETE aggregate_hosts\.\nFix: .*GRANT/);
     // What is not there no grant fixes, and it is no end of the check.
     await nova.db.schema.dropTable("block_device_mapping");
     const { details, result } = await privileges(made);

@@ -131,8 +131,8 @@ test("finish ends no run of which a machine or a batch is missing, and apply goe
 
 /** The core's own test dies at every point; of the command those that are of the disk and of the commit. */
 const KILLED = [
-  ["sqlite", "unguard.after:2"],
-  ["sqlite", "end.before:1"],
+  ["sqlite", "start.after:2"],
+  ["sqlite", "close.before:1"],
   ["mysql", "write.after:2"],
   ["postgresql", "write.after:2"],
 ] as const;

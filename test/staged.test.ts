@@ -145,8 +145,8 @@ for (const [options, point, told] of [
   });
 
 /** Around the journal's line and around the commit of the second machine. */
-const KILLS = ["release.before:2", "release.after:2", "clear.committed:2"];
-const BACK = ["stage.before:2", "stage.after:2", "restage.committed:2"];
+const KILLS = ["start.before:2", "start.after:2", "clear.committed:2"];
+const BACK = ["return.before:2", "returned.after:2", "restage.committed:2"];
 const KILLED = [
   ...[...KILLS, ...BACK].map((point) => ["sqlite", point] as const),
   // On a server it is the commit that differs.

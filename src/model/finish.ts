@@ -32,23 +32,6 @@ export interface Guard {
 /** Names its entries in the journal. */
 export const FINISH = "finish";
 
-/** An entry of finish: what is cleared is written before it is, its undoing after. */
-export type FinishEntry = { readonly part: typeof FINISH } & (
-  | {
-      readonly do: "unguard";
-      readonly node: string;
-      readonly fields: readonly string[];
-      /** ISO 8601, UTC. */
-      readonly at: string;
-      readonly by: string;
-    }
-  | { readonly do: "guard"; readonly node: string; readonly at: string; readonly by: string }
-  /** Its undoing is behind us: the run goes on, though nothing may have been to be put back. */
-  | { readonly do: "reopen"; readonly at: string; readonly by: string }
-  /** Every machine of the run is there and behind us: the run is done. */
-  | { readonly do: "end"; readonly plan: string; readonly at: string; readonly by: string }
-);
-
 /** The end of the window. */
 export interface FinishState {
   /** When finish ended the run; null when it did not, or the run went on since. */

@@ -33,16 +33,5 @@ export interface Handover {
   readonly service: () => Promise<Pick<Service, "conductors" | "interfaces">>;
 }
 
-/** An entry of the hand-over: a release is written before it is done, its undoing after. */
-export interface HandoverEntry {
-  readonly part: typeof HAND_OVER;
-  /** `release` clears the maintenance, `stage` takes that back. */
-  readonly do: "release" | "stage";
-  readonly node: string;
-  /** ISO 8601, UTC. */
-  readonly at: string;
-  readonly by: string;
-}
-
 /** Names its entries in the journal. */
 export const HAND_OVER = "hand-over";

@@ -1,5 +1,3 @@
-import type { FinishEntry } from "./finish.ts";
-import type { HandoverEntry } from "./handover.ts";
 import type { JsonObject } from "./json.ts";
 import type { BootEntry } from "./staging.ts";
 
@@ -74,6 +72,36 @@ export type BatchEntry =
       readonly conflicts: readonly string[];
     });
 
+/** What became of one change of a part that goes machine by machine. */
+export type MachineEntry = {
+  /** Name of the part. */
+  readonly part: string;
+  /** Of the change, unique in its part. */
+  readonly id: string;
+  /** ISO 8601, UTC. */
+  readonly at: string;
+} & (
+  | {
+      /** Written before the act. */
+      readonly do: "start";
+      readonly by: string;
+      /** What the way back needs to know; the part reads it as it would any file. */
+      readonly observed?: JsonObject;
+    }
+  | { readonly do: "end" }
+  | { readonly do: "return"; readonly by: string }
+  | {
+      readonly do: "returned";
+      /** What was left, as somebody changed it; as `observed`. */
+      readonly left?: JsonObject;
+    }
+);
+
+/** Of the run itself: every machine is there and behind us, or it goes on. */
+export type RunEntry =
+  | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
+  | { readonly do: "reopen"; readonly at: string; readonly by: string };
+
 /** A system is acted on for the first time: which it is. */
 export interface TargetEntry {
   readonly do: "target";
@@ -92,7 +120,7 @@ export interface OpenEntry {
 }
 
 /** A line of journal.jsonl. */
-export type Entry = OpenEntry | TargetEntry | BatchEntry | HandoverEntry | FinishEntry | BootEntry;
+export type Entry = OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry | BootEntry;
 
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */
 export const IRONIC = "ironic";
@@ -109,14 +137,12 @@ export function batchesOf(entries: readonly Entry[], ...parts: readonly string[]
   );
 }
 
-/** Entries of a part that goes machine by machine. */
-export function entriesOf<
-  Name extends HandoverEntry["part"] | FinishEntry["part"] | BootEntry["part"],
->(entries: readonly Entry[], part: Name): Extract<Entry, { readonly part: Name }>[] {
-  return entries.filter(
-    (entry): entry is Extract<Entry, { readonly part: Name }> =>
-      "part" in entry && entry.part === part,
-  );
+/** Entries of boot files. */
+export function entriesOf(
+  entries: readonly Entry[],
+  part: BootEntry["part"],
+): readonly BootEntry[] {
+  return entries.filter((entry): entry is BootEntry => "part" in entry && entry.part === part);
 }
 
 /** The plans of which these parts began something, newest first. */

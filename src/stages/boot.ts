@@ -10,7 +10,6 @@ import type { PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
 import { BOOT_FILES, type BootEntry } from "../model/staging.ts";
 import { regroup } from "../model/streams.ts";
-import { iso } from "../parts/hand-over.ts";
 import { failpoint } from "./failpoint.ts";
 import { whoami } from "./run.ts";
 import { withSession } from "./session.ts";
@@ -98,14 +97,14 @@ export async function stageAll(
             do: "stage",
             ...at,
             steps,
-            at: iso(Date.now()),
+            at: new Date().toISOString(),
             by: whoami(),
           });
           for (const { step, source, owner } of all) {
             await perform(tree.root, step, source, owner ?? { mode: 0o644, ...fresh }, failpoint);
             await failpoint("boot.step");
           }
-          await append({ part: BOOT_FILES, do: "staged", ...at, at: iso(Date.now()) });
+          await append({ part: BOOT_FILES, do: "staged", ...at, at: new Date().toISOString() });
         });
       }
       rows.push(row.state === "to stage" ? { ...row, state: "staged" } : row);
@@ -137,7 +136,13 @@ export async function unstageAll(
       const at = { tree: tree.root, node };
       const left = new Map<string, string>();
       await midway(rows, async () => {
-        await append({ part: BOOT_FILES, do: "unstage", ...at, at: iso(Date.now()), by: whoami() });
+        await append({
+          part: BOOT_FILES,
+          do: "unstage",
+          ...at,
+          at: new Date().toISOString(),
+          by: whoami(),
+        });
         for (const step of steps.toReversed()) {
           // A boot file that is somebody else's by now needs kernel and ramdisk, though they equal ours.
           if (left.has(`${node}/config`) && step.after.kind === "file") {
@@ -154,7 +159,7 @@ export async function unstageAll(
           part: BOOT_FILES,
           do: "unstaged",
           ...at,
-          at: iso(Date.now()),
+          at: new Date().toISOString(),
           left: [...left.keys()],
         });
       });

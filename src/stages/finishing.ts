@@ -1,17 +1,34 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { endOf } from "../core/release/ended.ts";
-import { unprotected } from "../core/release/guards.ts";
+import type { GuardedNode } from "../core/release/guards.ts";
+import type { Trouble } from "../core/release/planned.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { Begun } from "../engine/begun.ts";
+import {
+  type Ending,
+  type WindowEnd,
+  type WindowSession,
+  windowBack,
+  windowForward,
+} from "../engine/window.ts";
+import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import type { PlanHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { FINISH, type Guard } from "../model/finish.ts";
 import type { Release } from "../model/target.ts";
-import type { Finishing } from "../parts/finish.ts";
+import {
+  clearedFields,
+  finishPart,
+  type GuardChange,
+  type GuardPosition,
+  unfinishPart,
+  unprotected,
+} from "../parts/finish.ts";
 import { checkEngine, checkIdentity } from "./acting.ts";
 import { failpoint } from "./failpoint.ts";
 import type { Guarding, Road } from "./road.ts";
-import { withStage } from "./stage-journal.ts";
+import { type RunSession, withLocked } from "./session.ts";
 
 /** Who guards the nodes of a plan's target. @throws MigrationError N2I-E300 for another target */
 export async function openGuard(road: Road, { target }: PlanHeader): Promise<Guarding> {
@@ -26,18 +43,120 @@ export function knowsGuards({ node }: Pick<Release, "node">): boolean {
   return node.some(({ name }) => name === "protected" || name === "automated_clean");
 }
 
+/** What finish needs of the world. */
+export interface Finishing extends WindowSession {
+  readonly guard: Guard;
+  /** Seconds to wait for conductors' locks, in all. */
+  readonly lockWait: number;
+  /** Machines under way at once. */
+  readonly inFlight: number;
+  /** Told of machines behind us. */
+  readonly progress: (machines: number) => void;
+}
+
+export interface Finished {
+  /** Machines that were changed now. */
+  readonly changed: number;
+  /** Machines that are as they should be without us. */
+  readonly fine: number;
+  /** Of those, machines that the plan holds in maintenance: they keep a guard. */
+  readonly held: number;
+  /** Machines in use that no conductor has taken over. */
+  readonly untaken: number;
+  /** Nodes of the run that are not in Ironic. */
+  readonly gone: readonly string[];
+  readonly left: readonly Trouble[];
+  readonly stopped: boolean;
+  /** Why it ended after a machine was begun: to be thrown once the rest is told. */
+  readonly broke: MigrationError | null;
+}
+
+/**
+ * Clears what guarded machines until Nova manages them; others' guards stay. Safe to run again.
+ *
+ * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ */
+export async function finish(
+  plan: AsyncIterable<readonly GuardedNode[]>,
+  finishing: Finishing,
+): Promise<Finished> {
+  const tally = tallyOf(finishing.progress);
+  const part = finishPart(finishing.guard);
+  const leg = { part, command: "finish", changes: () => changesOf(plan), pace: paceOf(finishing) };
+  return tally.finished(await windowForward(leg, finishing, tally.ends));
+}
+
+/**
+ * Guards machines again that this run cleared. Safe to run again.
+ *
+ * @throws MigrationError when something breaks before the first is begun, else as `broke`
+ */
+export async function unfinish(
+  plan: AsyncIterable<readonly GuardedNode[]>,
+  finishing: Finishing,
+): Promise<Finished> {
+  const tally = tallyOf(finishing.progress);
+  const part = unfinishPart(finishing.guard);
+  const changes = (ours: ReadonlyMap<string, Begun>) => changesOf(plan, clearedFields(ours));
+  const leg = { part, command: "finish --undo", changes, pace: paceOf(finishing) };
+  return tally.finished(await windowBack(leg, finishing, tally.ends));
+}
+
+async function* changesOf(
+  plan: AsyncIterable<readonly GuardedNode[]>,
+  cleared: ReturnType<typeof clearedFields> = new Map(),
+): AsyncGenerator<readonly GuardChange[]> {
+  for await (const batch of plan)
+    yield batch.map((node) => {
+      const { uuid } = node;
+      return { id: uuid, node, cleared: cleared.get(uuid) ?? new Set() };
+    });
+}
+
+function paceOf({ inFlight, lockWait }: Finishing): Pace {
+  return { ...ONE_BY_ONE, together: inFlight, inFlight, lockWait: lockWait * 1000 };
+}
+
+/** Counts machines as they end; keeps only those that somebody has to hear of. */
+function tallyOf(progress: Finishing["progress"]) {
+  const left: Trouble[] = [];
+  const gone: string[] = [];
+  let [changed, fine, held, untaken] = [0, 0, 0, 0];
+  return {
+    ends({ change, position, made, behind }: Ending<GuardChange, GuardPosition>): void {
+      const { uuid, bm_node_id } = change.node;
+      const { is, seen, trouble } = position;
+      if (seen?.taken === false && isTakenOver(change.node)) untaken += 1;
+      if (trouble !== null) left.push({ ...trouble, uuid, bm_node_id });
+      else if (is === "other") gone.push(uuid);
+      else if (made) changed += 1;
+      else if (seen !== undefined) fine += 1;
+      if (is === "after" && position.held) held += 1;
+      progress(behind);
+    },
+    finished: ({ stopped, broke }: WindowEnd): Finished => ({
+      ...{ changed, fine, held, untaken, gone, left, stopped, broke },
+    }),
+  };
+}
+
+/** Whether a conductor takes a machine over by itself, as it is planned. */
+function isTakenOver({ row }: GuardedNode): boolean {
+  return row.provision_state === "active" && row.maintenance !== true;
+}
+
 /** Everything that finish needs: the target's lock, its journal, and a stop on Ctrl-C. */
 export async function withFinishing<T>(
   run: RunFolder,
   road: Road,
   header: PlanHeader,
   lockWait: number,
-  work: (finishing: Omit<Finishing, "progress">, release: Release) => Promise<T>,
+  work: (finishing: Omit<Finishing, "progress"> & RunSession, release: Release) => Promise<T>,
 ): Promise<T> {
   const { identity, release, guard, inFlight, lock } = await openGuard(road, header);
-  return withStage(run, await lock(), FINISH, identity, (stage) => {
+  return withLocked(run, await lock(), FINISH, identity, (session) => {
     const clock = { now: Date.now, sleep };
-    return work({ ...stage, clock, lockWait, inFlight, guard: committing(guard) }, release);
+    return work({ ...session, clock, lockWait, inFlight, guard: committing(guard) }, release);
   });
 }
 

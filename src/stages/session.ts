@@ -1,9 +1,11 @@
 import { type Journal, openJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Session } from "../engine/session.ts";
+import type { TargetIdentity } from "../model/artefact.ts";
 import type { Entry } from "../model/journal.ts";
 import { JOURNAL_FORMAT } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
+import type { Lock } from "../model/target.ts";
 import { withFailpoints } from "./failpoint.ts";
 import { whoami } from "./run.ts";
 import { type Interrupt, surroundings } from "./surroundings.ts";
@@ -68,5 +70,23 @@ export async function withSession<T>(
   } finally {
     interrupt?.end();
     await journal?.close();
+  }
+}
+
+/** Runs one part of a command that acts, under its target's lock. */
+export async function withLocked<T>(
+  run: RunFolder,
+  lock: Lock,
+  part: string,
+  target: TargetIdentity,
+  work: (session: RunSession) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withSession(run, async (session) => {
+      await session.begin(part, target);
+      return work(session);
+    });
+  } finally {
+    await lock.release();
   }
 }

@@ -122,7 +122,7 @@ test("running, they have secrets neither in their arguments nor in their environ
     [apply, "nova.commit.before", 0],
     [[...boot, "--node", SECOND, "--yes"], "boot.temp", 0],
     [["release", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
-    [["finish", ...at, ...writer, "--yes"], "end.before", 0],
+    [["finish", ...at, ...writer, "--yes"], "close.before", 0],
   ] as const) {
     const paused = start(words, {
       env: { ...env, NOVA2IRONIC_FAILPOINT: `${point}:1:pause` },

@@ -89,10 +89,10 @@ test("Ctrl-C once and twice stops finish and its undo, and both go on", async (t
   const first = await interrupted(finish, "write.after", 1);
   assert.match(first.out, /^Finish: 1 machines cleared, \d with nothing to clear, .*, 0 left\.$/m);
   assert.doesNotMatch(first.out, /This run is done/);
-  await interrupted(finish, "unguard.after", 2);
+  await interrupted(finish, "start.after", 2);
   assert.match((await runs(0, finish)).out, /^Finish: 2 machines cleared, 7 .*\n.* is done\.$/m);
   const undo = [...finish, "--undo"];
-  const second = await interrupted(undo, "guard.after", 1);
+  const second = await interrupted(undo, "returned.after", 1);
   assert.match(second.out, /^Finish taken back: 1 machines protected again, 0 left\.$/m);
   await refused(["rollback", ...at, ...writer, "--all", "--yes", "-q"], 4, "N2I-E321");
   await interrupted(undo, "write.after", 2);
@@ -135,7 +135,7 @@ test("of two commands in one run's folder the second is refused, and says who is
   ];
   for (const [words, point, holder] of [
     [[...boot, "--yes", "--node", FIRST], "boot.step", "boot"],
-    [release, "release.before", "release"],
+    [release, "start.before", "release"],
   ] as const) {
     const inside = await paused(words, point);
     for (const other of others)

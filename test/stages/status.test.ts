@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
-import { stillReleased } from "../../src/parts/restage.ts";
+import { stillReleased } from "../../src/parts/hand-over.ts";
 import { type RunFiles, statusOf, wasStaged } from "../../src/stages/status.ts";
 import { scopeOptions, takenBack } from "../../src/stages/still-changed.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
@@ -57,7 +57,7 @@ test("a rollback of everything ends what was staged and released before it", () 
   const begin = { do: "begin", ...span, at: "1", by: "me", staged: true } as const;
   const undo = { do: "undo", ...span, nodes: "all", at: "3", by: "me" } as const;
   const release = (at: string) =>
-    ({ part: "hand-over", do: "release", node: "n", at, by: "me" }) as const;
+    ({ part: "hand-over", do: "start", id: "n", at, by: "me" }) as const;
   assert.deepEqual([wasStaged([begin], SHA), wasStaged([begin, undo], SHA)], [true, false]);
   assert.deepEqual([...stillReleased([begin, release("2"), undo])], []);
   assert.deepEqual([...stillReleased([begin, release("2"), undo, release("4")])], ["n"]);

@@ -1,10 +1,11 @@
-import { clearedFields, dutyOf, type GuardedNode, guardsOf } from "../../core/release/guards.ts";
+import { dutyOf, type GuardedNode, guardsOf } from "../../core/release/guards.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { begunIn } from "../../engine/begun.ts";
 import type { PlanHeader } from "../../model/artefact.ts";
 import { FINISH, type Guarded } from "../../model/finish.ts";
-import { entriesOf } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
+import { clearedFields } from "../../parts/finish.ts";
 import { openGuard } from "../../stages/finishing.ts";
 import type { Road } from "../../stages/road.ts";
 import { io } from "../io.ts";
@@ -22,7 +23,7 @@ export async function previewFinish(
   args: FormatOptions & { readonly undo: boolean },
 ): Promise<void> {
   const { guard } = await openGuard(road, header);
-  const cleared = clearedFields(entriesOf((await readJournal(run)).entries, FINISH));
+  const cleared = clearedFields(begunIn((await readJournal(run)).entries, FINISH));
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for await (const batch of nodes) {
       const seen = await guard.observe(batch.map(({ uuid }) => uuid));

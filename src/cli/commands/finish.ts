@@ -1,21 +1,28 @@
 import type { CommandModule } from "yargs";
-import { clearedFields } from "../../core/release/guards.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
+import { begunIn } from "../../engine/begun.ts";
 import { ownershipOf } from "../../engine/ownership.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { FINISH } from "../../model/finish.ts";
 import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
-import { type Finished, type Finishing, finish, unfinish } from "../../parts/finish.ts";
 import { runNodes } from "../../parts/run-nodes.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { linesOf, plansOfRun, plansThere } from "../../stages/finish-plans.ts";
-import { endOfRun, knowsGuards, withFinishing } from "../../stages/finishing.ts";
+import {
+  endOfRun,
+  type Finished,
+  finish,
+  knowsGuards,
+  unfinish,
+  withFinishing,
+} from "../../stages/finishing.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
+import type { RunSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { printStandings } from "../print/standings.ts";
@@ -165,12 +172,12 @@ function isNothing({ changed, fine, left }: Finished): boolean {
   return changed + fine + left.length === 0;
 }
 
-type Writing = Omit<Finishing, "progress">;
+type Writing = Pick<RunSession, "by" | "journal" | "now">;
 
 /** Ends a run whose machines are all there; one whose load has still to go on, apply must not refuse. */
 async function end(
   run: RunFolder,
-  { clock, by, journal }: Writing,
+  { now, by, journal }: Writing,
   { gone, open, plan }: Pick<Finished, "gone"> & { readonly open: number; readonly plan: string },
   args: Args,
 ): Promise<void> {
@@ -184,13 +191,7 @@ async function end(
       told(args, "Run apply, then finish again; rollback --node gives up a machine for good.");
       return exitWith(EXIT_STATUS.partial.status);
     }
-    await journal.append({
-      part: FINISH,
-      do: "end",
-      plan,
-      at: new Date(clock.now()).toISOString(),
-      by,
-    });
+    await journal.append({ do: "close", plan, at: now(), by });
   }
   told(args, "This run is done.");
 }
@@ -198,18 +199,13 @@ async function end(
 /** The run goes on once none of its machines is finished any more. */
 async function reopen(
   run: RunFolder,
-  { clock, by, journal }: Writing,
+  { now, by, journal }: Writing,
   whole: boolean,
   args: Args,
 ): Promise<void> {
   if ((await endOfRun(run)) === null) return;
-  if (whole || clearedFields(journal.entries()).size === 0)
-    await journal.append({
-      part: FINISH,
-      do: "reopen",
-      at: new Date(clock.now()).toISOString(),
-      by,
-    });
+  if (whole || begunIn(journal.entries(), FINISH).size === 0)
+    await journal.append({ do: "reopen", at: now(), by });
   else told(args, "Other machines of this run stay finished, and so does the run.");
 }
 

@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CommandModule } from "yargs";
+import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import { type Pace, plannedNodes, release } from "../../parts/hand-over.ts";
-import { restage } from "../../parts/restage.ts";
+import { plannedNodes } from "../../parts/hand-over.ts";
 import { openRole } from "../../stages/databases.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished } from "../../stages/finishing.ts";
@@ -11,7 +11,7 @@ import { rememberGiven } from "../../stages/given-file.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { loadable, nothingLoads } from "../../stages/nothing.ts";
-import { withReleasing } from "../../stages/releasing.ts";
+import { release, restage, withReleasing } from "../../stages/releasing.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import { confirm } from "../confirm.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
@@ -165,5 +165,5 @@ function paceOf({ inFlight, perMinute, deadline, maxFailures }: Args): Pace {
       "--in-flight and --max-failures are at least 1, --deadline and --per-minute more than 0",
     );
   const every = perMinute === undefined ? 0 : 60_000 / perMinute;
-  return { inFlight, every, deadline, maxFailures };
+  return { ...ONE_BY_ONE, inFlight, every, deadline: deadline * 1000, maxFailures };
 }

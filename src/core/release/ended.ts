@@ -7,9 +7,9 @@ import { type Entry, IRONIC } from "../../model/journal.ts";
 export function endOf(
   entries: readonly Entry[],
 ): { readonly at: string; readonly by: string } | null {
-  const last = entries.findLastIndex((entry) => entry.do === "end");
+  const last = entries.findLastIndex((entry) => entry.do === "close");
   const end = entries[last];
-  if (end?.do !== "end") return null;
+  if (end?.do !== "close") return null;
   const goesOn = entries.slice(last).some((entry) => entry.do === "reopen" || isLoad(entry));
   return goesOn ? null : { at: end.at, by: end.by };
 }

@@ -1,5 +1,4 @@
-import type { FinishEntry, Guarded, Guards } from "../../model/finish.ts";
-import { type Entry, IRONIC } from "../../model/journal.ts";
+import type { Guarded, Guards } from "../../model/finish.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { isOurs } from "../../model/staged.ts";
 import type { Planned } from "./planned.ts";
@@ -80,27 +79,4 @@ export function guardsOf({ row }: GuardedNode, cleared: ReadonlySet<string>): Pa
     }),
     ...(cleared.has("automated_clean") && { automated_clean: false }),
   };
-}
-
-/** Fields that were cleared of each node, and not put back since. */
-export function clearedFields(
-  entries: readonly FinishEntry[],
-): ReadonlyMap<string, ReadonlySet<string>> {
-  const cleared = new Map<string, Set<string>>();
-  for (const entry of entries)
-    if (entry.do === "guard") cleared.delete(entry.node);
-    else if (entry.do === "unguard")
-      cleared.set(entry.node, new Set([...(cleared.get(entry.node) ?? []), ...entry.fields]));
-  return cleared;
-}
-
-/** Nodes whose protection finish cleared, and that no rollback took back since. */
-export function unprotected(entries: readonly Entry[]): ReadonlySet<string> {
-  const nodes = new Set<string>();
-  for (const entry of entries)
-    if (entry.do === "guard") nodes.delete(entry.node);
-    else if (entry.do === "unguard" && entry.fields.includes("protected")) nodes.add(entry.node);
-    else if (entry.do === "undo" && entry.part === IRONIC)
-      for (const node of entry.nodes === "all" ? [...nodes] : entry.nodes) nodes.delete(node);
-  return nodes;
 }

@@ -1,10 +1,9 @@
 import { MigrationError } from "../../model/error.ts";
-import { FINISH, type FinishEntry } from "../../model/finish.ts";
-import { HAND_OVER, type HandoverEntry } from "../../model/handover.ts";
 import {
   type BatchEntry,
   type Entry,
   JOURNAL_FORMAT,
+  type MachineEntry,
   type OpenEntry,
 } from "../../model/journal.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
@@ -21,21 +20,20 @@ import { type Fields, fields, malformed } from "./entry-fields.ts";
 export function parseEntry(line: JsonObject, place: string): Entry {
   if (line.do === "open") return parseOpen(line, place);
   const { text } = fields(line, place);
+  if (line.do === "close")
+    return { do: line.do, plan: text("plan"), at: text("at"), by: text("by") };
+  if (line.do === "reopen") return { do: line.do, at: text("at"), by: text("by") };
   if (line.do === "target") {
-    if (!isObject(line.target)) throw malformed(place, "target");
+    const target = object(line, "target", place);
     const staged = line.staged === true && { staged: true as const };
-    return { do: line.do, system: text("system"), target: line.target, ...staged, at: text("at") };
+    return { do: line.do, system: text("system"), target, ...staged, at: text("at") };
   }
   const part = text("part");
   switch (part) {
-    case HAND_OVER:
-      return parseHandover(line, place);
-    case FINISH:
-      return parseFinish(line, place);
     case BOOT_FILES:
       return parseBoot(line, place);
     default:
-      return parseBatch(line, part, place);
+      return parseMachine(line, part, place) ?? parseBatch(line, part, place);
   }
 }
 
@@ -86,28 +84,32 @@ function parseBatch(line: JsonObject, part: string, place: string): BatchEntry {
   }
 }
 
-function parseHandover(line: JsonObject, place: string): HandoverEntry {
+/** Null for an entry of another kind. */
+function parseMachine(line: JsonObject, part: string, place: string): MachineEntry | null {
   const { text } = fields(line, place);
-  if (line.do !== "release" && line.do !== "stage") throw malformed(place, "do");
-  return { part: HAND_OVER, do: line.do, node: text("node"), at: text("at"), by: text("by") };
+  const about = () => ({ part, id: text("id"), at: text("at") });
+  switch (line.do) {
+    case "start": {
+      const observed = line.observed !== undefined && { observed: object(line, "observed", place) };
+      return { do: line.do, ...about(), by: text("by"), ...observed };
+    }
+    case "end":
+      return { do: line.do, ...about() };
+    case "return":
+      return { do: line.do, ...about(), by: text("by") };
+    case "returned": {
+      const left = line.left !== undefined && { left: object(line, "left", place) };
+      return { do: line.do, ...about(), ...left };
+    }
+    default:
+      return null;
+  }
 }
 
-function parseFinish(line: JsonObject, place: string): FinishEntry {
-  const { text, texts } = fields(line, place);
-  const part = FINISH;
-  const when = () => ({ at: text("at"), by: text("by") });
-  switch (line.do) {
-    case "unguard":
-      return { part, do: line.do, node: text("node"), fields: texts("fields"), ...when() };
-    case "guard":
-      return { part, do: line.do, node: text("node"), ...when() };
-    case "reopen":
-      return { part, do: line.do, ...when() };
-    case "end":
-      return { part, do: line.do, plan: text("plan"), ...when() };
-    default:
-      throw malformed(place, "do");
-  }
+function object(line: JsonObject, name: string, place: string): JsonObject {
+  const value = line[name];
+  if (!isObject(value)) throw malformed(place, name);
+  return value;
 }
 
 function span({ number }: Fields, place: string): { from: number; to: number } {

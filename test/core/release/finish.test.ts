@@ -1,9 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GuardedNode } from "../../../src/core/release/guards.ts";
-import type { FinishEntry, Guarded, Guards } from "../../../src/model/finish.ts";
+import type { Guarded, Guards } from "../../../src/model/finish.ts";
+import type { Entry } from "../../../src/model/journal.ts";
 import { STAGED } from "../../../src/model/staged.ts";
-import { type Finished, type Finishing, finish, unfinish } from "../../../src/parts/finish.ts";
+import { type Finished, type Finishing, finish, unfinish } from "../../../src/stages/finishing.ts";
 
 const OURS = "nova2ironic: a tenant's machine";
 const PLANNED = {
@@ -86,7 +87,7 @@ function world(kinds: readonly Kind[]) {
     seen === null ? [] : [[`n${at}`, { ...SEEN, ...seen }] as const],
   );
   const rows = new Map<string, Guarded>(before);
-  const entries: FinishEntry[] = [];
+  const entries: Entry[] = [];
   let [now, points, dies] = [0, 0, Number.POSITIVE_INFINITY];
   const point = (): void => {
     points += 1;
@@ -128,7 +129,14 @@ function world(kinds: readonly Kind[]) {
         now += milliseconds;
       },
     },
-    ...{ by: "a test", stopping: () => false, progress: () => {}, lockWait: 2, inFlight: 1 },
+    ...{
+      now: () => "now",
+      by: "a test",
+      stopping: () => false,
+      progress: () => {},
+      lockWait: 2,
+      inFlight: 1,
+    },
   };
   const plan = async function* (): AsyncGenerator<readonly GuardedNode[]> {
     yield nodes;

@@ -1,10 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { type Pace, release } from "../../../src/parts/hand-over.ts";
-import { restage, stillReleased } from "../../../src/parts/restage.ts";
+import { ONE_BY_ONE, type Pace } from "../../../src/engine/window-part.ts";
+import { stillReleased } from "../../../src/parts/hand-over.ts";
+import { release, restage } from "../../../src/stages/releasing.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
-const PACE: Pace = { inFlight: 2, every: 0, deadline: 100, maxFailures: 1 };
+const PACE: Pace = { ...ONE_BY_ONE, inFlight: 2, deadline: 100_000, maxFailures: 1 };
 
 test("no more machines are under way than the pace allows, and all get there", async () => {
   const world = ironic(10, { takes: 5 });
@@ -17,7 +18,7 @@ test("no more machines are under way than the pace allows, and all get there", a
 test("from one release to the next passes the time that was asked for", async () => {
   const world = ironic(4, { takes: 0 });
   await release(world.plan(), world.releasing(), { ...PACE, every: 20_000 });
-  const at = world.entries.flatMap((entry) => [Date.parse(entry.at)]);
+  const at = world.entries.flatMap((one) => (one.do === "start" ? [Date.parse(one.at)] : []));
   assert.deepEqual(at, [0, 20_000, 40_000, 60_000]);
 });
 

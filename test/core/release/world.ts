@@ -1,8 +1,9 @@
 import type { Planned } from "../../../src/core/release/planned.ts";
-import type { Handover, HandoverEntry, Observed } from "../../../src/model/handover.ts";
+import type { Handover, Observed } from "../../../src/model/handover.ts";
+import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";
 import { STAGED } from "../../../src/model/staged.ts";
-import type { Releasing } from "../../../src/parts/hand-over.ts";
+import type { Releasing } from "../../../src/stages/releasing.ts";
 
 const LAB = { hostname: "lab", alive: true };
 
@@ -19,7 +20,7 @@ interface Nature {
 export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) {
   const uuids = Array.from({ length: count }, (_, at) => `n${at + 1}`);
   const rows = new Map(uuids.map((uuid) => [uuid, { ...ROW, since: 0 }]));
-  const entries: HandoverEntry[] = [];
+  const entries: Entry[] = [];
   let events: readonly { readonly second: number; readonly work: () => void }[] = [];
   let [now, most] = [0, 0];
   const row = (uuid: string) => rows.get(uuid) ?? { ...ROW, since: 0 };
@@ -66,6 +67,7 @@ export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) 
     handover,
     journal: { entries: () => entries, append: async (entry) => void entries.push(entry) },
     clock: { now: () => now, sleep },
+    now: () => new Date(now).toISOString(),
     by: "a test",
     stopping: () => false,
     logs: [log],

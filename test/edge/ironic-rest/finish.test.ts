@@ -2,9 +2,9 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { GuardedNode } from "../../../src/core/release/guards.ts";
 import { createRestGuard } from "../../../src/edge/ironic-rest/guard.ts";
-import type { FinishEntry } from "../../../src/model/finish.ts";
-import { type Finishing, finish, unfinish } from "../../../src/parts/finish.ts";
+import type { Entry } from "../../../src/model/journal.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
+import { type Finishing, finish, unfinish } from "../../../src/stages/finishing.ts";
 import { refuses } from "./keeps.ts";
 import { type Living, livingIronic } from "./living.ts";
 
@@ -41,7 +41,7 @@ async function world(t: TestContext) {
     const uuid = uuidOf(at);
     return { uuid, bm_node_id: at, row: { ...row, uuid }, asSite: false };
   });
-  const entries: FinishEntry[] = [];
+  const entries: Entry[] = [];
   let [points, dies] = [0, Number.POSITIVE_INFINITY];
   const point = (): void => {
     points += 1;
@@ -67,7 +67,14 @@ async function world(t: TestContext) {
       },
     },
     clock: { now: Date.now, sleep: async () => {} },
-    ...{ by: "a test", stopping: () => false, progress: () => {}, lockWait: 0, inFlight: 1 },
+    ...{
+      now: () => "now",
+      by: "a test",
+      stopping: () => false,
+      progress: () => {},
+      lockWait: 0,
+      inFlight: 1,
+    },
   };
   async function* plan(): AsyncGenerator<readonly GuardedNode[]> {
     yield nodes;
@@ -119,7 +126,7 @@ test("killed before or after any call or journal entry, finish over REST goes on
   const before = kept(at.ironic);
   await at.finish();
   const points = at.points();
-  assert.equal(points, 4 * CALLS, "before and after an entry and a call of each");
+  assert.equal(points, 6 * CALLS, "before and after two entries and a call of each");
   const after = kept(at.ironic);
   for (let nth = 1; nth <= points; nth += 1)
     for (const way of ["finish", "undo"] as const) {

@@ -1,0 +1,47 @@
+import type { Entry } from "../model/journal.ts";
+import type { JsonObject } from "../model/json.ts";
+
+/** A change that a journal says was begun, and not taken back since. */
+export interface Begun {
+  /** What it was begun with, in order: a part reads it as it would any file. */
+  readonly observed: readonly JsonObject[];
+  /** Its end, or that of its way back, was not recorded: a crash may have left it half made. */
+  readonly open: boolean;
+}
+
+/**
+ * What a part that goes machine by machine began and did not take back since, in order, by id.
+ *
+ * @param below the part whose machines these are: what its rollbacks took away is gone with them
+ */
+export function begunIn(
+  entries: readonly Entry[],
+  part: string,
+  below?: string,
+): ReadonlyMap<string, Begun> {
+  const begun = new Map<string, Begun>();
+  for (const entry of entries) {
+    if (entry.do === "undo" && entry.part === below)
+      for (const id of entry.nodes === "all" ? [...begun.keys()] : entry.nodes) begun.delete(id);
+    if (!("id" in entry) || entry.part !== part) continue;
+    const { observed = [] } = begun.get(entry.id) ?? {};
+    switch (entry.do) {
+      case "start": {
+        const more = entry.observed === undefined ? [] : [entry.observed];
+        begun.set(entry.id, { observed: [...observed, ...more], open: true });
+        break;
+      }
+      case "end":
+        if (begun.has(entry.id)) begun.set(entry.id, { observed, open: false });
+        break;
+      case "return":
+        if (begun.has(entry.id)) begun.set(entry.id, { observed, open: true });
+        break;
+      case "returned":
+        if (entry.left === undefined) begun.delete(entry.id);
+        else begun.set(entry.id, { observed: [entry.left], open: false });
+        break;
+    }
+  }
+  return begun;
+}

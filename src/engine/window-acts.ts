@@ -1,0 +1,67 @@
+import type { MachineEntry } from "../model/journal.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { Begun } from "./begun.ts";
+import type { Direction } from "./part.ts";
+import type { Session } from "./session.ts";
+import type { Position, WindowPart } from "./window-part.ts";
+
+/** What a walk does to machines, with its entries in the journal. */
+export interface Acts<C, P> {
+  readonly perform: (change: C, seen: P) => Promise<P>;
+  /** Records the end; whether the machine was changed now. */
+  readonly ended: (change: C, position: P) => Promise<boolean>;
+  /** Whether any was begun: from then on something may be changed. */
+  readonly begun: () => boolean;
+  /** How many were changed, as far as their part knows. */
+  readonly made: () => number;
+}
+
+export function actsOf<C extends { readonly id: string }, P extends Position>(
+  part: WindowPart<C, P>,
+  { journal, now, by }: Pick<Session, "journal" | "now" | "by">,
+  direction: Direction,
+  ours: ReadonlyMap<string, Begun>,
+): Acts<C, P> {
+  /** By id, what each was begun with now. */
+  const begun = new Map<string, string>();
+  const made = new Set<string>();
+  const about = (id: string) => ({ part: part.name, id, at: now() });
+
+  async function begin(id: string, observed?: JsonObject): Promise<void> {
+    const what = JSON.stringify(observed ?? null);
+    if (begun.get(id) === what) return;
+    begun.set(id, what);
+    await journal.append(
+      direction === "back"
+        ? { do: "return", ...about(id), by }
+        : { do: "start", ...about(id), by, ...(observed !== undefined && { observed }) },
+    );
+  }
+  /** What is recorded of an end; null where the journal says so already, or nothing ended. */
+  function entryOf(id: string, { is, left }: P): MachineEntry | null {
+    if (direction === "back") {
+      if (is === "after") return { do: "returned", ...about(id) };
+      return left === undefined ? null : { do: "returned", ...about(id), left };
+    }
+    const isOpen = begun.has(id) || ours.get(id)?.open === true;
+    return is === "after" && isOpen ? { do: "end", ...about(id) } : null;
+  }
+  return {
+    async perform(change, seen) {
+      const { id } = change;
+      const reached = await part.perform(change, seen, (observed) => begin(id, observed));
+      if (reached.is === "before") throw new Error(`${part.name} left ${id} as it was`);
+      if (reached.is === "other" || reached.is === "waiting") return reached;
+      if (!begun.has(id)) throw new Error(`${part.name} changed ${id} and did not begin it`);
+      made.add(id);
+      return reached;
+    },
+    async ended({ id }, position) {
+      const entry = entryOf(id, position);
+      if (entry !== null) await journal.append(entry);
+      return made.has(id);
+    },
+    begun: () => begun.size > 0,
+    made: () => made.size,
+  };
+}

@@ -1,0 +1,71 @@
+import type { JsonObject } from "../model/json.ts";
+import type { Begun } from "./begun.ts";
+import type { State } from "./part.ts";
+
+/** Where a change of one machine is; a part adds what it has to say of it. */
+export interface Position {
+  /** `partway` is begun and not at its end: it is watched. `waiting` is tried again after all others. */
+  readonly is: State["is"] | "partway";
+  /** Of a way back that ends as `other`: what is to be taken back still, as `observed`. */
+  readonly left?: JsonObject;
+}
+
+/**
+ * Written to the journal before it resolves; called right before anything is changed.
+ *
+ * @param observed what the way back needs to know of what is replaced
+ */
+export type Begin = (observed?: JsonObject) => Promise<void>;
+
+/**
+ * A system whose machines go one by one, each for itself, one way: forward or back. It knows no journal,
+ * no pace, no other machine.
+ */
+export interface WindowPart<C extends { readonly id: string }, P extends Position> {
+  /** Names it in the journal. */
+  readonly name: string;
+  /** Changes inspected at once. */
+  readonly size: number;
+  /**
+   * Where changes are, in their order; writes nothing.
+   *
+   * @param watched whether these are under way
+   */
+  readonly inspect: (changes: readonly C[], watched: boolean) => Promise<readonly P[]>;
+  /** Begins one that is as before, or begins it again: only while it is as inspected. */
+  readonly perform: (change: C, seen: P, begin: Begin) => Promise<P>;
+  /** What is said of one that was under way for too long. */
+  readonly overdue?: (change: C, last: P) => P;
+}
+
+/** How fast machines go. Times are milliseconds. */
+export interface Pace {
+  /** Calls at the same time. */
+  readonly together: number;
+  /** Machines under way, at most. */
+  readonly inFlight: number;
+  /** From one beginning to the next, at least. */
+  readonly every: number;
+  /** For one machine to be under way. */
+  readonly deadline: number;
+  /** For all that wait, in all. */
+  readonly lockWait: number;
+  /** Failures that end it; one that had failed when it was first inspected does not count. */
+  readonly maxFailures: number;
+}
+
+/** One after the other, as fast as they go. */
+export const ONE_BY_ONE: Pace = {
+  ...{ together: 1, inFlight: 1, every: 0, lockWait: 0 },
+  ...{ deadline: Number.POSITIVE_INFINITY, maxFailures: Number.POSITIVE_INFINITY },
+};
+
+/** The machines of a part, one way. */
+export interface WindowLeg<C extends { readonly id: string }, P extends Position> {
+  readonly part: WindowPart<C, P>;
+  /** Names it in the error that ends it midway. */
+  readonly command: string;
+  /** @param ours what the journal says was begun and not taken back: a way back has no others */
+  readonly changes: (ours: ReadonlyMap<string, Begun>) => AsyncIterable<readonly C[]>;
+  readonly pace: Pace;
+}

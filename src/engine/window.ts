@@ -1,0 +1,191 @@
+import { MigrationError } from "../model/error.ts";
+import { regroup } from "../model/streams.ts";
+import { type Begun, begunIn } from "./begun.ts";
+import { isDenied, stoppedAfter } from "./midway.ts";
+import type { Direction } from "./part.ts";
+import type { Clock, Session } from "./session.ts";
+import { type Acts, actsOf } from "./window-acts.ts";
+import { type Flight, flightOf } from "./window-flight.ts";
+import type { Position, WindowLeg } from "./window-part.ts";
+
+/** A machine that came to its end, or of which nothing more is awaited. */
+export interface Ending<C, P> {
+  readonly change: C;
+  readonly position: P;
+  /** Changed now. */
+  readonly made: boolean;
+  /** So when it was first inspected. */
+  readonly found: boolean;
+  /** Machines behind us. */
+  readonly behind: number;
+}
+
+export interface WindowEnd {
+  /** Changed now, those under way too. */
+  readonly made: number;
+  /** On request, with something left to do. */
+  readonly stopped: boolean;
+  /** Machines begun, by this walk or another, that were not seen to end. */
+  readonly underWay: number;
+  /** Why it ended after a machine was begun: to be thrown once the rest is reported. */
+  readonly broke: MigrationError | null;
+}
+
+/** What everything that goes machine by machine has of the world. */
+export type WindowSession = Session & { readonly clock: Clock };
+
+/**
+ * Takes machines forward in their order, never more at a time than the pace allows, and watches those
+ * under way until they end. What waits is tried again once all others are behind us. Safe to run again
+ * at any time: each is inspected before it is begun. It ends at the last machine, on request, or with so
+ * many failures; those under way are watched to their end then, unless it was on request.
+ *
+ * @param ends told of each machine as it ends
+ * @throws MigrationError when something breaks before the first is begun, or the first change is denied,
+ *   else as `broke`
+ */
+export function windowForward<C extends { readonly id: string }, P extends Position>(
+  leg: WindowLeg<C, P>,
+  session: WindowSession,
+  ends: (ending: Ending<C, P>) => void,
+): Promise<WindowEnd> {
+  const ours = begunIn(session.journal.entries(), leg.part.name);
+  return walk(leg, session, ends, {
+    ...{ direction: "forward", ours },
+    changes: leg.changes(ours),
+  });
+}
+
+/**
+ * Takes back what was begun, in the order it is given, as `windowForward` goes forward. What is no
+ * longer as it was left is left and listed; it stays ours.
+ */
+export function windowBack<C extends { readonly id: string }, P extends Position>(
+  leg: WindowLeg<C, P>,
+  session: WindowSession,
+  ends: (ending: Ending<C, P>) => void,
+): Promise<WindowEnd> {
+  const ours = begunIn(session.journal.entries(), leg.part.name);
+  const changes = async function* (): AsyncGenerator<readonly C[]> {
+    for await (const some of leg.changes(ours)) yield some.filter(({ id }) => ours.has(id));
+  };
+  return walk(leg, session, ends, { ...{ direction: "back", ours }, changes: changes() });
+}
+
+interface Way<C> {
+  readonly direction: Direction;
+  readonly ours: ReadonlyMap<string, Begun>;
+  readonly changes: AsyncIterable<readonly C[]>;
+}
+
+async function walk<C extends { readonly id: string }, P extends Position>(
+  leg: WindowLeg<C, P>,
+  session: WindowSession,
+  ends: (ending: Ending<C, P>) => void,
+  { direction, ours, changes }: Way<C>,
+): Promise<WindowEnd> {
+  const acts = actsOf(leg.part, session, direction, ours);
+  const { go, retry, giveUp, flight, behind, waiting } = windowOf(leg, session, acts, ends);
+  let broke: MigrationError | null = null;
+  let cut = false;
+  const toldToStop = (): boolean => cut && session.stopping();
+  try {
+    for await (const batch of regroup(changes, leg.part.size)) {
+      cut = !(await go(batch));
+      if (cut) break;
+    }
+    await flight.drain();
+    if (!toldToStop()) await retry();
+  } catch (cause) {
+    const none = isDenied(cause) && acts.made() === 0 && waiting() === 0;
+    if (!acts.begun() || none || !(cause instanceof MigrationError)) throw cause;
+    broke = stoppedAfter(leg.command, `${behind()} machines`, cause);
+  }
+  const underWay = flight.size();
+  const stopped = session.stopping() && (cut || waiting() > 0 || underWay > 0);
+  if (!toldToStop()) giveUp();
+  return { made: acts.made(), stopped, underWay, broke };
+}
+
+interface Window<C> {
+  /** Begins those that may be; false when it ended before the last. */
+  readonly go: (changes: readonly C[]) => Promise<boolean>;
+  /** Tries those that wait, until none does or it took too long. */
+  readonly retry: () => Promise<void>;
+  /** Nobody waits any more. */
+  readonly giveUp: () => void;
+  readonly flight: Pick<Flight<C>, "drain" | "size">;
+  readonly waiting: () => number;
+  readonly behind: () => number;
+}
+
+/** Machines on their way to their end, of which some wait for others to let go. */
+function windowOf<C extends { readonly id: string }, P extends Position>(
+  leg: WindowLeg<C, P>,
+  session: WindowSession,
+  acts: Acts<C, P>,
+  ends: (ending: Ending<C, P>) => void,
+): Window<C> {
+  const { part, pace } = leg;
+  const { clock, stopping } = session;
+  let waiting: (readonly [change: C, last: P])[] = [];
+  let [behind, failures] = [0, 0];
+  const enough = (): boolean => stopping() || failures >= pace.maxFailures;
+  const flight = flightOf(leg, session, acts, (change, position) => end(change, position, false));
+
+  async function end(change: C, position: P, found: boolean): Promise<void> {
+    const made = await acts.ended(change, position);
+    if (position.is === "other" && !found) failures += 1;
+    behind += 1;
+    ends({ change, position, made, found, behind });
+  }
+  async function arrive(change: C, position: P, found: boolean): Promise<void> {
+    if (position.is === "partway") flight.add(change);
+    else if (position.is === "waiting") waiting.push([change, position]);
+    else await end(change, position, found);
+  }
+  async function one(change: C, seen: P | undefined, stops: () => boolean): Promise<void> {
+    if (seen === undefined) throw new Error(`${part.name} did not say where ${change.id} is`);
+    if (seen.is !== "before") return arrive(change, seen, true);
+    if (await flight.room(stops)) await arrive(change, await acts.perform(change, seen), false);
+  }
+  async function go(changes: readonly C[], stops: () => boolean): Promise<boolean> {
+    if (stops()) return false;
+    const seen = await part.inspect(changes, false);
+    for (let at = 0; at < changes.length; at += pace.together) {
+      if (stops()) return false;
+      const some = changes.slice(at, at + pace.together);
+      await all(some.map((change, index) => one(change, seen[at + index], stops)));
+    }
+    return true;
+  }
+  return {
+    go: (changes) => go(changes, enough),
+    async retry() {
+      const since = clock.now();
+      while (waiting.length > 0 && !enough() && clock.now() - since < pace.lockWait) {
+        await clock.sleep(RETRY_MS);
+        const tried = waiting.map(([change]) => change);
+        waiting = [];
+        await go(tried, () => false);
+        await flight.drain();
+      }
+    },
+    giveUp() {
+      for (const [change, position] of waiting)
+        ends({ change, position, behind, made: false, found: false });
+    },
+    flight,
+    waiting: () => waiting.length,
+    behind: () => behind,
+  };
+}
+
+const RETRY_MS = 500;
+
+/** Of several that break, the one that leaves most in doubt. */
+async function all(works: readonly Promise<void>[]): Promise<void> {
+  const settled = await Promise.allSettled(works);
+  const reasons = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
+  if (reasons.length > 0) throw reasons.find((reason) => !isDenied(reason)) ?? reasons[0];
+}

@@ -1,0 +1,195 @@
+import type { Begun } from "../../src/engine/begun.ts";
+import { type Ending, type WindowEnd, windowBack, windowForward } from "../../src/engine/window.ts";
+import {
+  ONE_BY_ONE,
+  type Pace,
+  type Position,
+  type WindowLeg,
+  type WindowPart,
+} from "../../src/engine/window-part.ts";
+import type { MigrationError } from "../../src/model/error.ts";
+import type { Entry } from "../../src/model/journal.ts";
+import { Death } from "./memory-part.ts";
+
+/** A door of a machine, which somebody opens and closes; some need a while to open. */
+export interface Door {
+  readonly id: string;
+  /** What it was before, on the way back. */
+  readonly was?: string;
+}
+
+export interface Said extends Position {
+  readonly says: string;
+}
+
+type Stand = "closed" | "locked up" | "opening" | "open" | "stolen";
+
+/** Doors in memory, a journal, a clock that only sleeping moves, and a count of steps to the end of it all. */
+export interface Doors {
+  readonly at: Map<string, Stand>;
+  /** Who holds a door. */
+  readonly held: Map<string, string>;
+  readonly entries: Entry[];
+  /** Steps until the process dies; negative: never. */
+  dieIn: number;
+  /** Milliseconds a door needs to open; it never does when that is infinite. */
+  takes: number;
+  now: number;
+  /** What happens as the clock moves on. */
+  readonly due: Map<number, () => void>;
+  /** Doors opening at the same time, at most. */
+  most: number;
+  /** What opening a door meets. */
+  readonly fails: Map<string, MigrationError>;
+  stopping: () => boolean;
+}
+
+export function doors(count: number): Doors {
+  const ids = Array.from({ length: count }, (_, at) => `d${at}`);
+  return {
+    ...{
+      at: new Map(ids.map((id) => [id, id === "d1" ? "locked up" : "closed"])),
+      held: new Map(),
+    },
+    ...{ entries: [], dieIn: -1, takes: 0, now: 0, due: new Map(), most: 0, fails: new Map() },
+    stopping: () => false,
+  };
+}
+
+function step(of: Doors): void {
+  if (of.dieIn === 0) throw new Death("the process died");
+  of.dieIn -= 1;
+}
+
+function openingSince(of: Doors): Map<string, number> {
+  const known = SINCE.get(of) ?? new Map<string, number>();
+  SINCE.set(of, known);
+  return known;
+}
+const SINCE = new WeakMap<Doors, Map<string, number>>();
+
+function standOf(of: Doors, id: string): Stand | undefined {
+  const since = openingSince(of).get(id);
+  if (of.at.get(id) === "opening" && since !== undefined && of.now - since >= of.takes)
+    of.at.set(id, "open");
+  return of.at.get(id);
+}
+
+function positionOf(of: Doors, id: string): Said {
+  const stand = standOf(of, id) ?? "stolen";
+  const holder = of.held.get(id);
+  if (stand === "open") return { is: "after", says: "open" };
+  if (stand === "opening") return { is: "partway", says: "opening" };
+  if (stand === "stolen") return { is: "other", says: "stolen" };
+  return holder === undefined ? { is: "before", says: stand } : { is: "waiting", says: holder };
+}
+
+function opener(of: Doors, silent: boolean): WindowPart<Door, Said> {
+  return {
+    ...{ name: "doors", size: 4 },
+    inspect: (changes) => Promise.resolve(changes.map(({ id }) => positionOf(of, id))),
+    async perform({ id }, seen, begin) {
+      const failure = of.fails.get(id);
+      if (!silent) await begin({ was: seen.says });
+      step(of);
+      if (failure !== undefined) throw failure;
+      of.at.set(id, "opening");
+      openingSince(of).set(id, of.now);
+      const under = [...of.at.keys()].filter((one) => standOf(of, one) === "opening");
+      of.most = Math.max(of.most, under.length);
+      step(of);
+      return positionOf(of, id);
+    },
+    overdue: (_, last) => ({ ...last, is: "other", says: "does not open" }),
+  };
+}
+
+function closer(of: Doors): WindowPart<Door, Said> {
+  return {
+    ...{ name: "doors", size: 4 },
+    inspect: (changes) =>
+      Promise.resolve(
+        changes.map(({ id, was }) => {
+          const stand = standOf(of, id) ?? "stolen";
+          const holder = of.held.get(id);
+          if (stand === was) return { is: "after", says: stand };
+          if (stand === "stolen") return { is: "other", says: stand };
+          return holder === undefined
+            ? { is: "before", says: stand }
+            : { is: "waiting", says: holder };
+        }),
+      ),
+    async perform({ id, was }, _, begin) {
+      await begin();
+      step(of);
+      of.at.set(id, was as Stand); // as the journal has it, which this file wrote
+      step(of);
+      return { is: "after", says: String(was) };
+    },
+  };
+}
+
+/** A walk that has ended, with what it said of each door. */
+export interface Opened extends WindowEnd {
+  readonly ends: readonly Ending<Door, Said>[];
+  readonly said: readonly string[];
+}
+
+function sessionOf(of: Doors) {
+  return {
+    journal: {
+      entries: () => [...of.entries],
+      append(entry: Entry) {
+        step(of);
+        of.entries.push(entry);
+        step(of);
+        return Promise.resolve();
+      },
+    },
+    ...{ now: () => new Date(of.now).toISOString(), by: "a test", stopping: () => of.stopping() },
+    clock: {
+      now: () => of.now,
+      sleep(milliseconds: number) {
+        of.now += milliseconds;
+        for (const [at, work] of of.due) if (of.now >= at && of.due.delete(at)) work();
+        return Promise.resolve();
+      },
+    },
+  };
+}
+
+async function gathered(
+  walk: (ends: (ending: Ending<Door, Said>) => void) => Promise<WindowEnd>,
+): Promise<Opened> {
+  const ends: Ending<Door, Said>[] = [];
+  const end = await walk((ending) => ends.push(ending));
+  const said = ends.map(({ change, position }) => `${change.id} ${position.says}`);
+  return { ...end, ends, said };
+}
+
+/** @param silent a part that says nothing before it acts */
+export function open(
+  of: Doors,
+  pace: Partial<Pace> = {},
+  { silent = false }: { readonly silent?: boolean } = {},
+): Promise<Opened> {
+  const leg: WindowLeg<Door, Said> = {
+    ...{ part: opener(of, silent), command: "open", pace: { ...ONE_BY_ONE, ...pace } },
+    async *changes() {
+      yield [...of.at.keys()].map((id) => ({ id }));
+    },
+  };
+  return gathered((ends) => windowForward(leg, sessionOf(of), ends));
+}
+
+export function close(of: Doors, pace: Partial<Pace> = {}): Promise<Opened> {
+  const leg: WindowLeg<Door, Said> = {
+    ...{ part: closer(of), command: "close", pace: { ...ONE_BY_ONE, ...pace } },
+    async *changes(ours: ReadonlyMap<string, Begun>) {
+      yield [...of.at.keys()].toReversed().map((id) => ({
+        ...{ id, was: String(ours.get(id)?.observed[0]?.was) },
+      }));
+    },
+  };
+  return gathered((ends) => windowBack(leg, sessionOf(of), ends));
+}

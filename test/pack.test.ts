@@ -44,6 +44,13 @@ test("the packed package runs the demo outside the clone", () => {
   assert.match(demo.stdout, /yes {2}after rollback Ironic is what it was, by digest/);
 });
 
+test("of pages the package has those that its users read", () => {
+  const pages = readdirSync(home, { recursive: true, encoding: "utf8" }).filter(
+    (name) => name.endsWith(".md") && !name.includes("node_modules"),
+  );
+  assert.deepEqual(pages.sort(), ["README.md", "mappings/README.md", "src/edge/ipmi/README.md"]);
+});
+
 test("the example of the IPMI library's README compiles and runs with the packed package", () => {
   const readme = readFileSync(join(home, "src/edge/ipmi/README.md"), "utf8");
   const example = /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "";

@@ -35,7 +35,7 @@ before(() => {
 });
 
 test("the packed package runs the demo outside the clone", () => {
-  symlinkSync(join(packageRoot(), "node_modules"), join(home, "node_modules"));
+  installDependencies();
   const demo = spawnSync(process.execPath, [join(home, ".build/bundle/nova2ironic.js"), "demo"], {
     cwd: folder,
     encoding: "utf8",
@@ -90,3 +90,13 @@ test("no more of the package can be imported than the library", () => {
     Array(3).fill("ERR_PACKAGE_PATH_NOT_EXPORTED"),
   );
 });
+
+/** What npm installs beside the package, and nothing that only builds or tests it. */
+function installDependencies(): void {
+  const { dependencies } = JSON.parse(readFileSync(join(home, "package.json"), "utf8")) as {
+    readonly dependencies: { readonly [name: string]: string };
+  };
+  mkdirSync(join(home, "node_modules"));
+  for (const name of Object.keys(dependencies))
+    symlinkSync(join(packageRoot(), "node_modules", name), join(home, "node_modules", name));
+}

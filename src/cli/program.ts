@@ -3,7 +3,7 @@ import { CHECK_STATUS } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
-import { loadCommands } from "./commands/load.ts";
+import { addCommands } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { checkExitName } from "./print/checks.ts";
@@ -61,7 +61,6 @@ async function command(words: readonly string[]): Promise<void> {
       "duplicate-arguments-array": true,
       "greedy-arrays": false,
     });
-  const addCommands = await loadCommands(words);
   keepNoHelp(program);
   await addCommands(program)
     .options({

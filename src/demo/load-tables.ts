@@ -79,6 +79,11 @@ export function tablesVersions(name: TablesName): readonly TablesVersion[] {
   return documentOf<Document>("tables", `${name}.json`).versions;
 }
 
+/** Releases of Ironic that can be targets, oldest first; without reading what they are like. */
+export function releaseNames(): readonly string[] {
+  return tablesVersions("ironic").map(String);
+}
+
 function versionRow(document: Document, version: TablesVersion): Tables["version"] {
   const { repository, repository_path = "" } = document;
   if (repository === undefined) {

@@ -14,7 +14,7 @@ import { recordValidator } from "../core/mapping/record-schema.ts";
 import { checkDocument, createAjv } from "../core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../core/mapping/site.ts";
 import type { Validate } from "../core/transform/transform.ts";
-import { loadTables, tablesVersions } from "../demo/load-tables.ts";
+import { loadTables } from "../demo/load-tables.ts";
 import { packageRoot } from "../demo/package-root.ts";
 import { systemCode } from "../edge/disk/failure.ts";
 import type { KnownReleases } from "../edge/ironic-db/release.ts";
@@ -48,11 +48,6 @@ const SCHEMAS = [
   "target",
   "site",
 ] as const;
-
-/** Releases that can be targets, oldest first; without reading what they are like. */
-export function releaseNames(): readonly string[] {
-  return tablesVersions("ironic").map(String);
-}
 
 let mappings: Mappings | undefined;
 

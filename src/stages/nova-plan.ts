@@ -8,6 +8,7 @@ import { createHosts } from "../core/hosts/hosts.ts";
 import { createSelection } from "../core/hosts/selection.ts";
 import { compileSite } from "../core/transform/site.ts";
 import type { Transformed } from "../core/transform/transform.ts";
+import { releaseNames } from "../demo/load-tables.ts";
 import type { Database } from "../edge/database/open.ts";
 import { createArtefact } from "../edge/disk/artefact-writer.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -24,7 +25,6 @@ import type { MachineRows } from "../model/nova-rows.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { otherServer } from "../model/same-server.ts";
 import { openRole } from "./databases.ts";
-import { releaseNames } from "./documents.ts";
 import { type FlavorApi, withoutThose } from "./flavor-api.ts";
 import { VERSION } from "./version.ts";
 

@@ -3,8 +3,7 @@ import { ipmitoolProbe } from "../edge/ipmitool/probe.ts";
 import { openNative } from "../edge/power/ask.ts";
 import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
 
-export const CLIENTS = ["native", "ipmitool", "both"] as const;
-export type Client = (typeof CLIENTS)[number];
+export type Client = "native" | "ipmitool" | "both";
 
 export interface Probe {
   readonly ask: PowerProbe;

@@ -18,19 +18,6 @@ interface Args extends FlavorPlaces {
   readonly placementDb?: string;
 }
 
-export const proposeOptions = {
-  "propose-site": {
-    type: "string",
-    requiresArg: true,
-    describe: "Write a first site document to this new file: what is known, and what to decide",
-  },
-  "placement-db": {
-    type: "string",
-    requiresArg: true,
-    describe: "Placement's database, for --propose-site: it knows resource classes",
-  },
-} as const;
-
 /** What gathers a first site document; null when none is asked for. */
 export async function openProposal(
   { proposeSite, placementDb, ...places }: Args,

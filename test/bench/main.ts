@@ -5,6 +5,7 @@ import { benchAdopt } from "./adopt.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
 import { type Round, round } from "./round.ts";
+import { benchStart } from "./start.ts";
 
 const SIZES = [1_000, 10_000, 100_000];
 const ENGINES = {
@@ -14,14 +15,15 @@ const ENGINES = {
 
 /**
  * `npm run bench`: the whole road at three sizes on both servers, against their own
- * dump-and-restore in the same run, and 10,000 BMCs against ipmitool and ipmipower.
- * `npm run bench -- 1000 postgres` and `npm run bench -- power` or `adopt` are parts of it;
+ * dump-and-restore in the same run, 10,000 BMCs against ipmitool and ipmipower, and starts of the
+ * program. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt` and `-- start` are parts of it;
  * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
  */
 async function main(words: readonly string[]): Promise<void> {
   const sizes = words.filter((word) => /^\d+$/.test(word)).map(Number);
   const folder = words.find((word) => word.startsWith("--profile="))?.slice(10) ?? null;
   const named = words.filter((word) => /^[a-z]+$/.test(word));
+  if (named.length === 0 || named.includes("start")) await benchStart(write);
   if (named.length === 0 || named.includes("power")) await benchPower(write);
   if (named.length === 0 || named.includes("adopt"))
     await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), write);

@@ -1,13 +1,14 @@
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import type { Argv, CommandModule } from "yargs";
+import type { Argv } from "yargs";
 import yargs from "yargs";
+import type { Declared } from "../../src/cli/options/declared.ts";
 import type { NextCommand } from "../../src/stages/next.ts";
 
-export async function commandOf(name: NextCommand): Promise<CommandModule> {
-  const all: unknown = await import(`../../src/cli/commands/${name}.js`);
-  const found = Object.entries(all as object).find(([key]) => key === `${name}Command`);
-  return found?.[1] as CommandModule; // the module of that name exports it
+export async function commandOf(name: NextCommand): Promise<Declared> {
+  const all: unknown = await import(`../../src/cli/options/${name}.js`);
+  const found = Object.entries(all as object).find(([key]) => key === `${name}Options`);
+  return found?.[1] as Declared; // the module of that name exports it
 }
 
 /** What the tool would read when a person copies this line into a shell. */
@@ -23,5 +24,5 @@ export async function read(command: NextCommand, line: string) {
     .fail((message, error) => {
       throw error ?? new Error(message ?? line);
     });
-  return (builder as (program: Argv) => Argv)(program).parseAsync();
+  return builder(program as Argv).parseAsync();
 }

@@ -1,7 +1,5 @@
-import type { CommandModule } from "yargs";
 import { renderCounts } from "../../core/render/summary.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import { POWER_MAX_AGE } from "../../model/power.ts";
 import { withIronic } from "../../stages/acting.ts";
 import { type Ended, type Job, load } from "../../stages/apply.ts";
 import { loadMappings } from "../../stages/documents.ts";
@@ -12,144 +10,67 @@ import { nextCommand } from "../../stages/next.ts";
 import { checkBlocked } from "../../stages/nothing.ts";
 import { besideNova, novaSteps } from "../../stages/nova-side.ts";
 import { checkReadings } from "../../stages/recheck.ts";
-import { openRoad, type TargetOptions } from "../../stages/road.ts";
+import { openRoad } from "../../stages/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
 import { withSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
-import {
-  leaveNovaOption,
-  novaApiOption,
-  novaOption,
-  type WatchArgs,
-  watchingOf,
-  watchOptions,
-} from "./nova-options.ts";
-import {
-  exitWith,
-  inFlightOption,
-  keyOption,
-  runOption,
-  say,
-  sinkOf,
-  targetOptions,
-  told,
-  type Voice,
-  yesOption,
-} from "./shared.ts";
+import type { ApplyArgs } from "../options/apply.ts";
+import { watchingOf } from "./nova-options.ts";
+import { exitWith, say, sinkOf, told } from "./shared.ts";
 import { verifyPlan } from "./verify.ts";
-
-interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
-  readonly run: string;
-  readonly skipBlocked: boolean;
-  readonly staged: boolean;
-  readonly powerMaxAge: number;
-  readonly recheckPower: boolean;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly leaveNova: boolean;
-  readonly yes: boolean;
-  readonly keyFile?: string;
-}
 
 /** Whoever wants heartbeats watched gives the database they are in. */
 const UNASKED =
   "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
 
-export const applyCommand: CommandModule<object, Args> = {
-  command: "apply",
-  describe: "Load the run's plan into Ironic, then verify it; run it again to go on",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...targetOptions,
-        ...inFlightOption,
-        ...novaOption,
-        ...novaApiOption,
-        ...watchOptions,
-        ...leaveNovaOption(
-          "Load Ironic alone, with no look at nova-compute (exit 3 when the plan changes Nova's rows)",
+export async function applyCommand(args: ApplyArgs): Promise<void> {
+  const sink = sinkOf(args);
+  const watching = watchingOf(args, sink.say);
+  await inRun(args.run, "apply", { create: false }, async (run) => {
+    await checkNotFinished(run, "apply would load again what is gone of it", args);
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const { header, footer, lines } = plan;
+    const blocked = checkBlocked(footer.footer, args.skipBlocked);
+    const seal = await sealOf(run, args.keyFile, header.key);
+    const mappings = loadMappings();
+    const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
+    try {
+      const readings = await checkReadings(run, header, args.powerMaxAge, Date.now());
+      say(args, renderCounts(footer.footer));
+      if (footer.footer.nodes + footer.footer.ports > 0)
+        await confirm(`Load them into ${road.shown}?`, args.yes);
+      const staged = await goesOnStaged(run, footer.sha256, args.staged, sink);
+      const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
+      const again = nextCommand("apply", args, { staged, yes: true });
+      const verify: Job["verify"] = (verifier, same) =>
+        verifyPlan(plan, verifier, same, args, args);
+      const { recheckPower } = args;
+      const job = {
+        ...{ run, plan, road, seal, staged, readings, mappings },
+        ...{ sink, again, verify, recheckPower },
+      };
+      const asks = { confirm: (question: string) => confirm(question, args.yes) };
+      const ended = await withSession(run, (session) =>
+        besideNova(run, session, footer, { ...args, ...asks, watching, lines }, (nova) =>
+          withIronic(run, session, road, how, async (place) => {
+            await rememberGiven(run, "apply", args);
+            if (nova === null) sink.say(UNASKED);
+            return load({ ...job, session, nova, place });
+          }),
         ),
-        "skip-blocked": {
-          type: "boolean",
-          default: false,
-          describe: "Leave blocked machines out (exit 3)",
-        },
-        staged: {
-          type: "boolean",
-          default: false,
-          describe: "Load in maintenance; `release` hands over machine by machine",
-        },
-        "power-max-age": {
-          type: "number",
-          default: POWER_MAX_AGE,
-          requiresArg: true,
-          describe: "Minutes since the oldest power reading of the plan",
-        },
-        "recheck-power": {
-          type: "boolean",
-          default: false,
-          describe:
-            "Ask each machine once more right before its batch; leave out those that changed",
-        },
-        ...afterFinishOption,
-        ...yesOption,
-        ...keyOption,
-        ...formatOptions,
-      })
-      .example("$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes", "")
-      .example("$0 apply --run m1 --os-cloud admin --in-flight 8 --yes", "") as never,
-  async handler(args) {
-    const sink = sinkOf(args);
-    const watching = watchingOf(args, sink.say);
-    await inRun(args.run, "apply", { create: false }, async (run) => {
-      await checkNotFinished(run, "apply would load again what is gone of it", args);
-      const plan = await openPlan(`${run.path}/${PLAN}`);
-      const { header, footer, lines } = plan;
-      const blocked = checkBlocked(footer.footer, args.skipBlocked);
-      const seal = await sealOf(run, args.keyFile, header.key);
-      const mappings = loadMappings();
-      const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
-      try {
-        const readings = await checkReadings(run, header, args.powerMaxAge, Date.now());
-        say(args, renderCounts(footer.footer));
-        if (footer.footer.nodes + footer.footer.ports > 0)
-          await confirm(`Load them into ${road.shown}?`, args.yes);
-        const staged = await goesOnStaged(run, footer.sha256, args.staged, sink);
-        const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
-        const again = nextCommand("apply", args, { staged, yes: true });
-        const verify: Job["verify"] = (verifier, same) =>
-          verifyPlan(plan, verifier, same, args, args);
-        const { recheckPower } = args;
-        const job = {
-          ...{ run, plan, road, seal, staged, readings, mappings },
-          ...{ sink, again, verify, recheckPower },
-        };
-        const asks = { confirm: (question: string) => confirm(question, args.yes) };
-        const ended = await withSession(run, (session) =>
-          besideNova(run, session, footer, { ...args, ...asks, watching, lines }, (nova) =>
-            withIronic(run, session, road, how, async (place) => {
-              await rememberGiven(run, "apply", args);
-              if (nova === null) sink.say(UNASKED);
-              return load({ ...job, session, nova, place });
-            }),
-          ),
-        );
-        if (ended !== null) await tellEnd(job, ended, blocked, args);
-      } finally {
-        await road.close();
-      }
-    });
-  },
-};
+      );
+      if (ended !== null) await tellEnd(job, ended, blocked, args);
+    } finally {
+      await road.close();
+    }
+  });
+}
 
 async function tellEnd(
   { run, plan, again }: Pick<Job, "run" | "plan" | "again">,
   { failed, equal, nova }: Ended,
   blocked: number,
-  args: Args,
+  args: ApplyArgs,
 ): Promise<void> {
   if (failed > 0)
     say(
@@ -169,7 +90,7 @@ async function tellEnd(
   }
 }
 
-async function listLeftOut({ lines }: Job["plan"], args: Args): Promise<void> {
+async function listLeftOut({ lines }: Job["plan"], args: ApplyArgs): Promise<void> {
   for await (const batch of lines())
     for (const { verdict, uuid, bm_node_id, reason } of batch)
       if (verdict === "blocked" || verdict === "conflict")

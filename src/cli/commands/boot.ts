@@ -1,4 +1,3 @@
-import type { CommandModule } from "yargs";
 import { stumbles } from "../../core/boot/served.ts";
 import { isLoaded } from "../../core/verify/verify.ts";
 import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
@@ -19,131 +18,67 @@ import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
 import { askedOf } from "../../stages/staging.ts";
 import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { BootArgs } from "../options/boot.ts";
 import { printRows } from "../print/table.ts";
 import { noteTakeOver, sayDhcp } from "./boot-notices.ts";
-import {
-  exitWith,
-  inStage,
-  keyOption,
-  runOption,
-  say,
-  told,
-  type Voice,
-  yesOption,
-} from "./shared.ts";
+import { exitWith, inStage, say, told } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions {
-  readonly run: string;
-  readonly tftpRoot: string;
-  readonly from?: readonly string[];
-  readonly servedAs?: string;
-  readonly node?: readonly string[];
-  readonly plan: boolean;
-  readonly verify: boolean;
-  readonly undo: boolean;
-  readonly keyFile?: string;
-  readonly yes: boolean;
+export async function bootCommand(args: BootArgs): Promise<void> {
+  if (Array.isArray(args.tftpRoot))
+    throw new MigrationError("N2I-E100", "--tftp-root is given more than once");
+  if (Number(args.plan) + Number(args.verify) + Number(args.undo) > 1)
+    throw new MigrationError("N2I-E100", "--plan, --verify and --undo exclude each other");
+  await inRun(args.run, "boot", { create: false }, async (run) => {
+    const [tree] = await openTrees([`*=${args.tftpRoot}`], "--tftp-root");
+    if (tree === undefined) throw new Error("one tree was asked for");
+    const from = await openTrees(args.from ?? [], "--from");
+    const place = { tree, from, served: servedOf(args, tree.root) };
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const wanted = await wantedOf(args.node ?? [], plan.lines);
+    const lines = () => chosen(plan.lines(), wanted);
+    const { machines } = plan.footer.footer;
+    if (!args.undo) noteTakeOver(plan.header.target.release, args);
+    if (args.verify) return verify(lines(), place, args);
+    if (args.plan) {
+      const rows: BootRow[] = [];
+      for await (const prepared of preparedOf(lines(), place, 32)) rows.push(rowOf(prepared));
+      return tell(rows, args, "Plan");
+    }
+    const seal = await sealOf(run, args.keyFile, plan.header.key);
+    await confirm(
+      `${args.undo ? "Take back boot files in" : "Stage boot files in"} ${tree.root}?`,
+      args.yes,
+    );
+    const nodes = new Set<string>();
+    for await (const batch of lines())
+      for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
+    const { rows, stopped, elsewhere } = await inStage(
+      args.undo ? "unstage" : "stage",
+      machines,
+      args,
+      (at) =>
+        args.undo
+          ? unstageAll(run, place, seal, (node) => args.node === undefined || nodes.has(node), at)
+          : stageAll(run, preparedOf(lines(), place, 1), place, seal, at),
+      (made) => `${made.rows.length} machines`,
+    );
+    if (stopped) say(args, "Stopped on request; run the same command to go on.");
+    await tell(rows, args, args.undo ? "Undo" : "Boot");
+    if (elsewhere.length > 0)
+      say(args, `This run staged boot files in other trees too: ${elsewhere.join(", ")}`);
+    if (!args.undo) await sayDhcp(lines(), args);
+    const again = (more: object): string => nextCommand("boot", args, more);
+    const after = `Next: ${again({ verify: true })}\nUndo: ${again({ undo: true })}`;
+    say(args, args.undo ? `Next: ${again({})}` : after);
+  });
 }
-
-export const bootCommand: CommandModule<object, Args> = {
-  command: "boot",
-  describe: "Stage boot files in a conductor's TFTP tree, so that tenants boot; verify, undo",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "tftp-root": {
-          type: "string",
-          demandOption: true,
-          requiresArg: true,
-          describe: "The conductor's TFTP tree",
-        },
-        from: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "[HOST=]DIR: old tree, for kernels and ramdisks; the same tree without it",
-        },
-        "served-as": {
-          type: "string",
-          requiresArg: true,
-          describe: "How configurations name the tree's root, where it lies elsewhere: /tftpboot",
-        },
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Only this machine: uuid or bm_nodes.id",
-        },
-        plan: { type: "boolean", default: false, describe: "Show what would change, and stop" },
-        verify: { type: "boolean", default: false, describe: "Read the tree as a machine would" },
-        undo: { type: "boolean", default: false, describe: "Take back what this run staged there" },
-        ...keyOption,
-        ...yesOption,
-        ...formatOptions,
-      })
-      .example(
-        "$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1",
-        "",
-      ) as never,
-  async handler(args) {
-    if (Array.isArray(args.tftpRoot))
-      throw new MigrationError("N2I-E100", "--tftp-root is given more than once");
-    if (Number(args.plan) + Number(args.verify) + Number(args.undo) > 1)
-      throw new MigrationError("N2I-E100", "--plan, --verify and --undo exclude each other");
-    await inRun(args.run, "boot", { create: false }, async (run) => {
-      const [tree] = await openTrees([`*=${args.tftpRoot}`], "--tftp-root");
-      if (tree === undefined) throw new Error("one tree was asked for");
-      const from = await openTrees(args.from ?? [], "--from");
-      const place = { tree, from, served: servedOf(args, tree.root) };
-      const plan = await openPlan(`${run.path}/${PLAN}`);
-      const wanted = await wantedOf(args.node ?? [], plan.lines);
-      const lines = () => chosen(plan.lines(), wanted);
-      const { machines } = plan.footer.footer;
-      if (!args.undo) noteTakeOver(plan.header.target.release, args);
-      if (args.verify) return verify(lines(), place, args);
-      if (args.plan) {
-        const rows: BootRow[] = [];
-        for await (const prepared of preparedOf(lines(), place, 32)) rows.push(rowOf(prepared));
-        return tell(rows, args, "Plan");
-      }
-      const seal = await sealOf(run, args.keyFile, plan.header.key);
-      await confirm(
-        `${args.undo ? "Take back boot files in" : "Stage boot files in"} ${tree.root}?`,
-        args.yes,
-      );
-      const nodes = new Set<string>();
-      for await (const batch of lines())
-        for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
-      const { rows, stopped, elsewhere } = await inStage(
-        args.undo ? "unstage" : "stage",
-        machines,
-        args,
-        (at) =>
-          args.undo
-            ? unstageAll(run, place, seal, (node) => args.node === undefined || nodes.has(node), at)
-            : stageAll(run, preparedOf(lines(), place, 1), place, seal, at),
-        (made) => `${made.rows.length} machines`,
-      );
-      if (stopped) say(args, "Stopped on request; run the same command to go on.");
-      await tell(rows, args, args.undo ? "Undo" : "Boot");
-      if (elsewhere.length > 0)
-        say(args, `This run staged boot files in other trees too: ${elsewhere.join(", ")}`);
-      if (!args.undo) await sayDhcp(lines(), args);
-      const again = (more: object): string => nextCommand("boot", args, more);
-      const after = `Next: ${again({ verify: true })}\nUndo: ${again({ undo: true })}`;
-      say(args, args.undo ? `Next: ${again({})}` : after);
-    });
-  },
-};
 
 /**
  * The tree's root as configurations name it: pxelinux ends a path at a blank and a line at its end.
  *
  * @throws MigrationError N2I-E100
  */
-function servedOf({ servedAs, verify, undo }: Args, root: string): string {
+function servedOf({ servedAs, verify, undo }: BootArgs, root: string): string {
   const served = servedAs ?? root;
   if (/^\/[!-~]*$/.test(served) || (servedAs === undefined && (verify || undo))) return served;
   throw new MigrationError(
@@ -162,7 +97,7 @@ async function* chosen(
 }
 
 /** Machines with something to do or to say, and a summary; left ones end with their status. */
-async function tell(rows: readonly BootRow[], args: Args, title: string): Promise<void> {
+async function tell(rows: readonly BootRow[], args: BootArgs, title: string): Promise<void> {
   const count = (state: BootRow["state"]): number =>
     rows.filter((row) => row.state === state).length;
   const listed = rows.filter(({ state }) => state !== "ready");
@@ -188,7 +123,7 @@ async function tell(rows: readonly BootRow[], args: Args, title: string): Promis
 async function verify(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   { tree, served }: Place,
-  args: Args,
+  args: BootArgs,
 ): Promise<void> {
   const server = {
     link: (path: string) => readLink(tree, path),

@@ -1,125 +1,40 @@
-import type { CommandModule } from "yargs";
 import { checkAll, statusOfChecks } from "../../core/check/checks.ts";
 import { MigrationError } from "../../model/error.ts";
 import { gather } from "../../stages/check.ts";
 import { runAt } from "../../stages/check-run.ts";
 import type { RestOptions } from "../../stages/cloud.ts";
-import { releaseNames } from "../../stages/documents.ts";
 import { io } from "../io.ts";
+import type { CheckArgs } from "../options/check.ts";
 import { checksJson, checksTable } from "../print/checks.ts";
-import { exitWith, ironicOption, runOption, say, targetOptions, type Voice } from "./shared.ts";
-
-interface Args extends Voice {
-  readonly run: string;
-  readonly novaBmDb: string;
-  readonly novaDb?: string;
-  readonly ironicDb: string;
-  readonly ironicRelease?: string;
-  readonly allowPairing: boolean;
-  readonly novaApiDb?: string;
-  readonly placementDb?: string;
-  readonly helperHost?: readonly string[];
-  readonly glance: boolean;
-  readonly osCloud?: string;
-  readonly osCacert?: string;
-  readonly insecure?: boolean;
-  readonly watch: number;
-}
+import { exitWith, say } from "./shared.ts";
 
 /** Seconds a look at heartbeats may take. */
 const LONGEST = 3600;
 
-export const checkCommand: CommandModule<object, Args> = {
-  command: "check",
-  describe: "Say whether the window can begin, as nova-status upgrade check does; writes nothing",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "nova-bm-db": {
-          type: "string",
-          demandOption: true,
-          requiresArg: true,
-          describe: "nova_bm: URL without password, file:PATH, env:NAME or conf:PATH",
-        },
-        "nova-db": { type: "string", requiresArg: true, describe: "nova's database, likewise" },
-        ...ironicOption,
-        "ironic-release": {
-          choices: releaseNames(),
-          requiresArg: true,
-          describe: "Release, where the database alone does not tell it",
-        },
-        "allow-pairing": {
-          type: "boolean",
-          default: false,
-          describe: "The plan is made with --allow-pairing: another pairing is a warning",
-        },
-        "helper-host": {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe:
-            "HOST[:PORT] of a deploy helper; without it, my_ip of the snapshot's nova.conf files",
-        },
-        "nova-api-db": {
-          type: "string",
-          requiresArg: true,
-          describe: "Later Novas: the API database, for instance mappings, flavors and aggregates",
-        },
-        "placement-db": {
-          type: "string",
-          requiresArg: true,
-          describe: "Later Novas: Placement's database, for allocations",
-        },
-        glance: {
-          type: "boolean",
-          default: false,
-          describe: "Ask Glance whether images are active: OS_*, or --os-cloud",
-        },
-        "os-cloud": {
-          ...targetOptions["os-cloud"],
-          describe:
-            "Nova's policy (plan --flavors-via rest) and Glance: cloud of clouds.yaml; OS_CLOUD without it",
-        },
-        "os-cacert": targetOptions["os-cacert"],
-        insecure: targetOptions.insecure,
-        watch: {
-          type: "number",
-          default: 60,
-          requiresArg: true,
-          describe: "Seconds that nova-compute's heartbeats are watched standing still",
-        },
-      })
-      .epilogue("Exit status: 0 success, 1 warnings, 2 failures, 255 the check did not end")
-      .example(
-        "$0 check --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --ironic-db conf:/etc/ironic/ironic.conf",
-        "",
-      ) as never,
-  async handler(args) {
-    const { place, run } = await runAt(args.run);
-    if (run === null)
-      say(args, `${args.run} is no run's folder yet: what needs a plan is not looked at.`);
-    const { novaBmDb, novaDb, ironicDb, ironicRelease: release, allowPairing, watch } = args;
-    if (watch > LONGEST)
-      throw new MigrationError("N2I-E100", `--watch wants at most ${LONGEST} seconds`);
-    if (novaDb !== undefined && watch > 0) say(args, `Watching heartbeats for ${watch} s.`);
-    const { novaApiDb, placementDb, helperHost: helperHosts = [] } = args;
-    const view = await gather(
-      {
-        ...{ novaBmDb, novaDb, ironicDb, release, allowPairing, watch },
-        ...{ novaApiDb, placementDb, helperHosts },
-        ...{ glance: args.glance, cloud: cloudWords(args) },
-      },
-      place,
-      run,
-    );
-    const rows = checkAll(view);
-    io().stdout.write(args.json ? checksJson(rows) : checksTable(rows));
-    exitWith(statusOfChecks(rows));
-  },
-};
+export async function checkCommand(args: CheckArgs): Promise<void> {
+  const { place, run } = await runAt(args.run);
+  if (run === null)
+    say(args, `${args.run} is no run's folder yet: what needs a plan is not looked at.`);
+  const { novaBmDb, novaDb, ironicDb, ironicRelease: release, allowPairing, watch } = args;
+  if (watch > LONGEST)
+    throw new MigrationError("N2I-E100", `--watch wants at most ${LONGEST} seconds`);
+  if (novaDb !== undefined && watch > 0) say(args, `Watching heartbeats for ${watch} s.`);
+  const { novaApiDb, placementDb, helperHost: helperHosts = [] } = args;
+  const view = await gather(
+    {
+      ...{ novaBmDb, novaDb, ironicDb, release, allowPairing, watch },
+      ...{ novaApiDb, placementDb, helperHosts },
+      ...{ glance: args.glance, cloud: cloudWords(args) },
+    },
+    place,
+    run,
+  );
+  const rows = checkAll(view);
+  io().stdout.write(args.json ? checksJson(rows) : checksTable(rows));
+  exitWith(statusOfChecks(rows));
+}
 
-function cloudWords({ osCloud, osCacert, insecure }: Args): RestOptions {
+function cloudWords({ osCloud, osCacert, insecure }: CheckArgs): RestOptions {
   return {
     ...(osCloud !== undefined && { osCloud }),
     ...(osCacert !== undefined && { osCacert }),

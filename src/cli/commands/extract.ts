@@ -1,104 +1,60 @@
-import type { CommandModule } from "yargs";
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { readHostConfigs, worldReadable } from "../../edge/config/nova-conf.ts";
 import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openTrees } from "../../edge/tftp/tree.ts";
 import { openRole } from "../../stages/databases.ts";
-import { releaseNames } from "../../stages/documents.ts";
 import { extract } from "../../stages/extract.ts";
 import { roadOf } from "../../stages/given.ts";
 import { rememberGiven, withEarlier } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { inRun } from "../../stages/run.ts";
-import { inStage, keyOption, print, runOption, say, type Voice } from "./shared.ts";
+import type { ExtractArgs } from "../options/extract.ts";
+import { inStage, print, say } from "./shared.ts";
 
-interface Args extends Voice {
-  readonly run: string;
-  readonly novaBmDb: string;
-  readonly novaDb?: string;
-  readonly novaConf?: readonly string[];
-  readonly tftpRoot?: readonly string[];
-  readonly keyFile?: string;
-}
-
-export const extractCommand: CommandModule<object, Args> = {
-  command: "extract",
-  describe: "Read nova_bm, nova and nova.conf into a run's snapshot; writes to no database",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "nova-bm-db": {
-          type: "string",
-          demandOption: true,
-          requiresArg: true,
-          describe: "nova_bm: URL without password, file:PATH, env:NAME or conf:PATH",
-        },
-        "nova-db": { type: "string", requiresArg: true, describe: "nova's database, likewise" },
-        "nova-conf": {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "[HOST=]FILE: nova.conf of a compute host; repeat it for each",
-        },
-        "tftp-root": {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "[HOST=]DIR: TFTP tree of a compute host, or a copy; repeat it for each",
-        },
-        ...keyOption,
-      })
-      .epilogue(`Ironic releases \`plan\` can load into: ${releaseNames().join(", ")}`)
-      .example(
-        "$0 extract --run m1 --nova-bm-db conf:/etc/nova/nova.conf --nova-db file:/root/nova.url --nova-conf /etc/nova/nova.conf",
-        "",
-      ) as never,
-  async handler(args) {
-    await inRun(args.run, "extract", { create: true }, async (run) => {
-      const seal = createSeal(await readOrMakeKey(run.path, args.keyFile));
-      const hosts = await readHostConfigs(args.novaConf ?? [], seal);
-      const trees = await openTrees(args.tftpRoot ?? [], "--tftp-root");
-      for (const spec of args.novaConf ?? []) {
-        const path = spec.slice(spec.indexOf("=") + 1);
-        if (await worldReadable(path))
-          say(args, `Warning: ${path} can be read by other users, and may hold passwords.`);
-      }
-      const bm = await openRole("nova-bm-db", args.novaBmDb, { readOnly: true });
+export async function extractCommand(args: ExtractArgs): Promise<void> {
+  await inRun(args.run, "extract", { create: true }, async (run) => {
+    const seal = createSeal(await readOrMakeKey(run.path, args.keyFile));
+    const hosts = await readHostConfigs(args.novaConf ?? [], seal);
+    const trees = await openTrees(args.tftpRoot ?? [], "--tftp-root");
+    for (const spec of args.novaConf ?? []) {
+      const path = spec.slice(spec.indexOf("=") + 1);
+      if (await worldReadable(path))
+        say(args, `Warning: ${path} can be read by other users, and may hold passwords.`);
+    }
+    const bm = await openRole("nova-bm-db", args.novaBmDb, { readOnly: true });
+    try {
+      const nova =
+        args.novaDb === undefined
+          ? null
+          : await openRole("nova-db", args.novaDb, { readOnly: true });
       try {
-        const nova =
-          args.novaDb === undefined
-            ? null
-            : await openRole("nova-db", args.novaDb, { readOnly: true });
-        try {
-          await rememberGiven(run, "extract", args);
-          const now = new Date().toISOString();
-          const made = await inStage(
-            "extract",
-            undefined,
-            args,
-            (at) => extract(run, bm, nova, hosts, seal, now, at, trees),
-            ({ counts }) => `${counts.machines} machines`,
-          );
-          const { machines, deleted, interfaces, orphans, instances } = made.counts;
-          const known = await withEarlier(run, "plan", args);
-          print(
-            [
-              `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
-              ...renderUnknown(made.header.unknown_columns, made.unknown),
-              ...renderFindingCounts(Object.fromEntries(made.findings)),
-            ].join("\n"),
-          );
-          say(
-            args,
-            `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", known, roadOf(known))}`,
-          );
-        } finally {
-          await nova?.close();
-        }
+        await rememberGiven(run, "extract", args);
+        const now = new Date().toISOString();
+        const made = await inStage(
+          "extract",
+          undefined,
+          args,
+          (at) => extract(run, bm, nova, hosts, seal, now, at, trees),
+          ({ counts }) => `${counts.machines} machines`,
+        );
+        const { machines, deleted, interfaces, orphans, instances } = made.counts;
+        const known = await withEarlier(run, "plan", args);
+        print(
+          [
+            `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
+            ...renderUnknown(made.header.unknown_columns, made.unknown),
+            ...renderFindingCounts(Object.fromEntries(made.findings)),
+          ].join("\n"),
+        );
+        say(
+          args,
+          `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", known, roadOf(known))}`,
+        );
       } finally {
-        await bm.close();
+        await nova?.close();
       }
-    });
-  },
-};
+    } finally {
+      await bm.close();
+    }
+  });
+}

@@ -1,4 +1,3 @@
-import type { CommandModule } from "yargs";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { begunIn } from "../../engine/begun.ts";
@@ -20,89 +19,38 @@ import {
 } from "../../stages/finishing.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
+import { openRoad, type Road } from "../../stages/road.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import type { RunSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { FinishArgs } from "../options/finish.ts";
 import { printStandings } from "../print/standings.ts";
 import { previewFinish } from "./finish-plan.ts";
-import {
-  exitWith,
-  inFlightOption,
-  inStage,
-  lockWaitOption,
-  runOption,
-  say,
-  targetOptions,
-  told,
-  type Voice,
-  yesOption,
-} from "./shared.ts";
+import { exitWith, inStage, say, told } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions, TargetOptions {
-  readonly run: string;
-  readonly node?: readonly string[];
-  readonly undo: boolean;
-  readonly plan: boolean;
-  readonly lockWait: number;
-  readonly yes: boolean;
+export async function finishCommand(args: FinishArgs): Promise<void> {
+  await inRun(args.run, "finish", { create: false }, async (run) => {
+    const { entries } = await readJournal(run);
+    checkLoaded(run, entries, args);
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const { sha256 } = plan.footer;
+    const plans = await plansOfRun(run, plan, entries);
+    const wanted = await wantedOf(args.node ?? [], () => linesOf(plans));
+    const nodes = () => runNodes(plans, entries, wanted);
+    const open = ownershipOf(entries, IRONIC, sha256).open.length;
+    const mappings = loadMappings();
+    const road = await openRoad(args, mappings, { readOnly: args.plan }, (text) => say(args, text));
+    try {
+      if (args.plan) return await previewFinish(run, road, plan.header, nodes(), args);
+      await confirm(question(args, road), args.yes);
+      await act(run, road, plan, { nodes, open }, args);
+    } finally {
+      await road.close();
+    }
+  });
 }
 
-export const finishCommand: CommandModule<object, Args> = {
-  command: "finish",
-  describe:
-    "End the window: clear the protection of tenants' machines and leave their cleaning to Ironic",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...targetOptions,
-        ...inFlightOption,
-        ...lockWaitOption,
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Only this machine: uuid or bm_nodes.id",
-        },
-        undo: {
-          type: "boolean",
-          default: false,
-          describe: "Protect the machines again that this run cleared",
-        },
-        plan: { type: "boolean", default: false, describe: "Only show what would be cleared" },
-        ...yesOption,
-        ...formatOptions,
-      })
-      .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf --plan", "")
-      .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf", "") as never,
-  async handler(args) {
-    await inRun(args.run, "finish", { create: false }, async (run) => {
-      const { entries } = await readJournal(run);
-      checkLoaded(run, entries, args);
-      const plan = await openPlan(`${run.path}/${PLAN}`);
-      const { sha256 } = plan.footer;
-      const plans = await plansOfRun(run, plan, entries);
-      const wanted = await wantedOf(args.node ?? [], () => linesOf(plans));
-      const nodes = () => runNodes(plans, entries, wanted);
-      const open = ownershipOf(entries, IRONIC, sha256).open.length;
-      const mappings = loadMappings();
-      const road = await openRoad(args, mappings, { readOnly: args.plan }, (text) =>
-        say(args, text),
-      );
-      try {
-        if (args.plan) return await previewFinish(run, road, plan.header, nodes(), args);
-        await confirm(question(args, road), args.yes);
-        await act(run, road, plan, { nodes, open }, args);
-      } finally {
-        await road.close();
-      }
-    });
-  },
-};
-
-function question({ node, undo }: Args, { shown }: Road): string {
+function question({ node, undo }: FinishArgs, { shown }: Road): string {
   const which = node === undefined ? "the machines of this run" : node.join(", ");
   return undo
     ? `Protect ${which} in ${shown} again?`
@@ -114,7 +62,7 @@ function question({ node, undo }: Args, { shown }: Road): string {
  *
  * @throws MigrationError N2I-E320
  */
-function checkLoaded({ path }: RunFolder, entries: readonly Entry[], { undo }: Args): void {
+function checkLoaded({ path }: RunFolder, entries: readonly Entry[], { undo }: FinishArgs): void {
   if (plansOf(entries, IRONIC).length === 0)
     throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
   if (!undo && plansThere(entries).length === 0)
@@ -132,7 +80,7 @@ async function act(
   road: Road,
   { header, footer }: Awaited<ReturnType<typeof openPlan>>,
   { nodes, open }: Todo,
-  args: Args,
+  args: FinishArgs,
 ): Promise<void> {
   await withFinishing(run, road, header, args.lockWait, async (finishing, release) => {
     const total = args.node === undefined ? footer.footer.machines : args.node.length;
@@ -179,7 +127,7 @@ async function end(
   run: RunFolder,
   { now, by, journal }: Writing,
   { gone, open, plan }: Pick<Finished, "gone"> & { readonly open: number; readonly plan: string },
-  args: Args,
+  args: FinishArgs,
 ): Promise<void> {
   if ((await endOfRun(run)) === null) {
     const why = [
@@ -201,7 +149,7 @@ async function reopen(
   run: RunFolder,
   { now, by, journal }: Writing,
   whole: boolean,
-  args: Args,
+  args: FinishArgs,
 ): Promise<void> {
   if ((await endOfRun(run)) === null) return;
   if (whole || begunIn(journal.entries(), FINISH).size === 0)
@@ -216,7 +164,7 @@ function someOf(nodes: readonly string[]): string {
   return `${nodes.slice(0, NAMED).join(", ")}${more}`;
 }
 
-function tell({ changed, fine, held, untaken, gone, left }: Finished, args: Args): void {
+function tell({ changed, fine, held, untaken, gone, left }: Finished, args: FinishArgs): void {
   const keeps =
     held === 0
       ? ""

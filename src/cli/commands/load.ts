@@ -1,81 +1,58 @@
 import type { Argv } from "yargs";
+import { applyOptions } from "../options/apply.ts";
+import { bootOptions } from "../options/boot.ts";
+import { checkOptions } from "../options/check.ts";
+import { configOptions } from "../options/config.ts";
+import type { Declared } from "../options/declared.ts";
+import { demoOptions } from "../options/demo.ts";
+import { explainOptions } from "../options/explain.ts";
+import { extractOptions } from "../options/extract.ts";
+import { finishOptions } from "../options/finish.ts";
+import { planOptions } from "../options/plan.ts";
+import { powerOptions } from "../options/power.ts";
+import { releaseOptions } from "../options/release.ts";
+import { rollbackOptions } from "../options/rollback.ts";
+import { showOptions } from "../options/show.ts";
+import { statusOptions } from "../options/status.ts";
+import { verifyOptions } from "../options/verify.ts";
 
-/** Adds a command to the program. */
-type Add = (program: Argv) => Argv;
+interface Command {
+  readonly options: Declared;
+  /** What it does is loaded when it is run: help, completion and a typing error wait for no driver. */
+  readonly work: () => Promise<(args: never) => Promise<void>>;
+}
 
-/** Every command, in the order help lists them; each is loaded when it is wanted. */
-const COMMANDS: { readonly [name: string]: () => Promise<Add> } = {
-  extract: async () => {
-    const { extractCommand } = await import("./extract.ts");
-    return (program) => program.command(extractCommand);
-  },
-  power: async () => {
-    const { powerCommand } = await import("./power.ts");
-    return (program) => program.command(powerCommand);
-  },
-  plan: async () => {
-    const { planCommand } = await import("./plan.ts");
-    return (program) => program.command(planCommand);
-  },
-  check: async () => {
-    const { checkCommand } = await import("./check.ts");
-    return (program) => program.command(checkCommand);
-  },
-  config: async () => {
-    const { configCommand } = await import("./config.ts");
-    return (program) => program.command(configCommand);
-  },
-  show: async () => {
-    const { showCommand } = await import("./show.ts");
-    return (program) => program.command(showCommand);
-  },
-  apply: async () => {
-    const { applyCommand } = await import("./apply.ts");
-    return (program) => program.command(applyCommand);
-  },
-  verify: async () => {
-    const { verifyCommand } = await import("./verify.ts");
-    return (program) => program.command(verifyCommand);
-  },
-  boot: async () => {
-    const { bootCommand } = await import("./boot.ts");
-    return (program) => program.command(bootCommand);
-  },
-  release: async () => {
-    const { releaseCommand } = await import("./release.ts");
-    return (program) => program.command(releaseCommand);
-  },
-  finish: async () => {
-    const { finishCommand } = await import("./finish.ts");
-    return (program) => program.command(finishCommand);
-  },
-  rollback: async () => {
-    const { rollbackCommand } = await import("./rollback.ts");
-    return (program) => program.command(rollbackCommand);
-  },
-  status: async () => {
-    const { statusCommand } = await import("./status.ts");
-    return (program) => program.command(statusCommand);
-  },
-  explain: async () => {
-    const { explainCommand } = await import("./explain.ts");
-    return (program) => program.command(explainCommand);
-  },
-  demo: async () => {
-    const { demoCommand } = await import("./demo.ts");
-    return (program) => program.command(demoCommand);
-  },
-};
+/** Every command, in the order help lists them. */
+const COMMANDS: readonly Command[] = [
+  { options: extractOptions, work: async () => (await import("./extract.ts")).extractCommand },
+  { options: powerOptions, work: async () => (await import("./power.ts")).powerCommand },
+  { options: planOptions, work: async () => (await import("./plan.ts")).planCommand },
+  { options: checkOptions, work: async () => (await import("./check.ts")).checkCommand },
+  { options: configOptions, work: async () => (await import("./config.ts")).configCommand },
+  { options: showOptions, work: async () => (await import("./show.ts")).showCommand },
+  { options: applyOptions, work: async () => (await import("./apply.ts")).applyCommand },
+  { options: verifyOptions, work: async () => (await import("./verify.ts")).verifyCommand },
+  { options: bootOptions, work: async () => (await import("./boot.ts")).bootCommand },
+  { options: releaseOptions, work: async () => (await import("./release.ts")).releaseCommand },
+  { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
+  { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },
+  { options: statusOptions, work: async () => (await import("./status.ts")).statusCommand },
+  { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },
+  { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },
+];
 
-/**
- * The commands a command line needs: the one it begins with, so that `status` does not wait for
- * database drivers; none for `--version` alone; otherwise all, for help, completion and typos.
- */
-export async function loadCommands(words: readonly string[]): Promise<Add> {
-  const [first = ""] = words;
-  const named = Object.hasOwn(COMMANDS, first) ? COMMANDS[first] : undefined;
-  if (named !== undefined) return named();
-  if (first === "--version" && words.length === 1) return (program) => program;
-  const all = await Promise.all(Object.values(COMMANDS).map((load) => load()));
-  return (program) => all.reduce((to, add) => add(to), program);
+/** The program with its commands. */
+export function addCommands(program: Argv): Argv {
+  return COMMANDS.reduce(
+    (to, { options, work }) =>
+      to.command({
+        ...options,
+        async handler(args) {
+          const run = await work();
+          // What yargs made of the options that stand beside it.
+          await run(args as never);
+        },
+      }),
+    program,
+  );
 }

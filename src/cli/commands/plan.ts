@@ -1,4 +1,3 @@
-import type { CommandModule } from "yargs";
 import { NO_SITE } from "../../core/mapping/site.ts";
 import {
   renderCounts,
@@ -13,7 +12,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { IRONIC, plansOf } from "../../model/journal.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
 import { othersAt } from "../../stages/check-others.ts";
-import { loadMappings, releaseNames } from "../../stages/documents.ts";
+import { loadMappings } from "../../stages/documents.ts";
 import { type FlavorApi, openFlavorApi } from "../../stages/flavor-api.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { identified } from "../../stages/images.ts";
@@ -22,204 +21,124 @@ import { habitsOf, NOVA, openBeside, planNova } from "../../stages/nova-plan.ts"
 import { novaOptions } from "../../stages/nova-words.ts";
 import { makePlan } from "../../stages/plan.ts";
 import { POWER, readingsOf, viewOf } from "../../stages/power.ts";
-import { openProposal, proposeOptions, writeProposal } from "../../stages/propose.ts";
-import { openRoad, type TargetOptions } from "../../stages/road.ts";
+import { openProposal, writeProposal } from "../../stages/propose.ts";
+import { openRoad } from "../../stages/road.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../stages/run.ts";
+import type { PlanArgs } from "../options/plan.ts";
 import { createLines } from "../print/plan-lines.ts";
-import { type NovaArgs, novaAsked, novaPlanOptions } from "./nova-options.ts";
-import { ipmitoolOf, ipmitoolOption } from "./power-options.ts";
-import {
-  exitWith,
-  inStage,
-  keyOption,
-  print,
-  runOption,
-  say,
-  targetOptions,
-  type Voice,
-} from "./shared.ts";
+import { novaAsked } from "./nova-options.ts";
+import { ipmitoolOf } from "./power-options.ts";
+import { exitWith, inStage, print, say } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
-interface Args extends Voice, TargetOptions, NovaArgs {
-  readonly run: string;
-  readonly ironicRelease?: string;
-  readonly site?: string;
-  readonly allowPairing: boolean;
-  readonly besideOthers: boolean;
-  readonly diff?: string;
-  readonly all: boolean;
-  readonly maxUnreachable: number;
-  readonly proposeSite?: string;
-  readonly placementDb?: string;
-  readonly conductorIpmitool?: string;
-  readonly recordPower: boolean;
-  readonly detailedExitcode: boolean;
-  readonly keyFile?: string;
-}
-
-export const planCommand: CommandModule<object, Args> = {
-  command: "plan",
-  describe: "Show what apply would load; writes to no database",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...targetOptions,
-        "ironic-release": {
-          type: "string",
-          requiresArg: true,
-          choices: releaseNames(),
-          describe: "Which of the releases it is, where several have one schema",
-        },
-        ...novaPlanOptions,
-        site: { type: "string", requiresArg: true, describe: "Your decisions: YAML or JSON" },
-        "allow-pairing": {
-          type: "boolean",
-          default: false,
-          describe: "Source and target may be of different releases; written into the plan",
-        },
-        "beside-others": {
-          type: "boolean",
-          default: false,
-          describe:
-            "Ironic's database holds nodes of others and is the right one; written into the plan",
-        },
-        diff: {
-          type: "string",
-          describe: "Show every field with its origin, of one machine or all",
-        },
-        all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
-        "max-unreachable": {
-          type: "number",
-          default: 0,
-          requiresArg: true,
-          describe: "Load machines whose BMC does not answer, if they are no more than this",
-        },
-        ...ipmitoolOption,
-        ...proposeOptions,
-        "record-power": {
-          type: "boolean",
-          default: false,
-          describe: "Write the power measured into power_state, which is NULL otherwise",
-        },
-        "detailed-exitcode": {
-          type: "boolean",
-          default: false,
-          describe: "Exit 2 when there is something to load",
-        },
-        ...keyOption,
-      })
-      .example("$0 plan --run m1 --ironic-db conf:/etc/ironic/ironic.conf --site site.yaml", "")
-      .example("$0 plan --run m1 --os-cloud admin --site site.yaml", "") as never,
-  async handler(args) {
-    const wanted = novaAsked(args);
-    const ipmitool = ipmitoolOf(args.conductorIpmitool);
-    const rows = await inRun(args.run, "plan", { create: false }, async (run) => {
-      const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-      const seal = await sealOf(run, args.keyFile, snapshot.header.key);
-      const mappings = loadMappings();
-      const site =
-        args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
-      const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
-      const beside = await openBeside(args.novaDb).catch(async (error: unknown) => {
-        await road.close();
-        throw error;
-      });
-      let api: FlavorApi | null = null;
-      try {
-        const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
-        // A plan that was applied stays readable under its digest: rollback needs its lines.
-        const { entries } = await readJournal(run);
-        await replaceable(run, PLAN, new Set(plansOf(entries, IRONIC)));
-        await replaceable(run, NOVA, new Set(plansOf(entries, ...NOVA_NAMES)));
-        const lines = createLines();
-        const asked = await readingsOf(`${run.path}/${POWER}`);
-        const power = {
-          view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
-          made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
-        };
-        const proposal = await openProposal(args, release.doc, power.view.readings);
-        const images = wanted === null ? null : await identified(wanted.flavors.images, args);
-        api = beside === null ? null : await openFlavorApi(args, true);
-        const nova =
-          beside === null || images === null || wanted === null
-            ? null
-            : await planNova(
-                run,
-                beside,
-                { header: snapshot.header, sha256: snapshot.footer.sha256 },
-                site.site,
-                { ...wanted, flavors: { ...wanted.flavors, images } },
-                habitsOf(release.doc.release),
-                new Date().toISOString(),
-                api,
-              );
-        await rememberGiven(run, "plan", args, true);
-        const planned = await inStage(
-          "plan",
-          snapshot.footer.footer.machines,
-          args,
-          (at) =>
-            makePlan(
+export async function planCommand(args: PlanArgs): Promise<void> {
+  const wanted = novaAsked(args);
+  const ipmitool = ipmitoolOf(args.conductorIpmitool);
+  const rows = await inRun(args.run, "plan", { create: false }, async (run) => {
+    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    const seal = await sealOf(run, args.keyFile, snapshot.header.key);
+    const mappings = loadMappings();
+    const site =
+      args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
+    const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
+    const beside = await openBeside(args.novaDb).catch(async (error: unknown) => {
+      await road.close();
+      throw error;
+    });
+    let api: FlavorApi | null = null;
+    try {
+      const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
+      // A plan that was applied stays readable under its digest: rollback needs its lines.
+      const { entries } = await readJournal(run);
+      await replaceable(run, PLAN, new Set(plansOf(entries, IRONIC)));
+      await replaceable(run, NOVA, new Set(plansOf(entries, ...NOVA_NAMES)));
+      const lines = createLines();
+      const asked = await readingsOf(`${run.path}/${POWER}`);
+      const power = {
+        view: viewOf(asked?.readings ?? null, args.maxUnreachable, args.recordPower),
+        made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
+      };
+      const proposal = await openProposal(args, release.doc, power.view.readings);
+      const images = wanted === null ? null : await identified(wanted.flavors.images, args);
+      api = beside === null ? null : await openFlavorApi(args, true);
+      const nova =
+        beside === null || images === null || wanted === null
+          ? null
+          : await planNova(
               run,
-              snapshot,
-              target,
-              release,
-              mappings,
-              site,
-              road.same(seal),
-              { pairing: args.allowPairing, others: args.besideOthers, ipmitool },
-              power,
-              (line, machine) => {
-                lines.add(line);
-                proposal?.add(line, machine);
-              },
-              at,
-              nova,
-            ),
-          ({ counts }) => `${counts.machines} machines`,
-        );
-        await rememberGiven(run, "plan", args);
-        print(
-          [
-            renderHeader(planned.header, planned.conductors),
-            ...lines.text(),
-            ...planned.late.map(renderFinding),
-            ...renderFindingCounts(planned.counts.findings),
-            renderCounts(planned.counts),
-            ...(planned.nova === null ? [] : [renderNovaCounts(planned.nova)]),
-          ].join("\n"),
-        );
-        if (args.diff !== undefined)
-          await printDiff(await openPlan(`${run.path}/${PLAN}`), args.diff, args.all);
-        const proposed = proposal === null ? null : writeProposal(args, proposal.text());
-        if (proposed !== null) say(args, proposed);
-        const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
-        if (others !== null)
-          say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
-        if (planned.nova === null)
-          say(
-            args,
-            "No Nova database was given: apply will refuse (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
-          );
+              beside,
+              { header: snapshot.header, sha256: snapshot.footer.sha256 },
+              site.site,
+              { ...wanted, flavors: { ...wanted.flavors, images } },
+              habitsOf(release.doc.release),
+              new Date().toISOString(),
+              api,
+            );
+      await rememberGiven(run, "plan", args, true);
+      const planned = await inStage(
+        "plan",
+        snapshot.footer.footer.machines,
+        args,
+        (at) =>
+          makePlan(
+            run,
+            snapshot,
+            target,
+            release,
+            mappings,
+            site,
+            road.same(seal),
+            { pairing: args.allowPairing, others: args.besideOthers, ipmitool },
+            power,
+            (line, machine) => {
+              lines.add(line);
+              proposal?.add(line, machine);
+            },
+            at,
+            nova,
+          ),
+        ({ counts }) => `${counts.machines} machines`,
+      );
+      await rememberGiven(run, "plan", args);
+      print(
+        [
+          renderHeader(planned.header, planned.conductors),
+          ...lines.text(),
+          ...planned.late.map(renderFinding),
+          ...renderFindingCounts(planned.counts.findings),
+          renderCounts(planned.counts),
+          ...(planned.nova === null ? [] : [renderNovaCounts(planned.nova)]),
+        ].join("\n"),
+      );
+      if (args.diff !== undefined)
+        await printDiff(await openPlan(`${run.path}/${PLAN}`), args.diff, args.all);
+      const proposed = proposal === null ? null : writeProposal(args, proposal.text());
+      if (proposed !== null) say(args, proposed);
+      const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
+      if (others !== null)
+        say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
+      if (planned.nova === null)
         say(
           args,
-          `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: ${nextCommand("apply", args, planned.nova === null ? {} : novaOptions(api?.identity))}`,
+          "No Nova database was given: apply will refuse (N2I-E311) unless you pass --leave-nova. With plan --nova-db, apply watches the heartbeats of nova-compute.",
         );
-        const { nodes, ports } = planned.counts;
-        return (
-          nodes +
-          ports +
-          (planned.nova?.hosts ?? 0) +
-          (planned.nova?.flavors ?? 0) +
-          (planned.nova?.api ?? 0)
-        );
-      } finally {
-        await api?.close();
-        await beside?.close();
-        await road.close();
-      }
-    });
-    if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
-  },
-};
+      say(
+        args,
+        `Saved ${run.path}/${PLAN} (sha256 ${planned.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: ${nextCommand("apply", args, planned.nova === null ? {} : novaOptions(api?.identity))}`,
+      );
+      const { nodes, ports } = planned.counts;
+      return (
+        nodes +
+        ports +
+        (planned.nova?.hosts ?? 0) +
+        (planned.nova?.flavors ?? 0) +
+        (planned.nova?.api ?? 0)
+      );
+    } finally {
+      await api?.close();
+      await beside?.close();
+      await road.close();
+    }
+  });
+  if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
+}

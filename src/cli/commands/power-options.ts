@@ -1,16 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
 
-/** For `power` and `plan` alike. */
-export const ipmitoolOption = {
-  "conductor-ipmitool": {
-    type: "string",
-    requiresArg: true,
-    describe:
-      "Version of ipmitool on the conductors, 1.8.19; by default what the release came with",
-  },
-} as const;
-
 /**
  * How a version of ipmitool chooses its cipher suite; undefined where none is named.
  *

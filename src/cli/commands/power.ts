@@ -1,183 +1,93 @@
-import type { CommandModule } from "yargs";
-import { SCHEDULE } from "../../edge/ipmi/index.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { PowerReading } from "../../model/power.ts";
-import { loadMappings, releaseNames } from "../../stages/documents.ts";
+import { loadMappings } from "../../stages/documents.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { askFleet } from "../../stages/power.ts";
 import { type PowerFor, powerFor } from "../../stages/power-for.ts";
-import { CLIENTS, type Client, openProbe } from "../../stages/probe.ts";
+import { openProbe } from "../../stages/probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import { onInterrupt } from "../interrupt.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { FAILED, live, words } from "../print/power.ts";
-import { ipmitoolOf, ipmitoolOption } from "./power-options.ts";
+import type { PowerArgs } from "../options/power.ts";
+import { live, words } from "../print/power.ts";
+import { ipmitoolOf } from "./power-options.ts";
 import { reportPower } from "./power-report.ts";
-import { inStage, keyOption, runOption, say, type Voice } from "./shared.ts";
+import { inStage, say } from "./shared.ts";
 
-interface Args extends Voice, FormatOptions {
-  readonly run: string;
-  readonly ipmiClient: Client;
-  readonly only?: readonly string[];
-  readonly node?: readonly string[];
-  readonly host?: readonly string[];
-  readonly site?: string;
-  readonly ironicRelease?: string;
-  readonly conductorIpmitool?: string;
-  readonly inFlight: number;
-  readonly rate: number;
-  readonly deadline: number;
-  readonly list: boolean;
-  readonly keyFile?: string;
-}
-
-export const powerCommand: CommandModule<object, Args> = {
-  command: "power",
-  describe: "Ask every machine's BMC for its power state, as a conductor would; switches nothing",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "ipmi-client": {
-          choices: CLIENTS,
-          default: "native" as Client,
-          describe: "Who asks: our own client, ipmitool as the conductor runs it, or both",
-        },
-        only: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          choices: ["failed", ...FAILED],
-          defaultDescription: "all machines",
-          describe: "Ask again only those that failed, or those with this verdict",
-        },
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Ask this machine again: uuid or bm_nodes.id",
-        },
-        host: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Ask only the machines of this nova-compute (service_host)",
-        },
-        site: {
-          type: "string",
-          requiresArg: true,
-          describe: "Your decisions, as plan gets them; kept for the next power of this run",
-        },
-        "ironic-release": {
-          type: "string",
-          requiresArg: true,
-          choices: releaseNames(),
-          describe: "Whose conductors will ask; by default the plan's, or juno",
-        },
-        ...ipmitoolOption,
-        "in-flight": {
-          type: "number",
-          default: SCHEDULE.inFlight,
-          describe: "BMCs asked at the same time, at most 512",
-        },
-        rate: {
-          type: "number",
-          default: SCHEDULE.startsPerSecond,
-          describe: "Sessions begun a second",
-        },
-        deadline: {
-          type: "number",
-          default: SCHEDULE.deadline / 1000,
-          describe:
-            "Seconds for one BMC, both times it is asked; for a host of virtual machines, too",
-        },
-        list: {
-          type: "boolean",
-          default: false,
-          describe: "List every machine, not only those in trouble",
-        },
-        ...keyOption,
-        ...formatOptions,
-      })
-      .example("$0 power --run m1", "")
-      .example("$0 power --run m1 --only failed -f csv", "")
-      .example("$0 power --run m1 --only wrong-password --host compute-1", "") as never,
-  async handler(args) {
-    if (!(args.inFlight >= 1 && args.inFlight <= 512 && args.rate > 0 && args.deadline > 0))
-      throw new MigrationError(
-        "N2I-E100",
-        "--in-flight is from 1 to 512, --rate and --deadline more than 0",
-      );
-    const ipmitool = ipmitoolOf(args.conductorIpmitool);
-    await inRun(args.run, "power", { create: false }, async (run) => {
-      const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-      const seal = await sealOf(run, args.keyFile, snapshot.header.key);
-      const { site, ironicRelease: release } = args;
-      const whom = await powerFor(run, snapshot, loadMappings(), { site, release, ipmitool });
-      const { askedFor } = whom;
-      say(args, forWords(askedFor, whom.ipmitool));
-      await rememberGiven(run, "power", args);
-      const probe = openProbe(args.ipmiClient, whom.ipmitool);
-      const interrupt = onInterrupt();
-      const verdicts = new Map<string, number>();
-      try {
-        const done = await inStage(
-          "power",
-          // It is known when the run folder was looked at.
-          undefined,
-          args,
-          (at, expect) => {
-            let machines = 0;
-            const again = new Set<number>();
-            const count = ({ verdict, bm_node_ids }: PowerReading): void => {
-              machines += bm_node_ids.length;
-              verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
-            };
-            return askFleet(
-              run,
-              snapshot,
-              { only: args.only ?? null, nodes: args.node ?? [], hosts: args.host ?? [] },
-              {
-                probe: probe.ask,
-                schedule: {
-                  inFlight: args.inFlight,
-                  startsPerSecond: args.rate,
-                  deadline: args.deadline * 1000,
-                },
-                signal: interrupt.signal,
-                seal,
-                ways: whom.ways,
-                for: askedFor,
-                ipmitool: whom.ipmitool,
-                each: (reading) => {
-                  count(reading);
-                  for (const id of reading.bm_node_ids) again.delete(id);
-                  at(machines, live(verdicts, again.size));
-                },
-                again: ({ bm_node_ids }) => {
-                  for (const id of bm_node_ids) again.add(id);
-                  at(machines, live(verdicts, again.size));
-                },
-                expect: (total, before) => {
-                  before.forEach(count);
-                  expect(total, machines);
-                },
+export async function powerCommand(args: PowerArgs): Promise<void> {
+  if (!(args.inFlight >= 1 && args.inFlight <= 512 && args.rate > 0 && args.deadline > 0))
+    throw new MigrationError(
+      "N2I-E100",
+      "--in-flight is from 1 to 512, --rate and --deadline more than 0",
+    );
+  const ipmitool = ipmitoolOf(args.conductorIpmitool);
+  await inRun(args.run, "power", { create: false }, async (run) => {
+    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    const seal = await sealOf(run, args.keyFile, snapshot.header.key);
+    const { site, ironicRelease: release } = args;
+    const whom = await powerFor(run, snapshot, loadMappings(), { site, release, ipmitool });
+    const { askedFor } = whom;
+    say(args, forWords(askedFor, whom.ipmitool));
+    await rememberGiven(run, "power", args);
+    const probe = openProbe(args.ipmiClient, whom.ipmitool);
+    const interrupt = onInterrupt();
+    const verdicts = new Map<string, number>();
+    try {
+      const done = await inStage(
+        "power",
+        // It is known when the run folder was looked at.
+        undefined,
+        args,
+        (at, expect) => {
+          let machines = 0;
+          const again = new Set<number>();
+          const count = ({ verdict, bm_node_ids }: PowerReading): void => {
+            machines += bm_node_ids.length;
+            verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
+          };
+          return askFleet(
+            run,
+            snapshot,
+            { only: args.only ?? null, nodes: args.node ?? [], hosts: args.host ?? [] },
+            {
+              probe: probe.ask,
+              schedule: {
+                inFlight: args.inFlight,
+                startsPerSecond: args.rate,
+                deadline: args.deadline * 1000,
               },
-            );
-          },
-          (result) => (result === null ? "stopped" : words(Object.entries(result.counts.verdicts))),
-        );
-        if (done === null)
-          return say(args, `Stopped on request. Next: ${nextCommand("power", args)}`);
-        await reportPower(args, snapshot, done, askedFor.site);
-      } finally {
-        interrupt.end();
-        await probe.close();
-      }
-    });
-  },
-};
+              signal: interrupt.signal,
+              seal,
+              ways: whom.ways,
+              for: askedFor,
+              ipmitool: whom.ipmitool,
+              each: (reading) => {
+                count(reading);
+                for (const id of reading.bm_node_ids) again.delete(id);
+                at(machines, live(verdicts, again.size));
+              },
+              again: ({ bm_node_ids }) => {
+                for (const id of bm_node_ids) again.add(id);
+                at(machines, live(verdicts, again.size));
+              },
+              expect: (total, before) => {
+                before.forEach(count);
+                expect(total, machines);
+              },
+            },
+          );
+        },
+        (result) => (result === null ? "stopped" : words(Object.entries(result.counts.verdicts))),
+      );
+      if (done === null)
+        return say(args, `Stopped on request. Next: ${nextCommand("power", args)}`);
+      await reportPower(args, snapshot, done, askedFor.site);
+    } finally {
+      interrupt.end();
+      await probe.close();
+    }
+  });
+}
 
 /** Whose questions are asked, before the first is. */
 function forWords({ release, site }: PowerFor["askedFor"], ipmitool: string): string {

@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { CommandModule } from "yargs";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -14,151 +13,77 @@ import { loadable, nothingLoads } from "../../stages/nothing.ts";
 import { release, restage, withReleasing } from "../../stages/releasing.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import { confirm } from "../confirm.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { ReleaseArgs } from "../options/release.ts";
 import { printStandings } from "../print/standings.ts";
-import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
-import {
-  exitWith,
-  inStage,
-  ironicOption,
-  lockWaitOption,
-  runOption,
-  say,
-  told,
-  type Voice,
-  yesOption,
-} from "./shared.ts";
-
-interface Args extends Voice, FormatOptions, AfterFinish {
-  readonly run: string;
-  readonly ironicDb: string;
-  readonly node?: readonly string[];
-  readonly inFlight: number;
-  readonly perMinute?: number;
-  readonly deadline: number;
-  readonly maxFailures: number;
-  readonly conductorLog?: readonly string[];
-  readonly undo: boolean;
-  readonly lockWait: number;
-  readonly yes: boolean;
-}
+import { exitWith, inStage, say, told } from "./shared.ts";
 
 const STOPPED = "Stopped on request; run the same command to go on.";
 
-export const releaseCommand: CommandModule<object, Args> = {
-  command: "release",
-  describe:
-    "Hand staged machines over to Ironic's conductors, one by one, and watch each take-over",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...ironicOption,
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Only this machine: uuid or bm_nodes.id",
-        },
-        "in-flight": {
-          type: "number",
-          default: 8,
-          describe: "Machines released and not taken over yet, at most",
-        },
-        "per-minute": { type: "number", describe: "Machines released a minute, at most" },
-        deadline: {
-          type: "number",
-          default: 900,
-          describe: "Seconds a conductor may take for one machine",
-        },
-        "max-failures": {
-          type: "number",
-          default: 1,
-          describe: "Stop after this many new failures",
-        },
-        "conductor-log": {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Log of a conductor, or a copy kept fresh; failures quote it. Repeatable",
-        },
-        undo: {
-          type: "boolean",
-          default: false,
-          describe: "Put machines this run released back into maintenance",
-        },
-        ...lockWaitOption,
-        ...afterFinishOption,
-        ...yesOption,
-        ...formatOptions,
-      })
-      .example("$0 release --run m1 --ironic-db conf:/etc/ironic/ironic.conf", "") as never,
-  async handler(args) {
-    const pace = paceOf(args);
-    await inRun(args.run, "release", { create: false }, async (run) => {
-      if (args.undo) await checkNotFinished(run, "tenants' machines would be in maintenance", args);
-      const plan = await openPlan(`${run.path}/${PLAN}`);
-      const { machines } = plan.footer.footer;
-      if (!args.undo && loadable(plan.footer.footer) === 0) throw nothingLoads(plan.footer.footer);
-      const wanted = await wantedOf(args.node ?? [], plan.lines);
-      const mappings = loadMappings();
-      const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
-      try {
-        const which = args.node === undefined ? "the staged machines" : args.node.join(", ");
-        const doing = args.undo ? "Stage again" : "Hand over";
-        await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
-        const world = { sleep, logs: args.conductorLog ?? [] };
-        await withReleasing(run, database, plan.header, mappings, world, async (releasing) => {
-          if (!args.undo) await rememberGiven(run, "release", args);
-          const nodes = () => plannedNodes(plan.lines(), wanted);
-          const trouble = args.undo
-            ? await inStage(
-                "stage",
-                machines,
+export async function releaseCommand(args: ReleaseArgs): Promise<void> {
+  const pace = paceOf(args);
+  await inRun(args.run, "release", { create: false }, async (run) => {
+    if (args.undo) await checkNotFinished(run, "tenants' machines would be in maintenance", args);
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const { machines } = plan.footer.footer;
+    if (!args.undo && loadable(plan.footer.footer) === 0) throw nothingLoads(plan.footer.footer);
+    const wanted = await wantedOf(args.node ?? [], plan.lines);
+    const mappings = loadMappings();
+    const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
+    try {
+      const which = args.node === undefined ? "the staged machines" : args.node.join(", ");
+      const doing = args.undo ? "Stage again" : "Hand over";
+      await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
+      const world = { sleep, logs: args.conductorLog ?? [] };
+      await withReleasing(run, database, plan.header, mappings, world, async (releasing) => {
+        if (!args.undo) await rememberGiven(run, "release", args);
+        const nodes = () => plannedNodes(plan.lines(), wanted);
+        const trouble = args.undo
+          ? await inStage(
+              "stage",
+              machines,
+              args,
+              (progress) => restage(nodes(), { ...releasing, progress }, args.lockWait),
+              ({ staged }) => `${staged} machines staged again`,
+            ).then(({ staged, left, stopped, broke }) => {
+              told(
                 args,
-                (progress) => restage(nodes(), { ...releasing, progress }, args.lockWait),
-                ({ staged }) => `${staged} machines staged again`,
-              ).then(({ staged, left, stopped, broke }) => {
-                told(
-                  args,
-                  `Release taken back: ${staged} machines staged again, ${left.length} left.`,
-                );
-                if (stopped) say(args, STOPPED);
-                return { failed: left, noted: [], broke };
-              })
-            : await inStage(
-                "release",
-                machines,
+                `Release taken back: ${staged} machines staged again, ${left.length} left.`,
+              );
+              if (stopped) say(args, STOPPED);
+              return { failed: left, noted: [], broke };
+            })
+          : await inStage(
+              "release",
+              machines,
+              args,
+              (progress) => release(nodes(), { ...releasing, progress }, pace),
+              ({ released, done }) => `${released} machines released, ${done} handed over`,
+            ).then((made) => {
+              told(
                 args,
-                (progress) => release(nodes(), { ...releasing, progress }, pace),
-                ({ released, done }) => `${released} machines released, ${done} handed over`,
-              ).then((made) => {
-                told(
-                  args,
-                  `Release: ${made.released} machines released now, ${made.done} handed over, ` +
-                    `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed${made.before > 0 ? `, ${made.before} of them before` : ""}` +
-                    `${made.noted.length > 0 ? `; of ${made.noted.length} a conductor says something` : ""}.`,
-                );
-                for (const notice of made.notices) say(args, `Notice: ${notice}.`);
-                if (made.stopped) say(args, STOPPED);
-                return { failed: made.trouble, noted: made.noted, broke: made.broke };
-              });
-          const listed = [...trouble.failed, ...trouble.noted];
-          if (listed.length > 0) await printStandings(listed, args, world.logs.length > 0);
-          if (trouble.failed.length > 0) exitWith(EXIT_STATUS.partial.status);
-          if (trouble.broke !== null) throw trouble.broke;
-          const undo = !args.undo;
-          say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("release", args, { undo })}`);
-        });
-      } finally {
-        await database.close();
-      }
-    });
-  },
-};
+                `Release: ${made.released} machines released now, ${made.done} handed over, ` +
+                  `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed${made.before > 0 ? `, ${made.before} of them before` : ""}` +
+                  `${made.noted.length > 0 ? `; of ${made.noted.length} a conductor says something` : ""}.`,
+              );
+              for (const notice of made.notices) say(args, `Notice: ${notice}.`);
+              if (made.stopped) say(args, STOPPED);
+              return { failed: made.trouble, noted: made.noted, broke: made.broke };
+            });
+        const listed = [...trouble.failed, ...trouble.noted];
+        if (listed.length > 0) await printStandings(listed, args, world.logs.length > 0);
+        if (trouble.failed.length > 0) exitWith(EXIT_STATUS.partial.status);
+        if (trouble.broke !== null) throw trouble.broke;
+        const undo = !args.undo;
+        say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("release", args, { undo })}`);
+      });
+    } finally {
+      await database.close();
+    }
+  });
+}
 
 /** @throws MigrationError N2I-E100 */
-function paceOf({ inFlight, perMinute, deadline, maxFailures }: Args): Pace {
+function paceOf({ inFlight, perMinute, deadline, maxFailures }: ReleaseArgs): Pace {
   if (!(inFlight >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
     throw new MigrationError(
       "N2I-E100",

@@ -1,4 +1,3 @@
-import type { CommandModule } from "yargs";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
@@ -13,7 +12,7 @@ import { NOVA_NAMES } from "../../parts/nova.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished, endOfRun } from "../../stages/finishing.ts";
 import { novaStepsBack } from "../../stages/nova-preview.ts";
-import { openRoad, type Road, type TargetOptions } from "../../stages/road.ts";
+import { openRoad, type Road } from "../../stages/road.ts";
 import { STOPPED, takeBack } from "../../stages/rollback.ts";
 import { type Preview, preview } from "../../stages/rollback-preview.ts";
 import { inRun } from "../../stages/run.ts";
@@ -21,48 +20,16 @@ import { withSession } from "../../stages/session.ts";
 import { checkStill, leavingOf, withStill } from "../../stages/still.ts";
 import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
+import type { RollbackArgs } from "../options/rollback.ts";
 import { gatherLeft } from "../print/left.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { type AfterFinish, afterFinishOption } from "./after-finish.ts";
-import {
-  leaveNovaOption,
-  novaApiOption,
-  novaOption,
-  type WatchArgs,
-  watchingOf,
-  watchOptions,
-} from "./nova-options.ts";
+import { watchingOf } from "./nova-options.ts";
 import { checkNames, tellTrees } from "./rollback-names.ts";
-import {
-  exitWith,
-  inFlightOption,
-  keyOption,
-  lockWaitOption,
-  note,
-  runOption,
-  say,
-  sinkOf,
-  targetOptions,
-  told,
-  type Voice,
-  yesOption,
-} from "./shared.ts";
-
-interface Args extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
-  readonly run: string;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly leaveNova: boolean;
-  readonly all: boolean;
-  readonly node?: readonly string[];
-  readonly plan: boolean;
-  readonly yes: boolean;
-  readonly keyFile?: string;
-}
+import { exitWith, note, say, sinkOf, told } from "./shared.ts";
 
 /** @throws MigrationError N2I-E305 when neither or both of --all and --node say what to undo */
-function scopeOf({ all, node = [] }: Args): Scope<PlannedMachine> {
+function scopeOf({ all, node = [] }: RollbackArgs): Scope<PlannedMachine> {
   if (all === node.length > 0)
     throw new MigrationError(
       "N2I-E305",
@@ -74,114 +41,78 @@ function scopeOf({ all, node = [] }: Args): Scope<PlannedMachine> {
   return { all, wants };
 }
 
-export const rollbackCommand: CommandModule<object, Args> = {
-  command: "rollback",
-  describe: "Take back what this run loaded; rows somebody changed since are left and listed",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...targetOptions,
-        ...inFlightOption,
-        ...lockWaitOption,
-        ...novaOption,
-        ...novaApiOption,
-        ...watchOptions,
-        ...leaveNovaOption("Remove Ironic's rows alone, with no look at nova-compute"),
-        all: { type: "boolean", default: false, describe: "Every machine of this run" },
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "This machine: uuid or bm_nodes.id",
-        },
-        plan: { type: "boolean", default: false, describe: "Only show what would be removed" },
-        ...afterFinishOption,
-        ...yesOption,
-        ...keyOption,
-        ...formatOptions,
-      })
-      .example(
-        "$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan",
-        "",
-      ) as never,
-  async handler(args) {
-    const wanted = scopeOf(args);
-    const tell = (text: string): void => say(args, text);
-    const watching = watchingOf(args, tell);
-    const left = gatherLeft(args.plan ? { ...args, column: [], sortColumn: [] } : args);
-    await inRun(args.run, "rollback", { create: false }, async (run) => {
-      await checkNotFinished(run, "rollback would take its machines from Nova", args);
-      const { entries } = await readJournal(run);
-      const plans = await plansAt(run, entries);
-      const { named, machines } = await checkNames(run, plans, args);
-      const nova = {
-        ...{ all: args.all, machines: wanted.wants },
-        wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
-      };
-      const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
-      if (plans.length === 0 && !changed) {
-        told(args, "Rollback: this run has loaded nothing.");
-        if (!args.plan) return left.print();
-        // An empty list, where programs read it.
-        if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
+export async function rollbackCommand(args: RollbackArgs): Promise<void> {
+  const wanted = scopeOf(args);
+  const tell = (text: string): void => say(args, text);
+  const watching = watchingOf(args, tell);
+  const left = gatherLeft(args.plan ? { ...args, column: [], sortColumn: [] } : args);
+  await inRun(args.run, "rollback", { create: false }, async (run) => {
+    await checkNotFinished(run, "rollback would take its machines from Nova", args);
+    const { entries } = await readJournal(run);
+    const plans = await plansAt(run, entries);
+    const { named, machines } = await checkNames(run, plans, args);
+    const nova = {
+      ...{ all: args.all, machines: wanted.wants },
+      wants: ({ machine }: NovaStep) => args.all || machines.has(machine ?? ""),
+    };
+    const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
+    if (plans.length === 0 && !changed) {
+      told(args, "Rollback: this run has loaded nothing.");
+      if (!args.plan) return left.print();
+      // An empty list, where programs read it.
+      if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
+      return;
+    }
+    const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
+    const leaving = await leavingOf(run, plans, entries, wanted);
+    if (!args.plan) checkStill(leaving, args);
+    const road = await roadOf(args, tell, (cause) => {
+      // Nova's rows come back whether or not there still is an Ironic to ask.
+      if (!changed || args.novaDb === undefined || plans.some((sha256) => isThere(entries, sha256)))
+        throw cause;
+      tell(
+        `Nothing of this run is left in Ironic, which is not asked: ${cause instanceof Error ? cause.message : String(cause)}`,
+      );
+      return null;
+    });
+    const all = { plans, scope: wanted, nova: changed ? nova : null };
+    try {
+      if (args.plan) {
+        await printPreview(preview(run, road, all, entries, args), args);
+        await noteFinished(run, args);
+        if (untold)
+          told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
         return;
       }
-      const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
-      const leaving = await leavingOf(run, plans, entries, wanted);
-      if (!args.plan) checkStill(leaving, args);
-      const road = await roadOf(args, tell, (cause) => {
-        // Nova's rows come back whether or not there still is an Ironic to ask.
-        if (
-          !changed ||
-          args.novaDb === undefined ||
-          plans.some((sha256) => isThere(entries, sha256))
-        )
-          throw cause;
-        tell(
-          `Nothing of this run is left in Ironic, which is not asked: ${cause instanceof Error ? cause.message : String(cause)}`,
-        );
-        return null;
+      const backing = {
+        ...{ run, scope: wanted, leave: left.add, sink: sinkOf(args), keyFile: args.keyFile },
+      };
+      const place = road === null ? "nova" : road.shown;
+      await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
+      const ended = await withStill(run, args.novaDb, leaving, watching, (look) =>
+        withSession(run, (session) =>
+          takeBack({ ...backing, session, look }, road, all, { ...watching, seconds: 0 }, args),
+        ),
+      ).catch(async (cause: unknown) => {
+        // What is known by then is told all the same.
+        if (left.any()) await left.print();
+        throw cause;
       });
-      const all = { plans, scope: wanted, nova: changed ? nova : null };
-      try {
-        if (args.plan) {
-          await printPreview(preview(run, road, all, entries, args), args);
-          await noteFinished(run, args);
-          if (untold)
-            told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
-          return;
-        }
-        const backing = {
-          ...{ run, scope: wanted, leave: left.add, sink: sinkOf(args), keyFile: args.keyFile },
-        };
-        const place = road === null ? "nova" : road.shown;
-        await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
-        const ended = await withStill(run, args.novaDb, leaving, watching, (look) =>
-          withSession(run, (session) =>
-            takeBack({ ...backing, session, look }, road, all, { ...watching, seconds: 0 }, args),
-          ),
-        ).catch(async (cause: unknown) => {
-          // What is known by then is told all the same.
-          if (left.any()) await left.print();
-          throw cause;
-        });
-        if (ended === null) say(args, STOPPED);
-        await left.print();
-        if (ended !== true) return;
-        if (untold)
-          told(
-            args,
-            "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
-          );
-        await tellTrees(run, args);
-        if (left.any() || untold) exitWith(EXIT_STATUS.differs.status);
-      } finally {
-        await road?.close();
-      }
-    });
-  },
-};
+      if (ended === null) say(args, STOPPED);
+      await left.print();
+      if (ended !== true) return;
+      if (untold)
+        told(
+          args,
+          "Rows of nova that this run changed are as they are; --nova-db takes them back too.",
+        );
+      await tellTrees(run, args);
+      if (left.any() || untold) exitWith(EXIT_STATUS.differs.status);
+    } finally {
+      await road?.close();
+    }
+  });
+}
 
 const COLUMNS = ["Action", "Resource", "UUID", "BM ID", "Why"];
 
@@ -192,7 +123,7 @@ async function printPreview({ rows, cost }: Preview, args: FormatOptions): Promi
 }
 
 /** What is shown is refused until somebody says that it is meant. */
-async function noteFinished(run: RunFolder, args: Args): Promise<void> {
+async function noteFinished(run: RunFolder, args: RollbackArgs): Promise<void> {
   const end = args.afterFinish ? null : await endOfRun(run);
   if (end !== null)
     note(
@@ -203,7 +134,7 @@ async function noteFinished(run: RunFolder, args: Args): Promise<void> {
 
 /** Only a preview may do without Ironic, and says so. */
 function roadOf(
-  args: Args,
+  args: RollbackArgs,
   tell: (text: string) => void,
   failed: (cause: unknown) => null,
 ): Promise<Road | null> {

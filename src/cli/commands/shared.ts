@@ -1,4 +1,3 @@
-import type { Options } from "yargs";
 import type { Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
@@ -8,82 +7,6 @@ import { measure, sentence } from "../print/rate.ts";
 import { runStages } from "../print/stages.ts";
 import { terminalOf } from "../print/terminal.ts";
 import { visibleLines } from "../print/visible.ts";
-
-/** Options every command with a run has. */
-export const runOption = {
-  run: { type: "string", demandOption: true, describe: "The run's folder", requiresArg: true },
-} as const satisfies Record<string, Options>;
-
-export const keyOption = {
-  "key-file": {
-    type: "string",
-    requiresArg: true,
-    describe: "Key that seals the run's secrets; RUN/secret.key without it",
-  },
-} as const satisfies Record<string, Options>;
-
-export const ironicOption = {
-  "ironic-db": {
-    type: "string",
-    demandOption: true,
-    requiresArg: true,
-    describe: "Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH",
-  },
-} as const satisfies Record<string, Options>;
-
-/** Where Ironic is, for commands that take both roads. */
-export const targetOptions = {
-  "ironic-db": { ...ironicOption["ironic-db"], demandOption: false },
-  via: {
-    choices: ["db", "rest"] as const,
-    requiresArg: true,
-    describe: "Road: rows into the database, or adoption over REST",
-  },
-  "ironic-url": {
-    type: "string",
-    requiresArg: true,
-    describe: "REST: URL of the bare metal service; OS_* say how to log in",
-  },
-  "os-cloud": {
-    type: "string",
-    requiresArg: true,
-    describe: "REST: cloud of clouds.yaml and secure.yaml; OS_CLOUD without it",
-  },
-  "os-cacert": { type: "string", requiresArg: true, describe: "REST: file of authorities (PEM)" },
-  insecure: { type: "boolean", describe: "REST: do not check certificates" },
-  "api-timeout": {
-    type: "number",
-    requiresArg: true,
-    describe: "REST: seconds a call may take (60)",
-  },
-} as const satisfies Record<string, Options>;
-
-/** How many machines are adopted or deleted at once. */
-export const inFlightOption = {
-  "in-flight": {
-    type: "number",
-    requiresArg: true,
-    describe: "REST: machines under way at once (8)",
-  },
-} as const satisfies Record<string, Options>;
-
-export const lockWaitOption = {
-  "lock-wait": {
-    type: "number",
-    default: 60,
-    requiresArg: true,
-    describe: "Seconds to wait for conductors that have reserved machines",
-  },
-} as const satisfies Record<string, Options>;
-
-export const yesOption = {
-  yes: {
-    alias: "y",
-    type: "boolean",
-    default: false,
-    describe: "Do not ask; needed without a terminal",
-  },
-} as const satisfies Record<string, Options>;
 
 /** What main's global options say of the output. */
 export interface Voice {

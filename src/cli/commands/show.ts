@@ -1,4 +1,3 @@
-import type { CommandModule } from "yargs";
 import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
@@ -6,16 +5,10 @@ import type { PlannedMachine } from "../../model/plan.ts";
 import { openNovaPlan } from "../../stages/nova-acting.ts";
 import { openPlan, openSnapshot, type SnapshotLine } from "../../stages/run.ts";
 import { io } from "../io.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { ShowArgs } from "../options/show.ts";
 import { printRows } from "../print/table.ts";
 import { NOVA_COLUMNS, novaRows } from "./nova-rows.ts";
-import { print, type Voice } from "./shared.ts";
-
-interface Args extends Voice, FormatOptions {
-  readonly file: string;
-  readonly diff?: string;
-  readonly all: boolean;
-}
+import { print } from "./shared.ts";
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;
 
@@ -45,44 +38,23 @@ const SNAPSHOT_COLUMNS = [
   "Findings",
 ];
 
-export const showCommand: CommandModule<object, Args> = {
-  command: "show <file>",
-  describe: "Print a snapshot or a plan: a row a machine or row of Nova, or the diff of machines",
-  builder: (yargs) =>
-    yargs
-      .positional("file", {
-        type: "string",
-        demandOption: true,
-        describe: "snapshot.jsonl, plan.jsonl or nova.jsonl",
-      })
-      .options({
-        ...formatOptions,
-        diff: {
-          type: "string",
-          describe: "Show every field with its origin, of one machine or all",
-        },
-        all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
-      })
-      .example("$0 show m1/plan.jsonl -f csv -c UUID -c Verdict", "")
-      .example("$0 show m1/plan.jsonl --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", "") as never,
-  async handler(args) {
-    const nova = await orNull(() => openNovaPlan(args.file));
-    if (nova !== null && args.diff === undefined)
-      return printRows(io().stdout, NOVA_COLUMNS, novaRows(nova.lines()), args);
-    if (nova !== null)
-      throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is one for Nova`);
-    const plan = await orNull(() => openPlan(args.file));
-    if (plan === null) {
-      const snapshot = await openSnapshot(args.file);
-      if (args.diff !== undefined)
-        throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is a snapshot`);
-      return printRows(io().stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
-    }
-    if (args.diff === undefined)
-      return printRows(io().stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
-    await printDiff(plan, args.diff, args.all);
-  },
-};
+export async function showCommand(args: ShowArgs): Promise<void> {
+  const nova = await orNull(() => openNovaPlan(args.file));
+  if (nova !== null && args.diff === undefined)
+    return printRows(io().stdout, NOVA_COLUMNS, novaRows(nova.lines()), args);
+  if (nova !== null)
+    throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is one for Nova`);
+  const plan = await orNull(() => openPlan(args.file));
+  if (plan === null) {
+    const snapshot = await openSnapshot(args.file);
+    if (args.diff !== undefined)
+      throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is a snapshot`);
+    return printRows(io().stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
+  }
+  if (args.diff === undefined)
+    return printRows(io().stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
+  await printDiff(plan, args.diff, args.all);
+}
 
 /** Null for an artefact of another kind. */
 function orNull<T>(work: () => Promise<T>): Promise<T | null> {

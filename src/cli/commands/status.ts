@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import type { CommandModule } from "yargs";
 import { stagedTrees } from "../../core/boot/staged.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
@@ -10,7 +9,7 @@ import type { NovaStep } from "../../model/nova-plan.ts";
 import { BOOT_FILES } from "../../model/staging.ts";
 import { plannedNodes, stillReleased } from "../../parts/hand-over.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
-import { allocationsText, type Places } from "../../stages/allocations.ts";
+import { allocationsText } from "../../stages/allocations.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { endOfRun, knowsGuards } from "../../stages/finishing.ts";
 import { readGiven } from "../../stages/given-file.ts";
@@ -21,14 +20,9 @@ import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../stages/run.ts";
 import { type RunState, type Still, statusOf, wasStaged } from "../../stages/status.ts";
 import { type TakenBack, takenBack } from "../../stages/still-changed.ts";
 import { io } from "../io.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { StatusArgs } from "../options/status.ts";
 import { printObject } from "../print/table.ts";
-import { novaOption } from "./nova-options.ts";
-import { runOption, say, type Voice } from "./shared.ts";
-
-interface Args extends Voice, FormatOptions, Places {
-  readonly run: string;
-}
+import { say } from "./shared.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
@@ -72,91 +66,73 @@ async function stillOf(
   return { rows, machines, api: headers.find(({ api }) => api !== undefined)?.api };
 }
 
-export const statusCommand: CommandModule<object, Args> = {
-  command: "status",
-  describe:
-    "Say what is true of a run and which command comes next; asks no database that is not given",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "nova-db": { ...novaOption["nova-db"], describe: "With --placement-db: nova's database" },
-        "placement-db": {
-          type: "string",
-          requiresArg: true,
-          describe: "With --nova-db: Placement's database; tells instances without an allocation",
-        },
-        ...formatOptions,
-      })
-      .example("$0 status --run m1", "") as never,
-  async handler(args) {
-    const run = await openRun(args.run, { create: false });
-    const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
-    const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
-    const journal = await orWhy(() => readJournal(run));
-    const nova = await orWhy(async () => {
-      const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
-      const entries = "missing" in journal ? [] : journal.entries;
-      const plans = plansOf(entries, ...NOVA_NAMES);
-      if (beside === null && plans.length === 0) return null;
-      const back = "missing" in journal ? null : takenBack(journal.entries);
-      const still = back === null ? null : await orWhy(() => stillOf(run, plans, back));
-      return { plan: beside, entries, ...(still !== null && { still }) };
-    });
-    const boot = await orWhy(async () => {
-      const entries = entriesOf("missing" in journal ? [] : journal.entries, BOOT_FILES);
-      return entries.length === 0 ? null : stagedTrees(entries);
-    });
-    const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
-    const finish = await orWhy(async () => {
-      const end = await endOfRun(run);
-      const name = "missing" in plan ? undefined : plan.header.target.release;
-      const release = loadMappings().releases.find(({ doc }) => doc.release === name);
-      return { end, guards: release !== undefined && knowsGuards(release) };
-    });
-    const state: RunState = statusOf({
-      finish,
-      said: {
-        site: power?.header.asked_for?.site ?? null,
-        allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
-        asked: power !== null,
-        rest: !("missing" in plan) && plan.header.target.engine === "rest",
-        release: releaseOf("missing" in plan ? null : plan, power),
-        given: args,
-        earlier: await readGiven(run),
-        sealedElsewhere: sealedElsewhere(run, snapshot),
-      },
-      ...(nova !== null && { nova }),
-      ...(boot !== null && { boot }),
-      snapshot:
-        "missing" in snapshot
-          ? snapshot
-          : {
-              counts: snapshot.footer.footer,
-              sha256: snapshot.footer.sha256,
-              taken_at: snapshot.header.taken_at,
-            },
-      plan:
-        "missing" in plan
-          ? plan
-          : {
-              counts: plan.footer.footer,
-              sha256: plan.footer.sha256,
-              madeFrom: plan.header.made_from.snapshot,
-              release: plan.header.target.release,
-            },
-      journal,
-      handover:
-        "missing" in plan || "missing" in journal
-          ? null
-          : await orWhy(() => handoverOf(plan, journal.entries)),
-    });
-    const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
-    const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
-    await printObject(io().stdout, fields, args);
-    say(args, `Next: ${state.next}`);
-  },
-};
+export async function statusCommand(args: StatusArgs): Promise<void> {
+  const run = await openRun(args.run, { create: false });
+  const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
+  const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
+  const journal = await orWhy(() => readJournal(run));
+  const nova = await orWhy(async () => {
+    const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
+    const entries = "missing" in journal ? [] : journal.entries;
+    const plans = plansOf(entries, ...NOVA_NAMES);
+    if (beside === null && plans.length === 0) return null;
+    const back = "missing" in journal ? null : takenBack(journal.entries);
+    const still = back === null ? null : await orWhy(() => stillOf(run, plans, back));
+    return { plan: beside, entries, ...(still !== null && { still }) };
+  });
+  const boot = await orWhy(async () => {
+    const entries = entriesOf("missing" in journal ? [] : journal.entries, BOOT_FILES);
+    return entries.length === 0 ? null : stagedTrees(entries);
+  });
+  const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
+  const finish = await orWhy(async () => {
+    const end = await endOfRun(run);
+    const name = "missing" in plan ? undefined : plan.header.target.release;
+    const release = loadMappings().releases.find(({ doc }) => doc.release === name);
+    return { end, guards: release !== undefined && knowsGuards(release) };
+  });
+  const state: RunState = statusOf({
+    finish,
+    said: {
+      site: power?.header.asked_for?.site ?? null,
+      allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
+      asked: power !== null,
+      rest: !("missing" in plan) && plan.header.target.engine === "rest",
+      release: releaseOf("missing" in plan ? null : plan, power),
+      given: args,
+      earlier: await readGiven(run),
+      sealedElsewhere: sealedElsewhere(run, snapshot),
+    },
+    ...(nova !== null && { nova }),
+    ...(boot !== null && { boot }),
+    snapshot:
+      "missing" in snapshot
+        ? snapshot
+        : {
+            counts: snapshot.footer.footer,
+            sha256: snapshot.footer.sha256,
+            taken_at: snapshot.header.taken_at,
+          },
+    plan:
+      "missing" in plan
+        ? plan
+        : {
+            counts: plan.footer.footer,
+            sha256: plan.footer.sha256,
+            madeFrom: plan.header.made_from.snapshot,
+            release: plan.header.target.release,
+          },
+    journal,
+    handover:
+      "missing" in plan || "missing" in journal
+        ? null
+        : await orWhy(() => handoverOf(plan, journal.entries)),
+  });
+  const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
+  const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
+  await printObject(io().stdout, fields, args);
+  say(args, `Next: ${state.next}`);
+}
 
 /** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */
 function releaseOf(

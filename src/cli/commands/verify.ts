@@ -1,4 +1,3 @@
-import type { CommandModule } from "yargs";
 import { masked } from "../../core/render/value.ts";
 import type { Used } from "../../core/verify/used.ts";
 import { comparedOf, emptyTally, isEqual, verify } from "../../core/verify/verify.ts";
@@ -17,33 +16,12 @@ import { novaPlanOf } from "../../stages/nova-acting.ts";
 import { openRoad, type TargetOptions } from "../../stages/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import { io } from "../io.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { VerifyArgs } from "../options/verify.ts";
+import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
-import { novaApiOption, novaOption } from "./nova-options.ts";
 import { type NovaVerifier, openNovaVerifier } from "./nova-verify.ts";
-import {
-  exitWith,
-  keyOption,
-  note,
-  progressOf,
-  runOption,
-  say,
-  targetOptions,
-  type Voice,
-} from "./shared.ts";
+import { exitWith, note, progressOf, say, type Voice } from "./shared.ts";
 import { verifyTakeover } from "./verify-takeover.ts";
-
-interface Args extends Voice, FormatOptions, TargetOptions {
-  readonly run: string;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly placementDb?: string;
-  readonly allRows: boolean;
-  readonly takeover: boolean;
-  readonly final: boolean;
-  readonly conductorLog?: readonly string[];
-  readonly keyFile?: string;
-}
 
 const COLUMNS = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
 
@@ -122,96 +100,57 @@ function uncleanedText(uuids: readonly string[], all: boolean): string {
   );
 }
 
-export const verifyCommand: CommandModule<object, Args> = {
-  command: "verify",
-  describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...targetOptions,
-        ...novaOption,
-        ...novaApiOption,
-        "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
-        takeover: {
-          type: "boolean",
-          default: false,
-          describe: "Instead: where each machine stands on its way to a conductor",
-        },
-        final: {
-          type: "boolean",
-          default: false,
-          describe:
-            "nova-compute has started: fail on a machine without hypervisor, in maintenance, without power state or with an error",
-        },
-        "placement-db": {
-          type: "string",
-          requiresArg: true,
-          describe: "With --nova-db: Placement's database, likewise: resource providers too",
-        },
-        "conductor-log": {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe:
-            "With --takeover: log of a conductor, FILE or FILE:LINE to begin there. Repeatable",
-        },
-        ...keyOption,
-        ...formatOptions,
-      })
-      .example("$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv", "") as never,
-  async handler(args) {
-    if (args.takeover && (args.novaDb !== undefined || args.final))
-      throw new MigrationError(
-        "N2I-E100",
-        `--takeover and ${args.final ? "--final" : "--nova-db"} exclude each other`,
-      );
-    if (args.placementDb !== undefined && args.novaDb === undefined)
-      throw new MigrationError("N2I-E100", "--placement-db wants --nova-db");
-    const run = await openRun(args.run, { create: false });
-    const plan = await openPlan(`${run.path}/${PLAN}`);
-    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-    if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
-      throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
-    const seal = await sealOf(run, args.keyFile, plan.header.key);
-    const mappings = loadMappings();
-    const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
-    if (lost !== 0)
-      throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
-    if (args.takeover) {
-      if (!(await verifyTakeover(plan, mappings, args))) exitWith(EXIT_STATUS.differs.status);
-      return;
-    }
-    if (args.conductorLog !== undefined)
-      throw new MigrationError("N2I-E100", "--conductor-log wants --takeover");
-    const nova = await besideOf(run, plan.footer, args);
-    const road = await openRoad(args, mappings, { readOnly: true }, (text) =>
-      say(args, text),
-    ).catch(async (error: unknown) => {
+export async function verifyCommand(args: VerifyArgs): Promise<void> {
+  if (args.takeover && (args.novaDb !== undefined || args.final))
+    throw new MigrationError(
+      "N2I-E100",
+      `--takeover and ${args.final ? "--final" : "--nova-db"} exclude each other`,
+    );
+  if (args.placementDb !== undefined && args.novaDb === undefined)
+    throw new MigrationError("N2I-E100", "--placement-db wants --nova-db");
+  const run = await openRun(args.run, { create: false });
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+  if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
+    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
+  const seal = await sealOf(run, args.keyFile, plan.header.key);
+  const mappings = loadMappings();
+  const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
+  if (lost !== 0)
+    throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
+  if (args.takeover) {
+    if (!(await verifyTakeover(plan, mappings, args))) exitWith(EXIT_STATUS.differs.status);
+    return;
+  }
+  if (args.conductorLog !== undefined)
+    throw new MigrationError("N2I-E100", "--conductor-log wants --takeover");
+  const nova = await besideOf(run, plan.footer, args);
+  const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text)).catch(
+    async (error: unknown) => {
       await nova?.close();
       throw error;
-    });
-    try {
-      checkEngine(plan.header.target, road);
-      const { identity, target } = await road.open(plan.header.target.release, seal);
-      checkIdentity(plan.header.target, identity);
-      const rows = nova === null ? null : nova.rows(() => plan.lines(), args.allRows);
-      const settled = args.final || nova?.ran === true;
-      const same = road.same(seal);
-      const equal = await verifyPlan(plan, target.verifier, same, args, args, rows, settled);
-      if (!(nova?.end(args) ?? true) || !equal) exitWith(EXIT_STATUS.differs.status);
-    } finally {
-      await road.close();
-      await nova?.close();
-    }
-  },
-};
+    },
+  );
+  try {
+    checkEngine(plan.header.target, road);
+    const { identity, target } = await road.open(plan.header.target.release, seal);
+    checkIdentity(plan.header.target, identity);
+    const rows = nova === null ? null : nova.rows(() => plan.lines(), args.allRows);
+    const settled = args.final || nova?.ran === true;
+    const same = road.same(seal);
+    const equal = await verifyPlan(plan, target.verifier, same, args, args, rows, settled);
+    if (!(nova?.end(args) ?? true) || !equal) exitWith(EXIT_STATUS.differs.status);
+  } finally {
+    await road.close();
+    await nova?.close();
+  }
+}
 
 /** Nova's side, looked at before anything is compared; null when it is not asked for. */
 async function besideOf(
   run: RunFolder,
   plan: Footer<PlanCounts>,
-  args: Pick<Args, "novaDb" | "novaApiDb" | "placementDb" | "final"> & TargetOptions,
+  args: Pick<VerifyArgs, "novaDb" | "novaApiDb" | "placementDb" | "final"> & TargetOptions,
 ): Promise<NovaVerifier | null> {
   const { novaDb } = args;
   if (novaDb === undefined) return null;

@@ -3,9 +3,10 @@ import { test } from "node:test";
 import { differingHosts, judgeSettings } from "../../../src/core/settings/judge.ts";
 import { strandedFlavors } from "../../../src/core/settings/stranded.ts";
 import { wantedSettings } from "../../../src/core/settings/wanted.ts";
+import { releaseNames } from "../../../src/demo/load-tables.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import type { FlavorSize } from "../../../src/model/settings.ts";
-import { loadSettings, releaseNames } from "../../../src/stages/documents.ts";
+import { loadSettings } from "../../../src/stages/documents.ts";
 
 const DOC = loadSettings();
 const wanted = (release: string, exactFilters = false, part?: "scheduler" | "compute") =>

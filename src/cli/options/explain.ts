@@ -1,0 +1,16 @@
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { Declared } from "./declared.ts";
+
+export interface ExplainArgs extends FormatOptions {
+  readonly code?: string;
+}
+
+export const explainOptions: Declared = {
+  command: "explain [code]",
+  describe: "Say what a code means and what to do; without one, list them all",
+  builder: (yargs) =>
+    yargs
+      .positional("code", { type: "string", describe: "N2I-E304, N2I-D201" })
+      .options(formatOptions)
+      .example("$0 explain N2I-E304", ""),
+};

@@ -1,0 +1,44 @@
+import type { TargetOptions } from "../../stages/road.ts";
+import type { Voice } from "../commands/shared.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { Declared } from "./declared.ts";
+import { inFlightOption, lockWaitOption, runOption, targetOptions, yesOption } from "./shared.ts";
+
+export interface FinishArgs extends Voice, FormatOptions, TargetOptions {
+  readonly run: string;
+  readonly node?: readonly string[];
+  readonly undo: boolean;
+  readonly plan: boolean;
+  readonly lockWait: number;
+  readonly yes: boolean;
+}
+
+export const finishOptions: Declared = {
+  command: "finish",
+  describe:
+    "End the window: clear the protection of tenants' machines and leave their cleaning to Ironic",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...targetOptions,
+        ...inFlightOption,
+        ...lockWaitOption,
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Only this machine: uuid or bm_nodes.id",
+        },
+        undo: {
+          type: "boolean",
+          default: false,
+          describe: "Protect the machines again that this run cleared",
+        },
+        plan: { type: "boolean", default: false, describe: "Only show what would be cleared" },
+        ...yesOption,
+        ...formatOptions,
+      })
+      .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf --plan", "")
+      .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf", ""),
+};

@@ -1,0 +1,75 @@
+import type { Voice } from "../commands/shared.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { Declared } from "./declared.ts";
+import {
+  type AfterFinish,
+  afterFinishOption,
+  ironicOption,
+  lockWaitOption,
+  runOption,
+  yesOption,
+} from "./shared.ts";
+
+export interface ReleaseArgs extends Voice, FormatOptions, AfterFinish {
+  readonly run: string;
+  readonly ironicDb: string;
+  readonly node?: readonly string[];
+  readonly inFlight: number;
+  readonly perMinute?: number;
+  readonly deadline: number;
+  readonly maxFailures: number;
+  readonly conductorLog?: readonly string[];
+  readonly undo: boolean;
+  readonly lockWait: number;
+  readonly yes: boolean;
+}
+
+export const releaseOptions: Declared = {
+  command: "release",
+  describe:
+    "Hand staged machines over to Ironic's conductors, one by one, and watch each take-over",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...ironicOption,
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Only this machine: uuid or bm_nodes.id",
+        },
+        "in-flight": {
+          type: "number",
+          default: 8,
+          describe: "Machines released and not taken over yet, at most",
+        },
+        "per-minute": { type: "number", describe: "Machines released a minute, at most" },
+        deadline: {
+          type: "number",
+          default: 900,
+          describe: "Seconds a conductor may take for one machine",
+        },
+        "max-failures": {
+          type: "number",
+          default: 1,
+          describe: "Stop after this many new failures",
+        },
+        "conductor-log": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "Log of a conductor, or a copy kept fresh; failures quote it. Repeatable",
+        },
+        undo: {
+          type: "boolean",
+          default: false,
+          describe: "Put machines this run released back into maintenance",
+        },
+        ...lockWaitOption,
+        ...afterFinishOption,
+        ...yesOption,
+        ...formatOptions,
+      })
+      .example("$0 release --run m1 --ironic-db conf:/etc/ironic/ironic.conf", ""),
+};

@@ -1,0 +1,63 @@
+import type { TargetOptions } from "../../stages/road.ts";
+import type { Voice } from "../commands/shared.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { Declared } from "./declared.ts";
+import {
+  leaveNovaOption,
+  novaApiOption,
+  novaOption,
+  type WatchArgs,
+  watchOptions,
+} from "./nova.ts";
+import {
+  type AfterFinish,
+  afterFinishOption,
+  inFlightOption,
+  keyOption,
+  lockWaitOption,
+  runOption,
+  targetOptions,
+  yesOption,
+} from "./shared.ts";
+
+export interface RollbackArgs extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
+  readonly run: string;
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+  readonly leaveNova: boolean;
+  readonly all: boolean;
+  readonly node?: readonly string[];
+  readonly plan: boolean;
+  readonly yes: boolean;
+  readonly keyFile?: string;
+}
+
+export const rollbackOptions: Declared = {
+  command: "rollback",
+  describe: "Take back what this run loaded; rows somebody changed since are left and listed",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...targetOptions,
+        ...inFlightOption,
+        ...lockWaitOption,
+        ...novaOption,
+        ...novaApiOption,
+        ...watchOptions,
+        ...leaveNovaOption("Remove Ironic's rows alone, with no look at nova-compute"),
+        all: { type: "boolean", default: false, describe: "Every machine of this run" },
+        node: {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe: "This machine: uuid or bm_nodes.id",
+        },
+        plan: { type: "boolean", default: false, describe: "Only show what would be removed" },
+        ...afterFinishOption,
+        ...yesOption,
+        ...keyOption,
+        ...formatOptions,
+      })
+      .example("$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan", ""),
+};

@@ -1,0 +1,100 @@
+import type { Options } from "yargs";
+
+/** Options every command with a run has. */
+export const runOption = {
+  run: { type: "string", demandOption: true, describe: "The run's folder", requiresArg: true },
+} as const satisfies Record<string, Options>;
+
+export const keyOption = {
+  "key-file": {
+    type: "string",
+    requiresArg: true,
+    describe: "Key that seals the run's secrets; RUN/secret.key without it",
+  },
+} as const satisfies Record<string, Options>;
+
+export const ironicOption = {
+  "ironic-db": {
+    type: "string",
+    demandOption: true,
+    requiresArg: true,
+    describe: "Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH",
+  },
+} as const satisfies Record<string, Options>;
+
+/** Where Ironic is, for commands that take both roads. */
+export const targetOptions = {
+  "ironic-db": { ...ironicOption["ironic-db"], demandOption: false },
+  via: {
+    choices: ["db", "rest"] as const,
+    requiresArg: true,
+    describe: "Road: rows into the database, or adoption over REST",
+  },
+  "ironic-url": {
+    type: "string",
+    requiresArg: true,
+    describe: "REST: URL of the bare metal service; OS_* say how to log in",
+  },
+  "os-cloud": {
+    type: "string",
+    requiresArg: true,
+    describe: "REST: cloud of clouds.yaml and secure.yaml; OS_CLOUD without it",
+  },
+  "os-cacert": { type: "string", requiresArg: true, describe: "REST: file of authorities (PEM)" },
+  insecure: { type: "boolean", describe: "REST: do not check certificates" },
+  "api-timeout": {
+    type: "number",
+    requiresArg: true,
+    describe: "REST: seconds a call may take (60)",
+  },
+} as const satisfies Record<string, Options>;
+
+/** How many machines are adopted or deleted at once. */
+export const inFlightOption = {
+  "in-flight": {
+    type: "number",
+    requiresArg: true,
+    describe: "REST: machines under way at once (8)",
+  },
+} as const satisfies Record<string, Options>;
+
+export const lockWaitOption = {
+  "lock-wait": {
+    type: "number",
+    default: 60,
+    requiresArg: true,
+    describe: "Seconds to wait for conductors that have reserved machines",
+  },
+} as const satisfies Record<string, Options>;
+
+export const yesOption = {
+  yes: {
+    alias: "y",
+    type: "boolean",
+    default: false,
+    describe: "Do not ask; needed without a terminal",
+  },
+} as const satisfies Record<string, Options>;
+
+/** For `power` and `plan` alike. */
+export const ipmitoolOption = {
+  "conductor-ipmitool": {
+    type: "string",
+    requiresArg: true,
+    describe:
+      "Version of ipmitool on the conductors, 1.8.19; by default what the release came with",
+  },
+} as const;
+
+/** For commands that act on machines which Nova manages once a run is finished. */
+export const afterFinishOption = {
+  "after-finish": {
+    type: "boolean",
+    default: false,
+    describe: "Do it though finish ended this run",
+  },
+} as const satisfies Record<string, Options>;
+
+export interface AfterFinish {
+  readonly afterFinish: boolean;
+}

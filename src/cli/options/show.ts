@@ -1,0 +1,31 @@
+import type { Voice } from "../commands/shared.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { Declared } from "./declared.ts";
+
+export interface ShowArgs extends Voice, FormatOptions {
+  readonly file: string;
+  readonly diff?: string;
+  readonly all: boolean;
+}
+
+export const showOptions: Declared = {
+  command: "show <file>",
+  describe: "Print a snapshot or a plan: a row a machine or row of Nova, or the diff of machines",
+  builder: (yargs) =>
+    yargs
+      .positional("file", {
+        type: "string",
+        demandOption: true,
+        describe: "snapshot.jsonl, plan.jsonl or nova.jsonl",
+      })
+      .options({
+        ...formatOptions,
+        diff: {
+          type: "string",
+          describe: "Show every field with its origin, of one machine or all",
+        },
+        all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
+      })
+      .example("$0 show m1/plan.jsonl -f csv -c UUID -c Verdict", "")
+      .example("$0 show m1/plan.jsonl --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", ""),
+};

@@ -1,0 +1,58 @@
+import type { TargetOptions } from "../../stages/road.ts";
+import type { Voice } from "../commands/shared.ts";
+import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { Declared } from "./declared.ts";
+import { novaApiOption, novaOption } from "./nova.ts";
+import { keyOption, runOption, targetOptions } from "./shared.ts";
+
+export interface VerifyArgs extends Voice, FormatOptions, TargetOptions {
+  readonly run: string;
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+  readonly placementDb?: string;
+  readonly allRows: boolean;
+  readonly takeover: boolean;
+  readonly final: boolean;
+  readonly conductorLog?: readonly string[];
+  readonly keyFile?: string;
+}
+
+export const verifyOptions: Declared = {
+  command: "verify",
+  describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
+  builder: (yargs) =>
+    yargs
+      .options({
+        ...runOption,
+        ...targetOptions,
+        ...novaOption,
+        ...novaApiOption,
+        "all-rows": { type: "boolean", default: false, describe: "List validated rows too" },
+        takeover: {
+          type: "boolean",
+          default: false,
+          describe: "Instead: where each machine stands on its way to a conductor",
+        },
+        final: {
+          type: "boolean",
+          default: false,
+          describe:
+            "nova-compute has started: fail on a machine without hypervisor, in maintenance, without power state or with an error",
+        },
+        "placement-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "With --nova-db: Placement's database, likewise: resource providers too",
+        },
+        "conductor-log": {
+          type: "string",
+          array: true,
+          nargs: 1,
+          describe:
+            "With --takeover: log of a conductor, FILE or FILE:LINE to begin there. Repeatable",
+        },
+        ...keyOption,
+        ...formatOptions,
+      })
+      .example("$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv", ""),
+};

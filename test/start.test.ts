@@ -1,0 +1,79 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { isBuiltin } from "node:module";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { packageRoot } from "../src/demo/package-root.ts";
+import { SCHEDULE } from "../src/edge/ipmi/index.ts";
+import { commandOf } from "./support/command-line.ts";
+
+const BUILT = join(packageRoot(), ".build", "src");
+
+/** Files and packages that are loaded with a file: by its compiled form, which names no types. */
+function loadedWith(start: string): {
+  readonly files: readonly string[];
+  readonly packages: readonly string[];
+} {
+  const [files, packages] = [new Set<string>(), new Set<string>()];
+  const visit = (file: string): void => {
+    if (files.has(file)) return;
+    files.add(file);
+    for (const name of staticImports(readFileSync(join(BUILT, file), "utf8")))
+      if (name.startsWith(".")) visit(join(dirname(file), name));
+      else if (!isBuiltin(name)) packages.add(name);
+  };
+  visit(start);
+  return { files: [...files].sort(), packages: [...packages].sort() };
+}
+
+function staticImports(text: string): readonly string[] {
+  const statement = /^(?:import|export)\b(?:[^"';]*?\bfrom)?\s*"([^"]+)"/gm;
+  return [...text.matchAll(statement)].map(([, name = ""]) => name);
+}
+
+test("--version loads the entry, and what finds package.json", () => {
+  const { files, packages } = loadedWith("cli/main.js");
+  assert.deepEqual([files, packages], [["cli/main.js", "demo/package-root.js"], []]);
+});
+
+test("help, completion and errors of the command line load no stage, no system and no driver", () => {
+  const { files, packages } = loadedWith("cli/start.js");
+  const elsewhere = files.filter((file) => !/^(cli|model)\//.test(file));
+  // Names of releases, which options offer; how long a database is waited for; what stages are told.
+  const known = [
+    ...["demo/load-tables.js", "demo/package-root.js", "edge/database/limit.js"],
+    ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
+  ];
+  assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);
+});
+
+test("packages that are installed beside the program are loaded when they are used", () => {
+  const { dependencies } = JSON.parse(
+    readFileSync(join(packageRoot(), "package.json"), "utf8"),
+  ) as { readonly dependencies: { readonly [name: string]: string } };
+  const texts = readdirSync(BUILT, { recursive: true, encoding: "utf8" })
+    .filter((name) => name.endsWith(".js"))
+    .map((name) => readFileSync(join(BUILT, name), "utf8"));
+  const isInstalled = (name: string) => Object.hasOwn(dependencies, name.split("/")[0] ?? "");
+  assert.deepEqual(texts.flatMap(staticImports).filter(isInstalled), []);
+  // The bundle has no others: what is required by name is not in it.
+  const required = texts.flatMap((text) =>
+    [...text.matchAll(/\brequire\("([^"]+)"\)/g)].map(([, name = ""]) => name),
+  );
+  assert.ok(required.includes("knex"));
+  assert.deepEqual(
+    required.filter((name) => !isInstalled(name)),
+    [],
+  );
+});
+
+test("power asks at the pace of our client unless told otherwise", async () => {
+  const { default: yargs } = await import("yargs");
+  const { builder } = await commandOf("power");
+  const args = await builder(yargs(["--run", "m1"])).parseAsync();
+  const { inFlight, startsPerSecond, deadline } = SCHEDULE;
+  assert.deepEqual(
+    [args.inFlight, args.rate, args.deadline],
+    [inFlight, startsPerSecond, deadline / 1000],
+  );
+});

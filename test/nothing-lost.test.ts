@@ -63,7 +63,7 @@ test("every column of every nova_bm version is read or dropped with a reason, fo
   const unread: string[] = [];
   let looked = 0;
   for (const release of mappings.releases) {
-    const { mapping } = mappings.forRelease(release, NO_SITE);
+    const mapping = mappings.forRelease(release, NO_SITE);
     for (const driver of mapping.drivers.drivers) {
       const drops = [mapping.rules.drops, driver.drops].flatMap(Object.entries);
       for (const [column, why] of drops)

@@ -76,8 +76,8 @@ export async function gather(
     const plan = run && (await planFacts(run));
     const nodes = "refused" in bm ? [] : bm.nodes;
     const release = asked.release ?? plan?.release;
-    const ironic = await orWhy("ironic-db", target, () =>
-      checkIronic(target, writing, loadMappings(), release, plan?.traits === true),
+    const ironic = await orWhy("ironic-db", target, async () =>
+      checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
     );
     const later = await laterNova({ cloud, api, placement }, nodes, () =>
       within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),

@@ -112,7 +112,8 @@ async function planAll(
     release.doc,
     allow.pairing,
   );
-  const { mapping, validate } = mappings.forRelease(release, site.site);
+  const mapping = mappings.forRelease(release, site.site);
+  const validate = await mappings.validator(release);
   const transform = createTransform(
     mapping,
     source.hosts,

@@ -41,8 +41,8 @@ export async function powerFor(
     throw new MigrationError("N2I-E100", `--ironic-release ${named} is none that is known`);
   const said = words.ipmitool ?? plan?.conductor_ipmitool ?? known(last?.ipmitool);
   const file = words.site === undefined ? (last?.site ?? null) : resolve(words.site);
-  const site = file === null ? NO_SITE : mappings.site(file).site;
-  const { mapping } = mappings.forRelease(release, site);
+  const site = file === null ? NO_SITE : (await mappings.site(file)).site;
+  const mapping = mappings.forRelease(release, site);
   const docs = mappings.releases.map(({ doc }) => doc);
   const { hosts, columns } = snapshot.header;
   return {

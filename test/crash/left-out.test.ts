@@ -38,7 +38,7 @@ async function applyAsking(
     const { header, lines, footer } = await openPlan(`${one.run}/plan.jsonl`);
     const seal = await sealOf(run, undefined, header.key);
     const words = { ironicDb: one.ironic[1] ?? "" };
-    const road = await openRoad(words, loadMappings(), { readOnly: false }, () => undefined);
+    const road = await openRoad(words, await loadMappings(), { readOnly: false }, () => undefined);
     try {
       const world = { ...processIo, tell: () => undefined, onInterrupt };
       applied = await surrounded(world, () =>

@@ -21,7 +21,7 @@ import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 
 /** A key of no use to anybody, so that sealed text is the same in every run. */
 export const seal = createSeal(Buffer.alloc(32, 7));
-export const mappings: Mappings = loadMappings();
+export const mappings: Mappings = await loadMappings();
 
 const ROLE = { option: "--db", section: "database", key: "connection" };
 
@@ -107,7 +107,7 @@ export async function planned(
   const target = rest ? { ...found.target, identity } : found.target;
   const [file] = after(written.plan, "--site");
   const snapshot = await openSnapshot(join(run.path, "snapshot.jsonl"));
-  const site = file === undefined ? { site: NO_SITE, sha256: null } : mappings.site(file);
+  const site = file === undefined ? { site: NO_SITE, sha256: null } : await mappings.site(file);
   const asked = askedOf(written.plan);
   const nova = asked === null ? null : await open(asked.novaDb, true);
   const [novaApiDb] = after(written.plan, "--nova-api-db");

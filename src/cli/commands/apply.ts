@@ -32,7 +32,7 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
     const { header, footer, lines } = plan;
     const blocked = checkBlocked(footer.footer, args.skipBlocked);
     const seal = await sealOf(run, args.keyFile, header.key);
-    const mappings = loadMappings();
+    const mappings = await loadMappings();
     const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
     try {
       const readings = await checkReadings(run, header, args.powerMaxAge, Date.now());

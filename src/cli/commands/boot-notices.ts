@@ -15,8 +15,11 @@ interface Again {
  *
  * @source facts/systems.md D4; facts/ironic.md 2.5
  */
-export function noteTakeOver(release: string, args: Again & Pick<Voice, "json">): void {
-  const found = loadMappings().releases.find(({ doc }) => doc.release === release);
+export async function noteTakeOver(
+  release: string,
+  args: Again & Pick<Voice, "json">,
+): Promise<void> {
+  const found = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
   if (found?.doc.boot !== "deploy") return;
   const again = nextCommand("boot", args);
   const verify = nextCommand("verify", { run: args.run }, { ironicDb: "DB", takeover: true });

@@ -37,7 +37,7 @@ export async function bootCommand(args: BootArgs): Promise<void> {
     const wanted = await wantedOf(args.node ?? [], plan.lines);
     const lines = () => chosen(plan.lines(), wanted);
     const { machines } = plan.footer.footer;
-    if (!args.undo) noteTakeOver(plan.header.target.release, args);
+    if (!args.undo) await noteTakeOver(plan.header.target.release, args);
     if (args.verify) return verify(lines(), place, args);
     if (args.plan) {
       const rows: BootRow[] = [];

@@ -26,7 +26,7 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
   ] as const)
     if (spec !== undefined && (args.run === undefined || !args.exactFilters))
       throw new MigrationError("N2I-E100", `${option} wants --run and --exact-filters`);
-  const wanted = wantedSettings(loadSettings(), releaseNames(), {
+  const wanted = wantedSettings(await loadSettings(), releaseNames(), {
     release: await releaseOf(args),
     exactFilters: args.exactFilters,
     part: args.part,

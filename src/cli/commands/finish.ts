@@ -38,7 +38,7 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
     const wanted = await wantedOf(args.node ?? [], () => linesOf(plans));
     const nodes = () => runNodes(plans, entries, wanted);
     const open = ownershipOf(entries, IRONIC, sha256).open.length;
-    const mappings = loadMappings();
+    const mappings = await loadMappings();
     const road = await openRoad(args, mappings, { readOnly: args.plan }, (text) => say(args, text));
     try {
       if (args.plan) return await previewFinish(run, road, plan.header, nodes(), args);

@@ -37,9 +37,9 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const rows = await inRun(args.run, "plan", { create: false }, async (run) => {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
     const seal = await sealOf(run, args.keyFile, snapshot.header.key);
-    const mappings = loadMappings();
+    const mappings = await loadMappings();
     const site =
-      args.site === undefined ? { site: NO_SITE, sha256: null } : mappings.site(args.site);
+      args.site === undefined ? { site: NO_SITE, sha256: null } : await mappings.site(args.site);
     const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
     const beside = await openBeside(args.novaDb).catch(async (error: unknown) => {
       await road.close();

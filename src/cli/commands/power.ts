@@ -25,7 +25,7 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
     const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
     const seal = await sealOf(run, args.keyFile, snapshot.header.key);
     const { site, ironicRelease: release } = args;
-    const whom = await powerFor(run, snapshot, loadMappings(), { site, release, ipmitool });
+    const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
     const { askedFor } = whom;
     say(args, forWords(askedFor, whom.ipmitool));
     await rememberGiven(run, "power", args);

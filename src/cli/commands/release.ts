@@ -27,7 +27,7 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
     const { machines } = plan.footer.footer;
     if (!args.undo && loadable(plan.footer.footer) === 0) throw nothingLoads(plan.footer.footer);
     const wanted = await wantedOf(args.node ?? [], plan.lines);
-    const mappings = loadMappings();
+    const mappings = await loadMappings();
     const database = await openRole("ironic-db", args.ironicDb, { readOnly: false });
     try {
       const which = args.node === undefined ? "the staged machines" : args.node.join(", ");

@@ -133,7 +133,7 @@ async function noteFinished(run: RunFolder, args: RollbackArgs): Promise<void> {
 }
 
 /** Only a preview may do without Ironic, and says so. */
-function roadOf(
+async function roadOf(
   args: RollbackArgs,
   tell: (text: string) => void,
   failed: (cause: unknown) => null,
@@ -144,9 +144,9 @@ function roadOf(
       args,
       "Ironic is not asked, as nothing says where it is: a machine that somebody changed there would stay, and its rows of nova with it.",
     );
-    return Promise.resolve(null);
+    return null;
   }
-  return openRoad(args, loadMappings(), { readOnly: plan }, tell).catch(failed);
+  return openRoad(args, await loadMappings(), { readOnly: plan }, tell).catch(failed);
 }
 
 /** Whether something a plan loaded is in Ironic still, by the journal. */

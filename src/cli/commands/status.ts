@@ -88,7 +88,7 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
   const finish = await orWhy(async () => {
     const end = await endOfRun(run);
     const name = "missing" in plan ? undefined : plan.header.target.release;
-    const release = loadMappings().releases.find(({ doc }) => doc.release === name);
+    const release = (await loadMappings()).releases.find(({ doc }) => doc.release === name);
     return { end, guards: release !== undefined && knowsGuards(release) };
   });
   const state: RunState = statusOf({

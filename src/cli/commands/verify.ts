@@ -114,7 +114,7 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
     throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
   const seal = await sealOf(run, args.keyFile, plan.header.key);
-  const mappings = loadMappings();
+  const mappings = await loadMappings();
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
   if (lost !== 0)
     throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);

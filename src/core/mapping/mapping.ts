@@ -22,7 +22,7 @@ import {
   targetFaults,
 } from "./cross-check.ts";
 import { extendTargets, type Named } from "./extend.ts";
-import { refuse, schemaFaults, told } from "./schemas.ts";
+import { refuse, schemaFaults, told } from "./faults.ts";
 
 const RULES = "mappings/rules.json";
 const DRIVERS = "mappings/drivers.json";

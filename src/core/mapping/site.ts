@@ -4,7 +4,7 @@ import { FINDINGS, type FindingKind } from "../../model/findings.ts";
 import type { Rule, Site, SiteEntry } from "../../model/mapping.ts";
 import { isSecretName } from "../../model/secret.ts";
 import { findingFaults } from "./cross-check.ts";
-import { checkDocument } from "./schemas.ts";
+import { checkDocument } from "./faults.ts";
 
 export const NO_SITE: Site = { machines: [], rules: { node: [], port: [] }, drops: {} };
 

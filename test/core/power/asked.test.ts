@@ -134,7 +134,7 @@ async function looking(
     work((name, site) => {
       const release = mappings.releases.find(({ doc }) => doc.release === name);
       assert.ok(release, name);
-      const mapping = { ...(known.get(name) ?? mappings.forRelease(release, site).mapping), site };
+      const mapping = { ...(known.get(name) ?? mappings.forRelease(release, site)), site };
       known.set(name, mapping);
       const { power_keys, ipmitool } = release.doc;
       const { desired } = createTransform(mapping, hosts, columns, () => [], null).machine(machine);

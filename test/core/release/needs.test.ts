@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { lacking } from "../../../src/core/release/needs.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
 
-const { releases } = loadMappings();
+const { releases } = await loadMappings();
 const ACTIVE = { provision_state: "active", maintenance: false };
 const IMAGE = ["instance_info.image_source"];
 const JUNO = [

@@ -8,7 +8,7 @@ import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import type { FlavorSize } from "../../../src/model/settings.ts";
 import { loadSettings } from "../../../src/stages/documents.ts";
 
-const DOC = loadSettings();
+const DOC = await loadSettings();
 const wanted = (release: string, exactFilters = false, part?: "scheduler" | "compute") =>
   wantedSettings(DOC, releaseNames(), { release, exactFilters, part });
 const keys = (release: string, ...more: [boolean?, "scheduler"?]) =>

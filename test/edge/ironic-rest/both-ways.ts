@@ -10,6 +10,8 @@ import { ironicLeg, ironicPart } from "../../../src/parts/ironic.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
 import type { Living, machineOf } from "./living.ts";
 
+const { rest: REST } = await loadMappings();
+
 /** Apply and rollback of one plan, with the journal between them. */
 export interface BothWays {
   readonly journal: () => readonly Entry[];
@@ -36,7 +38,7 @@ export function bothWays({ road, seal }: Living, machines: readonly Made[]): Bot
     stopping: () => false,
   };
   const legOf = (failpoint: Failpoint | undefined): Leg<Step, PlannedMachine> => {
-    const target = createRestTarget(road.service, loadMappings().rest, seal, 1, failpoint);
+    const target = createRestTarget(road.service, REST, seal, 1, failpoint);
     return {
       ...ironicLeg(ironicPart(target), { sha256: "plan", lines: plan }),
       ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },

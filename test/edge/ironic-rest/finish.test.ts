@@ -57,7 +57,7 @@ async function world(t: TestContext) {
     },
   };
   const finishing: Finishing = {
-    guard: createRestGuard(service, loadMappings().rest, 8),
+    guard: createRestGuard(service, (await loadMappings()).rest, 8),
     journal: {
       entries: () => entries,
       append: async (entry) => {

@@ -65,7 +65,7 @@ export async function livingIronic(t: TestContext, limit = 5000): Promise<Living
     answer.end(says.text);
   });
   const url = await listening(t, server);
-  const { releases, rest } = loadMappings();
+  const { releases, rest } = await loadMappings();
   const cloud = cloudOf(new Map([["endpoint", url]]), "OS_*");
   const service = await openService(cloud, releases, rest, "2023.1", limit);
   t.after(() => service.session.close());

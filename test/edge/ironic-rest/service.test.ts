@@ -42,7 +42,7 @@ async function service(
     answer.end(text);
   });
   const endpoint = await listening(t, server);
-  const { releases, rest } = loadMappings();
+  const { releases, rest } = await loadMappings();
   const cloud = cloudSaying({ endpoint });
   const opened = await openService(cloud, releases, rest, "2023.1", 5000);
   t.after(() => opened.session.close());
@@ -162,7 +162,7 @@ test("a rollback of ports whose node was there before deletes no other port of i
   });
   const road = {
     service: opened,
-    rows: rowsOf(loadMappings().rest, opened.minor, createSeal(randomBytes(32))),
+    rows: rowsOf((await loadMappings()).rest, opened.minor, createSeal(randomBytes(32))),
   };
   const machine = { uuid: "a", node: null, ports: [port("ours")] };
   const { done } = await remove(road, machine, new Map());

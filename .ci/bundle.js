@@ -1,11 +1,36 @@
 // `npm run build`, second half: bundles the program into .build/bundle, in chunks that are loaded when
 // they are wanted. Packages under `dependencies` are installed beside it; all others go into it.
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { dirname, resolve } from "node:path";
 import { build } from "esbuild";
 import { checkMappings } from "../.build/src/stages/documents.js";
 
 const OUT = ".build/bundle";
 const manifest = JSON.parse(readFileSync("package.json", "utf8"));
+
+/** Commands that open nothing but the run's folder, and all others: one file for each would be cut into dozens. */
+const READING = ["./status.ts", "./show.ts", "./explain.ts"];
+const LOAD = "src/cli/commands/load.ts";
+const commands = [...readFileSync(LOAD, "utf8").matchAll(/import\("([^"]+)"\)/g)].map(
+  ([, file]) => file,
+);
+const together = {
+  name: "commands that are loaded together",
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^\.\/[\w-]+\.ts$/ }, ({ kind, importer, path }) =>
+      kind === "dynamic-import" && importer.endsWith(LOAD)
+        ? { path: READING.includes(path) ? "reading" : "acting", namespace: "commands" }
+        : undefined,
+    );
+    onLoad({ filter: /./, namespace: "commands" }, ({ path }) => ({
+      contents: commands
+        .filter((file) => READING.includes(file) === (path === "reading"))
+        .map((file) => `export * from "${file}";`)
+        .join("\n"),
+      resolveDir: dirname(resolve(LOAD)),
+    }));
+  },
+};
 
 const { metafile } = await build({
   entryPoints: { nova2ironic: "src/cli/main.ts" },
@@ -18,9 +43,16 @@ const { metafile } = await build({
   lineLimit: 160,
   // src/cli/print/trace.ts makes places in src of places in the bundle.
   ...{ sourcemap: "linked", sourcesContent: false },
+  plugins: [together],
   metafile: true,
   logLevel: "warning",
 });
+
+const exported = Object.values(metafile.outputs).flatMap((one) => one.exports);
+const lost = commands
+  .map((file) => `${file.replace(/^\.\/|\.ts$/g, "")}Command`)
+  .filter((name) => !exported.includes(name));
+if (lost.length > 0) throw new Error(`of two files that export ${lost.join(", ")} none is taken`);
 
 /** The packages that went in, with the licences they ask to be handed on. */
 const packages = new Set(

@@ -47,6 +47,12 @@ test("help, completion and errors of the command line load no stage, no system a
   assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);
 });
 
+test("status loads no package, and of the systems outside only the run's folder", () => {
+  const { files, packages } = loadedWith("cli/commands/status.js");
+  const edges = files.flatMap((file) => /^edge\/([\w-]+)\//.exec(file)?.[1] ?? []);
+  assert.deepEqual([[...new Set(edges)], packages], [["disk", "process"], []]);
+});
+
 test("packages that are installed beside the program are loaded when they are used", () => {
   const { dependencies } = JSON.parse(
     readFileSync(join(packageRoot(), "package.json"), "utf8"),

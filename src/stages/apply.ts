@@ -15,7 +15,7 @@ import { lookForConductors } from "./conductors.ts";
 import type { Mappings } from "./documents.ts";
 import type { NovaSide } from "./nova-side.ts";
 import { novaOptions } from "./nova-words.ts";
-import type { Readings } from "./power.ts";
+import type { Readings } from "./power-file.ts";
 import { openProbe } from "./probe.ts";
 import { conductorOf, recheckWith } from "./recheck.ts";
 import type { Road } from "./road.ts";

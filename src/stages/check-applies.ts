@@ -2,7 +2,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { PlanApplies } from "../model/check-plan.ts";
 import { MigrationError } from "../model/error.ts";
 import { loadable } from "./nothing.ts";
-import { POWER, readingsOf } from "./power.ts";
+import { POWER, readingsOf } from "./power-file.ts";
 import { type openPlan, openSnapshot, SNAPSHOT } from "./run.ts";
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;

@@ -23,8 +23,7 @@ import type { PlannedMachine } from "../model/plan.ts";
 import type { SpecCall, Verb } from "../model/rights.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { appliesOf } from "./check-applies.ts";
-import { type NovaFile, novaPlanOf } from "./nova-acting.ts";
-import { NOVA } from "./nova-plan.ts";
+import { NOVA, type NovaFile, novaPlanOf } from "./nova-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { planOrNull } from "./sizes.ts";
 

@@ -1,8 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { endOf } from "../core/release/ended.ts";
 import type { GuardedNode } from "../core/release/guards.ts";
 import type { Trouble } from "../core/release/planned.ts";
-import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Begun } from "../engine/begun.ts";
 import {
@@ -14,7 +12,7 @@ import {
 } from "../engine/window.ts";
 import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import type { PlanHeader } from "../model/artefact.ts";
-import { MigrationError } from "../model/error.ts";
+import type { MigrationError } from "../model/error.ts";
 import { FINISH, type Guard } from "../model/finish.ts";
 import type { Release } from "../model/target.ts";
 import {
@@ -23,7 +21,6 @@ import {
   type GuardChange,
   type GuardPosition,
   unfinishPart,
-  unprotected,
 } from "../parts/finish.ts";
 import { checkEngine, checkIdentity } from "./acting.ts";
 import { failpoint } from "./failpoint.ts";
@@ -36,11 +33,6 @@ export async function openGuard(road: Road, { target }: PlanHeader): Promise<Gua
   const found = await road.guard(target.release);
   checkIdentity(target, found.identity);
   return found;
-}
-
-/** Whether a release knows a guard at all: before Stein none does. */
-export function knowsGuards({ node }: Pick<Release, "node">): boolean {
-  return node.some(({ name }) => name === "protected" || name === "automated_clean");
 }
 
 /** What finish needs of the world. */
@@ -171,32 +163,4 @@ function committing(guard: Guard): Guard {
       return written;
     },
   };
-}
-
-/** Nodes of this run whose protection finish cleared, and that no rollback took back since. */
-export async function unprotectedNodes(run: Pick<RunFolder, "path">): Promise<ReadonlySet<string>> {
-  return unprotected((await readJournal(run)).entries);
-}
-
-/** When finish ended this run; null when it did not, or the run went on since. */
-export async function endOfRun(
-  run: Pick<RunFolder, "path">,
-): Promise<{ readonly at: string; readonly by: string } | null> {
-  return endOf((await readJournal(run)).entries);
-}
-
-/**
- * What works on machines that Nova manages by now wants a word of its own.
- *
- * @param what it would do
- * @throws MigrationError N2I-E321
- */
-export async function checkNotFinished(
-  run: Pick<RunFolder, "path">,
-  what: string,
-  { afterFinish, plan = false }: { readonly afterFinish: boolean; readonly plan?: boolean },
-): Promise<void> {
-  const end = afterFinish || plan ? null : await endOfRun(run);
-  if (end !== null)
-    throw new MigrationError("N2I-E321", `finish ended this run at ${end.at}; ${what}`);
 }

@@ -1,27 +1,15 @@
 import type { Database } from "../edge/database/open.ts";
-import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
-import { readJournal } from "../edge/disk/journal.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { batches } from "../engine/batches.ts";
 import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import type { Leg } from "../engine/part.ts";
-import type { Footer, PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import { type Entry, plansOf } from "../model/journal.ts";
-import type {
-  NovaIdentity,
-  NovaLine,
-  NovaPlanCounts,
-  NovaPlanHeader,
-  NovaStep,
-  NovaTarget,
-} from "../model/nova-plan.ts";
+import type { Entry } from "../model/journal.ts";
+import type { NovaIdentity, NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import { otherServer } from "../model/same-server.ts";
 import {
   NOVA_LEGS,
-  NOVA_NAMES,
   type NovaLegName,
   type NovaPlan,
   novaLeg,
@@ -29,52 +17,9 @@ import {
   type novaParts,
 } from "../parts/nova.ts";
 import { failpoint } from "./failpoint.ts";
-import { NOVA } from "./nova-plan.ts";
+import type { NovaFile } from "./nova-file.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 import type { RunSession } from "./session.ts";
-
-/** A plan for Nova as it lies in the run's folder. */
-export interface NovaFile extends NovaPlan {
-  readonly header: NovaPlanHeader;
-}
-
-export async function openNovaPlan(path: string): Promise<NovaFile> {
-  const file = await openArtefact(path, "nova", {
-    header: asWritten<NovaPlanHeader>,
-    line: asWritten<NovaLine>,
-    counts: asWritten<NovaPlanCounts>,
-  });
-  const { footer, sha256 } = file.footer;
-  return { header: file.header, lines: () => file.lines(), sha256, counts: footer };
-}
-
-/**
- * The run's plan for Nova if it belongs to this plan; null when the plan was made without one.
- *
- * @throws MigrationError N2I-E114 when it was made with another: planning was cut short
- */
-export async function novaPlanOf(
-  run: RunFolder,
-  { sha256, footer }: Footer<PlanCounts>,
-): Promise<NovaFile | null> {
-  const file = await openNovaPlan(`${run.path}/${NOVA}`).catch((error: unknown) => {
-    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
-    throw error;
-  });
-  const found = file?.counts.plan === sha256 ? file : null;
-  if (footer.nova !== undefined && footer.nova !== found?.sha256)
-    throw new MigrationError(
-      "N2I-E114",
-      `${run.path}/${NOVA} is not the plan for Nova that was made with the plan`,
-      { fix: "Run plan again, with --nova-db and its options: it was cut short the last time." },
-    );
-  return found;
-}
-
-/** The run's plans that changed Nova's rows, by the journal, newest first. */
-export async function novaPlans(run: Pick<RunFolder, "path">): Promise<readonly string[]> {
-  return plansOf((await readJournal(run)).entries, ...NOVA_NAMES);
-}
 
 /** Identity fields, besides the server's, that must not have changed between plan and apply. */
 const SAME = ["schema_version", "head"] as const;

@@ -10,14 +10,8 @@ import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
 import type { Reach } from "./flavor-api.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
-import {
-  type NovaFile,
-  type NovaPlace,
-  novaPlans,
-  novaWalk,
-  openNovaPlan,
-  withNova,
-} from "./nova-acting.ts";
+import { type NovaPlace, novaWalk, withNova } from "./nova-acting.ts";
+import { type NovaFile, novaPlans, openNovaPlan } from "./nova-file.ts";
 import type { Watching } from "./nova-watch.ts";
 import type { BACK_AFTER_IRONIC } from "./pipeline.ts";
 import type { Backing } from "./rollback-plan.ts";

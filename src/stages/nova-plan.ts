@@ -26,9 +26,8 @@ import type { PlannedMachine } from "../model/plan.ts";
 import { otherServer } from "../model/same-server.ts";
 import { openRole } from "./databases.ts";
 import { type FlavorApi, withoutThose } from "./flavor-api.ts";
+import { NOVA } from "./nova-file.ts";
 import { VERSION } from "./version.ts";
-
-export const NOVA = "nova.jsonl";
 
 /** What the operator wants of Nova's own rows. */
 export interface NovaAsked {

@@ -3,7 +3,7 @@ import { nodeOf } from "../core/hosts/keeps.ts";
 import type { PlannedHost } from "../core/settings/judge.ts";
 import { isLoaded } from "../core/verify/verify.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { novaPlanOf } from "./nova-acting.ts";
+import { novaPlanOf } from "./nova-file.ts";
 import { planOrNull } from "./sizes.ts";
 
 /**

@@ -6,7 +6,7 @@ import type { PowerHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { ConductorIpmitool } from "../model/power.ts";
 import type { Mappings } from "./documents.ts";
-import { openPower, POWER } from "./power.ts";
+import { openPower, POWER } from "./power-file.ts";
 import { openPlan, type openSnapshot, PLAN } from "./run.ts";
 
 /** The upgrade is defined from Juno to Juno. */

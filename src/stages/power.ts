@@ -1,5 +1,5 @@
 import type { PowerView } from "../core/power/gate.ts";
-import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { asWritten } from "../edge/disk/artefact-reader.ts";
 import { createArtefact } from "../edge/disk/artefact-writer.ts";
 import { openPartial } from "../edge/disk/partial.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -9,49 +9,12 @@ import { MigrationError } from "../model/error.ts";
 import { type PowerReading, unasked } from "../model/power.ts";
 import type { Asking, Selection } from "./asking.ts";
 import { askGuests } from "./guests.ts";
+import { POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import { complete, newAside, questionsOf } from "./questions.ts";
 import type { openSnapshot } from "./run.ts";
 import { idsOf, isAgain, isPart } from "./selection.ts";
 import { asked, stillTrue, survey } from "./survey.ts";
 import { VERSION } from "./version.ts";
-
-export const POWER = "power.jsonl";
-
-export function openPower(path: string) {
-  return openArtefact(path, "power", {
-    header: asWritten<PowerHeader>,
-    line: asWritten<PowerReading>,
-    counts: asWritten<PowerCounts>,
-  });
-}
-
-export type Readings = Map<number, PowerReading>;
-
-/**
- * Every reading of a run by machine; null when there are none. They may have been made from an
- * earlier snapshot: each says what was asked, and counts where that is what would be asked now.
- */
-export async function readingsOf(path: string): Promise<{
-  readonly readings: Readings;
-  readonly askedFor: PowerHeader["asked_for"] | null;
-  readonly sha256: string;
-  readonly counts: PowerCounts;
-} | null> {
-  const power = await openPower(path).catch((error: unknown) => {
-    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
-    throw error;
-  });
-  if (power === null) return null;
-  const readings: Readings = new Map();
-  for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
-  const { footer, header } = power;
-  const askedFor = header.asked_for ?? null;
-  return { readings, askedFor, sha256: footer.sha256, counts: footer.footer };
-}
-
-function put(readings: Readings, reading: PowerReading): void {
-  for (const id of reading.bm_node_ids) readings.set(id, reading);
-}
 
 /**
  * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a

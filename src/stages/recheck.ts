@@ -10,7 +10,7 @@ import { POWER_AHEAD, type PowerProbe, type PowerReading } from "../model/power.
 import type { Seal } from "../model/secret.ts";
 import type { Mappings } from "./documents.ts";
 import { askGuests } from "./guests.ts";
-import { POWER, type Readings, readingsOf } from "./power.ts";
+import { POWER, type Readings, readingsOf } from "./power-file.ts";
 import { newAside, questionsOf } from "./questions.ts";
 
 /**

@@ -4,7 +4,7 @@ import { findPlan } from "../edge/disk/archive.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openPlaces } from "../edge/nova-write/places.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { type NovaFile, novaPlans, openNovaPlan } from "./nova-acting.ts";
+import { type NovaFile, novaPlans, openNovaPlan } from "./nova-file.ts";
 import { openPlan } from "./run.ts";
 
 /**

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { novaRows } from "../../src/cli/commands/nova-rows.ts";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
-import { novaPlanOf } from "../../src/stages/nova-acting.ts";
+import { novaPlanOf } from "../../src/stages/nova-file.ts";
 import { planOf, type Workplace } from "./planned-case.ts";
 
 const UPDATE = process.env.UPDATE_GOLDEN === "1";

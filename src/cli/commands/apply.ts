@@ -3,7 +3,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { withIronic } from "../../stages/acting.ts";
 import { type Ended, type Job, load } from "../../stages/apply.ts";
 import { loadMappings } from "../../stages/documents.ts";
-import { checkNotFinished, unprotectedNodes } from "../../stages/finishing.ts";
+import { checkNotFinished, unprotectedNodes } from "../../stages/finished.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { goesOnStaged } from "../../stages/going-on.ts";
 import { nextCommand } from "../../stages/next.ts";

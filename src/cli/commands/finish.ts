@@ -9,14 +9,8 @@ import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import { runNodes } from "../../parts/run-nodes.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { linesOf, plansOfRun, plansThere } from "../../stages/finish-plans.ts";
-import {
-  endOfRun,
-  type Finished,
-  finish,
-  knowsGuards,
-  unfinish,
-  withFinishing,
-} from "../../stages/finishing.ts";
+import { endOfRun, knowsGuards } from "../../stages/finished.ts";
+import { type Finished, finish, unfinish, withFinishing } from "../../stages/finishing.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { openRoad, type Road } from "../../stages/road.ts";

@@ -22,7 +22,8 @@ import { regroup } from "../../model/streams.ts";
 import { NOVA_LEGS, type NovaLegName, stepsIn } from "../../parts/nova.ts";
 import { openRole } from "../../stages/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
-import { checkNova, type NovaFile } from "../../stages/nova-acting.ts";
+import { checkNova } from "../../stages/nova-acting.ts";
+import type { NovaFile } from "../../stages/nova-file.ts";
 import { openAllocated, openProviders } from "../../stages/providers.ts";
 import { note, type Telling } from "./shared.ts";
 

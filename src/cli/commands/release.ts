@@ -5,7 +5,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { plannedNodes } from "../../parts/hand-over.ts";
 import { openRole } from "../../stages/databases.ts";
 import { loadMappings } from "../../stages/documents.ts";
-import { checkNotFinished } from "../../stages/finishing.ts";
+import { checkNotFinished } from "../../stages/finished.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";

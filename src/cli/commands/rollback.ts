@@ -10,7 +10,7 @@ import type { NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
 import { loadMappings } from "../../stages/documents.ts";
-import { checkNotFinished, endOfRun } from "../../stages/finishing.ts";
+import { checkNotFinished, endOfRun } from "../../stages/finished.ts";
 import { novaStepsBack } from "../../stages/nova-preview.ts";
 import { openRoad, type Road } from "../../stages/road.ts";
 import { STOPPED, takeBack } from "../../stages/rollback.ts";

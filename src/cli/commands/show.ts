@@ -2,7 +2,7 @@ import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { openNovaPlan } from "../../stages/nova-acting.ts";
+import { openNovaPlan } from "../../stages/nova-file.ts";
 import { openPlan, openSnapshot, type SnapshotLine } from "../../stages/run.ts";
 import { io } from "../io.ts";
 import type { ShowArgs } from "../options/show.ts";

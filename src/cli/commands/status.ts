@@ -3,19 +3,19 @@ import { stagedTrees } from "../../core/boot/staged.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
+import { countBack } from "../../engine/back.ts";
 import { MigrationError } from "../../model/error.ts";
 import { type Entry, entriesOf, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
 import { BOOT_FILES } from "../../model/staging.ts";
 import { plannedNodes, stillReleased } from "../../parts/hand-over.ts";
-import { NOVA_NAMES } from "../../parts/nova.ts";
-import { allocationsText } from "../../stages/allocations.ts";
+import { NOVA_LEGS, NOVA_NAMES, novaJournalled } from "../../parts/nova.ts";
 import { loadMappings } from "../../stages/documents.ts";
-import { endOfRun, knowsGuards } from "../../stages/finishing.ts";
+import { endOfRun, knowsGuards } from "../../stages/finished.ts";
 import { readGiven } from "../../stages/given-file.ts";
-import { novaPlanOf, openNovaPlan } from "../../stages/nova-acting.ts";
-import { novaStepsBack } from "../../stages/nova-preview.ts";
-import { openPower, POWER } from "../../stages/power.ts";
+import { novaPlanOf, openNovaPlan } from "../../stages/nova-file.ts";
+import { openPower, POWER } from "../../stages/power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../stages/run.ts";
 import { type RunState, type Still, statusOf, wasStaged } from "../../stages/status.ts";
 import { type TakenBack, takenBack } from "../../stages/still-changed.ts";
@@ -54,16 +54,21 @@ async function handoverOf(
 /** What a rollback of these machines with Nova's database would still find changed, by the journal. */
 async function stillOf(
   run: RunFolder,
-  plans: readonly string[],
+  entries: readonly Entry[],
   machines: TakenBack,
 ): Promise<Still> {
+  const plans = plansOf(entries, ...NOVA_NAMES);
   const all = machines === "all";
   const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
-  const headers = await Promise.all(
-    plans.map(async (sha256) => (await openNovaPlan(await findPlan(run, sha256, "nova"))).header),
+  const files = await Promise.all(
+    plans.map(async (sha256) => openNovaPlan(await findPlan(run, sha256, "nova"))),
   );
-  const rows = await novaStepsBack(run, {}, { all, wants, machines: () => false });
-  return { rows, machines, api: headers.find(({ api }) => api !== undefined)?.api };
+  let rows = 0;
+  for (const file of files)
+    for (const leg of NOVA_LEGS)
+      rows += await countBack(novaJournalled(leg, file), entries, { wants });
+  const api = files.map(({ header }) => header.api).find((one) => one !== undefined);
+  return { rows, machines, api };
 }
 
 export async function statusCommand(args: StatusArgs): Promise<void> {
@@ -77,7 +82,7 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
     const plans = plansOf(entries, ...NOVA_NAMES);
     if (beside === null && plans.length === 0) return null;
     const back = "missing" in journal ? null : takenBack(journal.entries);
-    const still = back === null ? null : await orWhy(() => stillOf(run, plans, back));
+    const still = back === null ? null : await orWhy(() => stillOf(run, entries, back));
     return { plan: beside, entries, ...(still !== null && { still }) };
   });
   const boot = await orWhy(async () => {
@@ -128,10 +133,20 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
         ? null
         : await orWhy(() => handoverOf(plan, journal.entries)),
   });
-  const allocations = "missing" in plan ? null : await allocationsText(args, () => plan.lines());
+  const allocations = "missing" in plan ? null : await allocationsOf(args, () => plan.lines());
   const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
   await printObject(io().stdout, fields, args);
   say(args, `Next: ${state.next}`);
+}
+
+/** Whoever asks no database waits for no driver. */
+async function allocationsOf(
+  args: StatusArgs,
+  lines: () => AsyncIterable<readonly PlannedMachine[]>,
+): Promise<string | null> {
+  if (args.placementDb === undefined) return null;
+  const { allocationsText } = await import("../../stages/allocations.ts");
+  return allocationsText(args, lines);
 }
 
 /** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */

@@ -12,7 +12,7 @@ import type { Verifier } from "../../model/target.ts";
 import { checkEngine, checkIdentity } from "../../stages/acting.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { nothingLoads } from "../../stages/nothing.ts";
-import { novaPlanOf } from "../../stages/nova-acting.ts";
+import { novaPlanOf } from "../../stages/nova-file.ts";
 import { openRoad, type TargetOptions } from "../../stages/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import { io } from "../io.ts";

@@ -1,4 +1,3 @@
-import { Listr, ListrLogger, ProcessOutput } from "listr2";
 import type { Environment } from "../../stages/surroundings.ts";
 import { io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
@@ -43,6 +42,8 @@ async function draw(stages: readonly Stage[], stream: NodeJS.WriteStream): Promi
         task.output = visible(text);
       }),
   }));
+  // Loaded for a terminal only.
+  const { Listr, ListrLogger, ProcessOutput } = await import("listr2");
   // Its own default is stdout, which is for the result.
   const logger = new ListrLogger({ processOutput: new ProcessOutput(stream, stream) });
   await new Listr(tasks, {

@@ -1,0 +1,39 @@
+import { endOf } from "../core/release/ended.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Release } from "../model/target.ts";
+import { unprotected } from "../parts/finish.ts";
+
+/** Whether a release knows a guard at all: before Stein none does. */
+export function knowsGuards({ node }: Pick<Release, "node">): boolean {
+  return node.some(({ name }) => name === "protected" || name === "automated_clean");
+}
+
+/** Nodes of this run whose protection finish cleared, and that no rollback took back since. */
+export async function unprotectedNodes(run: Pick<RunFolder, "path">): Promise<ReadonlySet<string>> {
+  return unprotected((await readJournal(run)).entries);
+}
+
+/** When finish ended this run; null when it did not, or the run went on since. */
+export async function endOfRun(
+  run: Pick<RunFolder, "path">,
+): Promise<{ readonly at: string; readonly by: string } | null> {
+  return endOf((await readJournal(run)).entries);
+}
+
+/**
+ * What works on machines that Nova manages by now wants a word of its own.
+ *
+ * @param what it would do
+ * @throws MigrationError N2I-E321
+ */
+export async function checkNotFinished(
+  run: Pick<RunFolder, "path">,
+  what: string,
+  { afterFinish, plan = false }: { readonly afterFinish: boolean; readonly plan?: boolean },
+): Promise<void> {
+  const end = afterFinish || plan ? null : await endOfRun(run);
+  if (end !== null)
+    throw new MigrationError("N2I-E321", `finish ended this run at ${end.at}; ${what}`);
+}

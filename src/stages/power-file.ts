@@ -1,0 +1,43 @@
+import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { PowerReading } from "../model/power.ts";
+
+export const POWER = "power.jsonl";
+
+export function openPower(path: string) {
+  return openArtefact(path, "power", {
+    header: asWritten<PowerHeader>,
+    line: asWritten<PowerReading>,
+    counts: asWritten<PowerCounts>,
+  });
+}
+
+export type Readings = Map<number, PowerReading>;
+
+/**
+ * Every reading of a run by machine; null when there are none. They may have been made from an
+ * earlier snapshot: each says what was asked, and counts where that is what would be asked now.
+ */
+export async function readingsOf(path: string): Promise<{
+  readonly readings: Readings;
+  readonly askedFor: PowerHeader["asked_for"] | null;
+  readonly sha256: string;
+  readonly counts: PowerCounts;
+} | null> {
+  const power = await openPower(path).catch((error: unknown) => {
+    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
+    throw error;
+  });
+  if (power === null) return null;
+  const readings: Readings = new Map();
+  for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
+  const { footer, header } = power;
+  const askedFor = header.asked_for ?? null;
+  return { readings, askedFor, sha256: footer.sha256, counts: footer.footer };
+}
+
+/** A reading may be of several machines behind one BMC. */
+export function put(readings: Readings, reading: PowerReading): void {
+  for (const id of reading.bm_node_ids) readings.set(id, reading);
+}

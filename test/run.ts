@@ -10,7 +10,7 @@ import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
-import { longest, longestFirst, record, type Took, timesIn } from "./runner/times.ts";
+import { isLong, longest, longestFirst, record, type Took, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
 const REAL_CLOUD = [join("nova", "real.test.js"), join("ironic", "rest-keystone.test.js")];
@@ -76,7 +76,19 @@ function testFiles(parts: readonly string[]): readonly string[] {
     .filter((name) => name.endsWith(".test.js"))
     .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
     .toSorted();
-  return longestFirst(names).map((name) => join(HERE, name));
+  return longestFirst(together(names)).map((name) => join(HERE, name));
+}
+
+/** Rooms whose tests have nothing of the process: those that are short share one, whose start costs more. */
+const PURE = /^(core|model|engine|stages|cli.print|runner)[\\/]/;
+const UNITS = join("..", "units.test.js");
+
+function together(names: readonly string[]): readonly string[] {
+  const units = names.filter((name) => PURE.test(name) && !isLong(name));
+  if (units.length < 2) return names;
+  const lines = units.map((name) => `import "./test/${name}";\n`);
+  writeFileSync(join(HERE, UNITS), lines.join(""));
+  return [...names.filter((name) => !units.includes(name)), UNITS];
 }
 
 async function nodeTest(

@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Knex } from "knex";
 import { caseMac } from "../../src/demo/case.ts";
 import { runs } from "../hostile/cli.ts";
+import { SMALL, smallBatches } from "../support/batches.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { YES } from "./matrix.ts";
@@ -139,11 +140,13 @@ test("what the plan stands on is looked at again inside the first transaction", 
 });
 
 test("a row in the last batch's way is met before the first batch is loaded", async (t) => {
-  const made = await scene("sqlite", t, fleet(1001));
+  smallBatches();
+  const last = 2 * SMALL + 1;
+  const made = await scene("sqlite", t, fleet(last));
   if (made === null) return;
-  await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(1001, 0)));
+  await made.sql((db) => addPort(db, "f0000000-0000-4000-8000-000000000009", caseMac(last, 0)));
   const { err } = await ends(4, made.does("apply", YES));
-  assert.match(err, new RegExp(caseMac(1001, 0)));
+  assert.match(err, new RegExp(caseMac(last, 0)));
   assert.equal(await loadedRows(made), 1);
 });
 

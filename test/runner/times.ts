@@ -34,6 +34,11 @@ export function longestFirst(
   return [...spread, ...others.filter((file) => !spread.includes(file))];
 }
 
+/** Whether it took long when it was last recorded. */
+export function isLong(file: string): boolean {
+  return recordedTimes().has(file);
+}
+
 /** What the stopwatches of the files wrote, the longest first. */
 export function timesIn(path: string): readonly Took[] {
   if (!existsSync(path)) return [];

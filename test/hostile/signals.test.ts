@@ -58,7 +58,7 @@ function commands(made: Whole): readonly (readonly [readonly string[], string | 
     [["apply", ...both, "--staged"], "nova.begin.after"],
     [["apply", ...both, "--staged"], "begin.after"],
     [["release", ...at, ...writer, "--yes"], null],
-    [["finish", ...at, ...writer, "--yes"], "open.after"],
+    [["finish", ...at, ...writer, "--yes"], null],
     [["finish", ...at, ...writer, "--yes", "--undo"], null],
     [["rollback", ...both, "--all"], "undo.before"],
   ];

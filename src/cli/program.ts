@@ -96,12 +96,12 @@ async function command(words: readonly string[]): Promise<void> {
         describe: "With an error, where it came from",
       },
     })
-    .check(checkNumbers)
+    .check((args) => checkNumbers(program, args))
     .completion("completion", "Print a completion script for your shell")
     .demandCommand(1, "a command is missing")
     .recommendCommands()
     .strict()
-    .check(checkRepeated)
+    .check((args) => checkRepeated(program, args))
     .version(VERSION)
     .alias("help", "h")
     .fail((message, error) => usage(message, error))
@@ -126,22 +126,19 @@ function usage(message: string | null, error: Error | undefined): never {
   throw new MigrationError("N2I-E100", told.replaceAll("\n", " "));
 }
 
+/** The options of the command under way by what they take, as they were declared. */
+function declared(program: object): {
+  readonly number: readonly string[];
+  /** Those that may be repeated. */
+  readonly array: readonly string[];
+} {
+  // Of yargs 18; its types do not have it.
+  return (program as { getOptions: () => ReturnType<typeof declared> }).getOptions();
+}
+
 /** yargs makes NaN of what is no number, and goes on. */
-function checkNumbers(args: { readonly [name: string]: unknown }): true {
-  for (const name of [
-    "progress-interval",
-    "max-width",
-    "in-flight",
-    "lock-wait",
-    "api-timeout",
-    "rate",
-    "deadline",
-    "max-unreachable",
-    "max-failures",
-    "per-minute",
-    "watch",
-    "db-timeout",
-  ]) {
+function checkNumbers(program: object, args: { readonly [name: string]: unknown }): true {
+  for (const name of declared(program).number) {
     const value = args[name];
     if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
       throw new MigrationError("N2I-E100", `--${name} wants a number`);
@@ -150,17 +147,12 @@ function checkNumbers(args: { readonly [name: string]: unknown }): true {
   return true;
 }
 
-/** Options that may be repeated. */
-const LISTS: ReadonlySet<string> = new Set([
-  ...["node", "nova-conf", "tftp-root", "from", "conductor-log", "column", "sort-column"],
-  ...["compute-host", "flavor", "helper-host", "only", "host"],
-]);
-
 /** Of two values for an option that takes one, neither is the one that is meant. */
-function checkRepeated(given: { readonly [option: string]: unknown }): true {
+function checkRepeated(program: object, given: { readonly [option: string]: unknown }): true {
+  const lists = new Set(declared(program).array);
   for (const [option, value] of Object.entries(given)) {
     const name = option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
-    if (Array.isArray(value) && name.length > 1 && !LISTS.has(name))
+    if (Array.isArray(value) && name.length > 1 && !lists.has(name))
       throw new MigrationError("N2I-E100", `--${name} is given more than once`);
   }
   return true;

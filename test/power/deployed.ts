@@ -20,12 +20,16 @@ interface Ran {
 let [under, before] = [0, ""];
 
 /** Runs the tool to its end in this folder, in this process. */
-export async function run(cwd: string, words: readonly string[]): Promise<Ran> {
+export async function run(
+  cwd: string,
+  words: readonly string[],
+  options: { readonly bare?: boolean } = {},
+): Promise<Ran> {
   if (under === 0) before = process.cwd();
   under += 1;
   process.chdir(cwd);
   try {
-    const { status, ...told } = await runTool(words);
+    const { status, ...told } = await runTool(words, options);
     return { code: status, ...told };
   } finally {
     under -= 1;

@@ -1,17 +1,14 @@
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
 import type { Case } from "../../src/demo/case.ts";
-import { program } from "../../src/demo/package-root.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { connect } from "../lab/connect.ts";
-
-const MAIN = program();
+import { run as runIn } from "../power/deployed.ts";
 
 /** The deployment README speaks of; null after the test was told to skip itself. */
 export async function place(t: TestContext, given: Case, site: string) {
@@ -76,19 +73,10 @@ export async function place(t: TestContext, given: Case, site: string) {
   };
 }
 
-/** The BMCs answer from this process, so a command runs beside it. */
-function run(
+async function run(
   cwd: string,
   words: readonly string[],
-): Promise<{ readonly status: number | null; readonly text: string }> {
-  const child = spawn(process.execPath, [MAIN, ...words], {
-    cwd,
-    stdio: ["ignore", "pipe", "pipe"],
-  });
-  let text = "";
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding("utf8").on("data", (more: string) => {
-      text += more;
-    });
-  return new Promise((resolve) => child.on("close", (status) => resolve({ status, text })));
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { code, out, err } = await runIn(cwd, words, { bare: true });
+  return { status: code, text: out + err };
 }

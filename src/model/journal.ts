@@ -1,5 +1,4 @@
 import type { JsonObject } from "./json.ts";
-import type { BootEntry } from "./staging.ts";
 
 /** Of journal.jsonl, which all parts of a run share. */
 export const JOURNAL_FORMAT = "nova2ironic/journal@2";
@@ -120,7 +119,7 @@ export interface OpenEntry {
 }
 
 /** A line of journal.jsonl. */
-export type Entry = OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry | BootEntry;
+export type Entry = OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry;
 
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */
 export const IRONIC = "ironic";
@@ -135,14 +134,6 @@ export function batchesOf(entries: readonly Entry[], ...parts: readonly string[]
     (entry): entry is BatchEntry =>
       OF_BATCHES.has(entry.do) && "part" in entry && parts.includes(entry.part),
   );
-}
-
-/** Entries of boot files. */
-export function entriesOf(
-  entries: readonly Entry[],
-  part: BootEntry["part"],
-): readonly BootEntry[] {
-  return entries.filter((entry): entry is BootEntry => "part" in entry && entry.part === part);
 }
 
 /** The plans of which these parts began something, newest first. */

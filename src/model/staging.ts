@@ -23,38 +23,6 @@ export interface BootStep {
   readonly after: Thing;
 }
 
-/** Names its entries in the journal. */
-export const BOOT_FILES = "boot-files";
-
-/** An entry of boot files: what is begun is written before it is done. Trees are named by absolute path. */
-export type BootEntry = { readonly part: typeof BOOT_FILES } & (
-  | {
-      readonly do: "stage";
-      readonly tree: string;
-      readonly node: string;
-      readonly steps: readonly BootStep[];
-      /** ISO 8601, UTC. */
-      readonly at: string;
-      readonly by: string;
-    }
-  | { readonly do: "staged"; readonly tree: string; readonly node: string; readonly at: string }
-  | {
-      readonly do: "unstage";
-      readonly tree: string;
-      readonly node: string;
-      readonly at: string;
-      readonly by: string;
-    }
-  | {
-      readonly do: "unstaged";
-      readonly tree: string;
-      readonly node: string;
-      readonly at: string;
-      /** Paths left, as somebody changed them. */
-      readonly left: readonly string[];
-    }
-);
-
 /** What was found under a name, looked at without following a link. */
 export type Found =
   | { readonly kind: "absent" }

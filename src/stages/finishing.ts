@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { GuardedNode } from "../core/release/guards.ts";
 import type { Trouble } from "../core/release/planned.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -146,10 +145,9 @@ export async function withFinishing<T>(
   work: (finishing: Omit<Finishing, "progress"> & RunSession, release: Release) => Promise<T>,
 ): Promise<T> {
   const { identity, release, guard, inFlight, lock } = await openGuard(road, header);
-  return withLocked(run, await lock(), FINISH, identity, (session) => {
-    const clock = { now: Date.now, sleep };
-    return work({ ...session, clock, lockWait, inFlight, guard: committing(guard) }, release);
-  });
+  return withLocked(run, await lock(), FINISH, identity, (session) =>
+    work({ ...session, lockWait, inFlight, guard: committing(guard) }, release),
+  );
 }
 
 /** A place to die right before and after each change. */

@@ -162,11 +162,8 @@ export async function withReleasing<T>(
   database: Database,
   header: PlanHeader,
   mappings: Mappings,
-  world: {
-    readonly sleep: (milliseconds: number) => Promise<void>;
-    /** Paths of conductors' logs. */
-    readonly logs: readonly string[];
-  },
+  /** Of conductors' logs. */
+  paths: readonly string[],
   work: (releasing: Omit<Releasing, "progress">) => Promise<T>,
 ): Promise<T> {
   const { identity, release } = await identifyTarget(database, mappings, header.target.release);
@@ -175,12 +172,12 @@ export async function withReleasing<T>(
   const logs: Followed[] = [];
   try {
     // A log that cannot be read is told before anything of the run is written.
-    for (const path of world.logs) logs.push(await follow(path));
+    for (const path of paths) logs.push(await follow(path));
     return await withLocked(run, await lockTarget(database), HAND_OVER, identity, (session) =>
       work({
         ...session,
         handover: committing(createHandover(database, release)),
-        ...{ logs, clock: { now: Date.now, sleep: world.sleep } },
+        logs,
       }),
     );
   } finally {

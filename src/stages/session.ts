@@ -1,6 +1,7 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { type Journal, openJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import type { Session } from "../engine/session.ts";
+import type { WindowSession } from "../engine/window.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
 import type { Entry } from "../model/journal.ts";
 import { JOURNAL_FORMAT } from "../model/journal.ts";
@@ -12,7 +13,7 @@ import { type Interrupt, surroundings } from "./surroundings.ts";
 import { VERSION } from "./version.ts";
 
 /** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
-export interface RunSession extends Session {
+export interface RunSession extends WindowSession {
   readonly journal: {
     readonly entries: () => readonly Entry[];
     readonly append: (entry: Entry) => Promise<void>;
@@ -46,6 +47,7 @@ export async function withSession<T>(
   const now = (): string => new Date().toISOString();
   try {
     return await work({
+      clock: { now: Date.now, sleep },
       ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
       get signal() {
         interrupt ??= surroundings().onInterrupt();

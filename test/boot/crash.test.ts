@@ -19,8 +19,8 @@ import {
 import { smallDisk } from "../support/small-disk.ts";
 
 const POINTS = [
-  ...["open.before", "open.after", "stage.before", "stage.after", "staged.before"],
-  ...["boot.temp", "boot.temp:2", "boot.temp:3", "boot.step", "boot.step:3", "staged.after:2"],
+  ...["open.before", "open.after", "start.before", "start.after", "end.before"],
+  ...["boot.temp", "boot.temp:2", "boot.temp:3", "boot.step", "boot.step:3", "end.after:2"],
 ];
 
 /** Those of the whole matrix; the fast part has each kind of moment once. */
@@ -56,10 +56,10 @@ test("killed anywhere, staging goes on with the same command, and undo gives the
 });
 
 test("killed anywhere, a staging is taken back without going on, and undo itself goes on", async (t) => {
-  const undo = ["unstage.before", "unstage.after", "boot.temp", "boot.step:2", "unstaged.before"];
+  const undo = ["return.before", "return.after", "boot.temp", "boot.step:2", "returned.before"];
   const at = await bootScene(t, "juno", [1, 2], takenOver(2));
   const before = at.digest();
-  for (const point of ["boot.temp", "boot.step:2", "staged.before"]) {
+  for (const point of ["boot.temp", "boot.step:2", "end.before"]) {
     await killed(at, point, "--yes");
     await at.boot(0, "--undo", "--yes");
     assert.equal(at.digest(), before, point);

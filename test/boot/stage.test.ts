@@ -238,8 +238,8 @@ test("neither reading nor staging writes to the old host's tree", async (t) => {
 
 test("a boot file that changes between the look and the hand is not written over", async (t) => {
   const at = await bootScene(t, "juno", [1], takenOver(1));
-  const under = at.start(["--yes", "-q"], "stage.after:1:pause");
-  await under.said("failpoint stage.after");
+  const under = at.start(["--yes", "-q"], "start.after:1:pause");
+  await under.said("failpoint start.after");
   const other = ironicConfig(1, "boot", { chosen: "boot", root: "/dev/sda1" });
   writeFileSync(join(at.tree, nodeOf(1), "config"), other);
   under.signal("SIGUSR2");

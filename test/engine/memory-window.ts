@@ -39,6 +39,8 @@ export interface Doors {
   readonly due: Map<number, () => void>;
   /** Doors opening at the same time, at most. */
   most: number;
+  /** Doors that do not move while somebody leans on them. */
+  readonly leant: Set<string>;
   /** What opening a door meets. */
   readonly fails: Map<string, MigrationError>;
   stopping: () => boolean;
@@ -51,7 +53,16 @@ export function doors(count: number): Doors {
       at: new Map(ids.map((id) => [id, id === "d1" ? "locked up" : "closed"])),
       held: new Map(),
     },
-    ...{ entries: [], dieIn: -1, takes: 0, now: 0, due: new Map(), most: 0, fails: new Map() },
+    ...{
+      entries: [],
+      dieIn: -1,
+      takes: 0,
+      now: 0,
+      due: new Map(),
+      most: 0,
+      fails: new Map(),
+      leant: new Set(),
+    },
     stopping: () => false,
   };
 }
@@ -93,6 +104,8 @@ function opener(of: Doors, silent: boolean): WindowPart<Door, Said> {
       if (!silent) await begin({ was: seen.says });
       step(of);
       if (failure !== undefined) throw failure;
+      // Somebody leans on it: it is begun, and tried again while it is watched.
+      if (of.leant.has(id)) return { is: "partway", says: "leant on" };
       of.at.set(id, "opening");
       openingSince(of).set(id, of.now);
       const under = [...of.at.keys()].filter((one) => standOf(of, one) === "opening");

@@ -124,6 +124,15 @@ test("one that is under way for too long has failed, and is begun still", async 
   assert.deepEqual(whats(of, "d0"), ["start", "end"]);
 });
 
+test("one that is as before though it was begun is begun again, without a further word in the journal", async () => {
+  const of = doors(1);
+  of.leant.add("d0");
+  of.due.set(5000, () => of.leant.clear());
+  const { said } = await open(of, { deadline: 60_000 });
+  assert.deepEqual([said, whats(of, "d0")], [["d0 open"], ["start", "end"]]);
+  assert.ok(of.now >= 5000 && of.now < 10_000);
+});
+
 test("one that waits is tried after all others, until it is let go or it took too long", async () => {
   for (const direction of ["forward", "back"] as const) {
     const of = doors(4);

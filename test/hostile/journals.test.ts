@@ -93,13 +93,7 @@ const JOURNALS = ["boot", "release", "apply", "rollback"];
 /** A file that was damaged, how, and the code with which each command that reads it refuses. */
 const DAMAGES: readonly Damage[] = [
   ["journal.jsonl", swap("nova.jsonl"), "N2I-E113", /not a journal of this tool/, JOURNALS],
-  [
-    "journal.jsonl",
-    edit('"do":"staged"', '"do":"Staged"'),
-    "N2I-E112",
-    /journal\.jsonl:\d/,
-    JOURNALS,
-  ],
+  ["journal.jsonl", edit('"do":"end"', '"do":"End"'), "N2I-E112", /journal\.jsonl:\d/, JOURNALS],
   [
     "journal.jsonl",
     edit('"from":0', '"from":1'),

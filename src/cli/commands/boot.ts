@@ -4,18 +4,11 @@ import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import {
-  type BootRow,
-  type Place,
-  preparedOf,
-  rowOf,
-  stageAll,
-  unstageAll,
-} from "../../stages/boot.ts";
+import { askedOf, type Place } from "../../parts/boot-files.ts";
+import { type BootRow, previewStaging, stageAll, unstageAll } from "../../stages/boot.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
-import { askedOf } from "../../stages/staging.ts";
 import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
 import type { BootArgs } from "../options/boot.ts";
@@ -39,11 +32,7 @@ export async function bootCommand(args: BootArgs): Promise<void> {
     const { machines } = plan.footer.footer;
     if (!args.undo) await noteTakeOver(plan.header.target.release, args);
     if (args.verify) return verify(lines(), place, args);
-    if (args.plan) {
-      const rows: BootRow[] = [];
-      for await (const prepared of preparedOf(lines(), place, 32)) rows.push(rowOf(prepared));
-      return tell(rows, args, "Plan");
-    }
+    if (args.plan) return tell(await previewStaging(lines(), place), args, "Plan");
     const seal = await sealOf(run, args.keyFile, plan.header.key);
     await confirm(
       `${args.undo ? "Take back boot files in" : "Stage boot files in"} ${tree.root}?`,
@@ -59,7 +48,7 @@ export async function bootCommand(args: BootArgs): Promise<void> {
       (at) =>
         args.undo
           ? unstageAll(run, place, seal, (node) => args.node === undefined || nodes.has(node), at)
-          : stageAll(run, preparedOf(lines(), place, 1), place, seal, at),
+          : stageAll(run, lines(), place, seal, at),
       (made) => `${made.rows.length} machines`,
     );
     if (stopped) say(args, "Stopped on request; run the same command to go on.");

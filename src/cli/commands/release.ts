@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
@@ -33,8 +32,8 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
       const which = args.node === undefined ? "the staged machines" : args.node.join(", ");
       const doing = args.undo ? "Stage again" : "Hand over";
       await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
-      const world = { sleep, logs: args.conductorLog ?? [] };
-      await withReleasing(run, database, plan.header, mappings, world, async (releasing) => {
+      const logs = args.conductorLog ?? [];
+      await withReleasing(run, database, plan.header, mappings, logs, async (releasing) => {
         if (!args.undo) await rememberGiven(run, "release", args);
         const nodes = () => plannedNodes(plan.lines(), wanted);
         const trouble = args.undo
@@ -70,7 +69,7 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
               return { failed: made.trouble, noted: made.noted, broke: made.broke };
             });
         const listed = [...trouble.failed, ...trouble.noted];
-        if (listed.length > 0) await printStandings(listed, args, world.logs.length > 0);
+        if (listed.length > 0) await printStandings(listed, args, logs.length > 0);
         if (trouble.failed.length > 0) exitWith(EXIT_STATUS.partial.status);
         if (trouble.broke !== null) throw trouble.broke;
         const undo = !args.undo;

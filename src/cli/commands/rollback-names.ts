@@ -1,10 +1,8 @@
-import { stagedTrees } from "../../core/boot/staged.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
-import { entriesOf } from "../../model/journal.ts";
-import { BOOT_FILES } from "../../model/staging.ts";
+import { stagedTrees } from "../../parts/boot-steps.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { openPlan } from "../../stages/run.ts";
 import { type Telling, told } from "./shared.ts";
@@ -44,13 +42,14 @@ export async function tellTrees(
   run: RunFolder,
   args: Telling & { readonly keyFile?: string },
 ): Promise<void> {
-  const entries = entriesOf((await readJournal(run)).entries, BOOT_FILES);
+  const { entries } = await readJournal(run);
   const { path } = run;
   const undo = (tftpRoot: string): string =>
     nextCommand("boot", { run: path, tftpRoot, keyFile: args.keyFile }, { undo: true });
   for (const [tree, machines] of stagedTrees(entries))
-    told(
-      args,
-      `Boot files of ${machines} machines stay in ${tree}: ${undo(tree)} takes them back.`,
-    );
+    if (machines > 0)
+      told(
+        args,
+        `Boot files of ${machines} machines stay in ${tree}: ${undo(tree)} takes them back.`,
+      );
 }

@@ -1,14 +1,13 @@
 import { existsSync } from "node:fs";
-import { stagedTrees } from "../../core/boot/staged.ts";
 import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { countBack } from "../../engine/back.ts";
 import { MigrationError } from "../../model/error.ts";
-import { type Entry, entriesOf, plansOf } from "../../model/journal.ts";
+import { type Entry, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { BOOT_FILES } from "../../model/staging.ts";
+import { stagedTrees } from "../../parts/boot-steps.ts";
 import { plannedNodes, stillReleased } from "../../parts/hand-over.ts";
 import { NOVA_LEGS, NOVA_NAMES, novaJournalled } from "../../parts/nova.ts";
 import { loadMappings } from "../../stages/documents.ts";
@@ -86,8 +85,8 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
     return { plan: beside, entries, ...(still !== null && { still }) };
   });
   const boot = await orWhy(async () => {
-    const entries = entriesOf("missing" in journal ? [] : journal.entries, BOOT_FILES);
-    return entries.length === 0 ? null : stagedTrees(entries);
+    const trees = stagedTrees("missing" in journal ? [] : journal.entries);
+    return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
   });
   const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
   const finish = await orWhy(async () => {

@@ -7,8 +7,6 @@ import {
   type OpenEntry,
 } from "../../model/journal.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
-import { BOOT_FILES } from "../../model/staging.ts";
-import { parseBoot } from "./boot-entry.ts";
 import { type Fields, fields, malformed } from "./entry-fields.ts";
 
 /**
@@ -29,12 +27,7 @@ export function parseEntry(line: JsonObject, place: string): Entry {
     return { do: line.do, system: text("system"), target, ...staged, at: text("at") };
   }
   const part = text("part");
-  switch (part) {
-    case BOOT_FILES:
-      return parseBoot(line, place);
-    default:
-      return parseMachine(line, part, place) ?? parseBatch(line, part, place);
-  }
+  return parseMachine(line, part, place) ?? parseBatch(line, part, place);
 }
 
 /** The first entry; a run of the form before this one is ended with the version that began it. */

@@ -99,7 +99,7 @@ export async function demo(main: string, say: Say): Promise<boolean> {
       0,
       "shows one machine field by field, with origins",
       "show",
-      "run/plan.jsonl",
+      "run/plan",
       "--diff",
       "1",
     );

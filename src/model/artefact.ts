@@ -3,7 +3,7 @@ import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
 import type { ConductorIpmitool } from "./power.ts";
 
-export type ArtefactKind = "snapshot" | "power" | "plan" | "nova" | "journal";
+export type ArtefactKind = "snapshot" | "power" | "machines" | "nova" | "nova-findings";
 
 /** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
 export interface ServerIdentity {
@@ -89,7 +89,7 @@ export interface PowerCounts {
 }
 
 export interface PlanHeader {
-  readonly format: "nova2ironic/plan@1";
+  readonly format: "nova2ironic/plan@2";
   readonly tool: string;
   readonly made_from: {
     /** sha256 of the snapshot. */
@@ -112,8 +112,6 @@ export interface PlanHeader {
     readonly why: string;
   };
   readonly key: string;
-  /** What `origins` of the records point into: [field, origin]. */
-  readonly origins: readonly (readonly [string, string])[];
   /** Findings that belong to no machine: orphan interfaces, ignored tables, Nova not read. */
   readonly findings: readonly Finding[];
   /** Counts of the target when the plan was made; a difference makes apply look closer. */
@@ -124,6 +122,13 @@ export interface PlanHeader {
   readonly conductor_ipmitool?: ConductorIpmitool;
 }
 
+/** Of machines.jsonl. */
+export interface MachinesHeader {
+  readonly format: "nova2ironic/machines@1";
+  /** What `origins` of the records point into: [field, origin]. */
+  readonly origins: readonly (readonly [string, string])[];
+}
+
 export interface PlanCounts {
   readonly machines: number;
   readonly verdicts: { readonly [verdict in Verdict]: number };
@@ -131,8 +136,6 @@ export interface PlanCounts {
   readonly ports: number;
   /** Finding code -> how often. */
   readonly findings: { readonly [code: string]: number };
-  /** sha256 of the plan for Nova that was made beside; absent when none was. */
-  readonly nova?: string;
 }
 
 /** The last line of every artefact. */

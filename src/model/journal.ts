@@ -136,6 +136,11 @@ export function batchesOf(entries: readonly Entry[], ...parts: readonly string[]
   );
 }
 
+/** Digests of all plans that a journal speaks of. */
+export function plansNamed(entries: readonly Entry[]): ReadonlySet<string> {
+  return new Set(entries.flatMap((entry) => ("plan" in entry ? [entry.plan] : [])));
+}
+
 /** The plans of which these parts began something, newest first. */
 export function plansOf(entries: readonly Entry[], ...parts: readonly string[]): readonly string[] {
   const plans = batchesOf(entries, ...parts).flatMap((entry) =>

@@ -1,5 +1,4 @@
 import type { ServerIdentity } from "./artefact.ts";
-import type { Finding } from "./finding.ts";
 import type { Row } from "./machine.ts";
 import type { Lock, Met, Performed } from "./target.ts";
 
@@ -39,9 +38,6 @@ export interface NovaStep {
   readonly of: string;
 }
 
-/** A line of nova.jsonl: steps of hosts, of flavors, of the API's, then what was found on the way. */
-export type NovaLine = NovaStep | { readonly finding: Finding };
-
 export interface NovaIdentity extends ServerIdentity {
   readonly schema_version: number;
   /** Head of alembic; absent before Xena. */
@@ -59,28 +55,20 @@ export type ApiIdentity =
       readonly version: string;
     };
 
+/** What plan.json says of the steps on Nova's own rows. */
 export interface NovaPlanHeader {
-  readonly format: "nova2ironic/nova@1";
-  readonly tool: string;
-  readonly made_from: { readonly snapshot: string };
   /** ISO 8601, UTC: what `deleted_at` and `created_at` of changed rows say. */
   readonly made_at: string;
   readonly target: NovaIdentity;
   /** Absent where flavors are nova's own rows. */
   readonly api?: ApiIdentity;
-  /**
-   * Which compute hosts take machines over, as `--compute-host` had it; empty: each keeps its own.
-   * Absent in plans of earlier versions.
-   */
-  readonly compute_hosts?: readonly string[];
+  /** Which compute hosts take machines over, as `--compute-host` had it; empty: each keeps its own. */
+  readonly compute_hosts: readonly string[];
   /** What the operator asked for, for people. */
   readonly asked: readonly string[];
 }
 
-/** The footer chains it to its plan, whose digest is known only when both are written. */
 export interface NovaPlanCounts {
-  /** sha256 of the plan it belongs to. */
-  readonly plan: string;
   readonly hosts: number;
   readonly flavors: number;
   /** Extra specs that the API has; absent where flavors are nova's own rows. */

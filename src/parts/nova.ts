@@ -1,18 +1,13 @@
 import type { Journalled } from "../engine/back.ts";
 import { inTransaction } from "../engine/batches.ts";
 import type { Leg, Part } from "../engine/part.ts";
-import type {
-  NovaLine,
-  NovaPart,
-  NovaPlanCounts,
-  NovaStep,
-  NovaTarget,
-} from "../model/nova-plan.ts";
+import type { NovaPlanCounts, NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import { waiting } from "./nova-waits.ts";
 
-/** A plan for Nova: its lines, its digest and how many they are. */
+/** A plan's steps on Nova's rows, how many they are, and the plan's digest. */
 export interface NovaPlan {
-  readonly lines: () => AsyncIterable<readonly NovaLine[]>;
+  /** Those of a leg, in the order of their file. */
+  readonly steps: (leg: NovaLegName) => AsyncIterable<readonly NovaStep[]>;
   readonly sha256: string;
   readonly counts: NovaPlanCounts;
 }
@@ -32,9 +27,9 @@ export function novaName(leg: NovaLegName): string {
 /** All of them. */
 export const NOVA_NAMES = NOVA_LEGS.map(novaName);
 
-/** The part of a plan's lines that a leg's are of. */
-export function partOf(leg: NovaLegName): NovaPart {
-  return leg === "shared" ? "hosts" : leg;
+/** The leg that a step goes with. */
+export function legOf({ part, machine }: NovaStep): NovaLegName {
+  return part === "hosts" && machine === null ? "shared" : part;
 }
 
 type Reached = Pick<NovaTarget, "look" | "perform" | "use">;
@@ -87,11 +82,11 @@ export function novaParts(
 /** What the journal tells of a leg from, without Nova. */
 export function novaJournalled(
   leg: NovaLegName,
-  { lines, sha256 }: Pick<NovaPlan, "lines" | "sha256">,
+  { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
 ): Journalled<NovaStep, NovaStep> {
   return {
     part: { name: novaName(leg), size: inTransaction() },
-    ...{ plan: sha256, lines: () => stepsIn(lines(), leg), changesOf: (step) => [step] },
+    ...{ plan: sha256, lines: () => steps(leg), changesOf: (step) => [step] },
   };
 }
 
@@ -99,27 +94,11 @@ export function novaJournalled(
 export function novaLeg(
   part: Part<NovaStep>,
   leg: NovaLegName,
-  { lines, sha256 }: Pick<NovaPlan, "lines" | "sha256">,
+  { steps, sha256 }: Pick<NovaPlan, "steps" | "sha256">,
 ): Pick<Leg<NovaStep>, "part" | "plan" | "lines" | "changesOf" | "machineOf"> {
   return {
-    ...{ part, plan: sha256, lines: () => stepsIn(lines(), leg) },
+    ...{ part, plan: sha256, lines: () => steps(leg) },
     changesOf: (step) => [step],
     machineOf: ({ machine }) => machine,
   };
-}
-
-/** Steps of a leg, in the order of the plan. */
-export async function* stepsIn(
-  lines: ReturnType<NovaPlan["lines"]>,
-  leg: NovaLegName,
-): AsyncGenerator<readonly NovaStep[]> {
-  const shared = leg === "shared";
-  const part = partOf(leg);
-  for await (const batch of lines)
-    yield batch.filter(
-      (line): line is NovaStep =>
-        "table" in line &&
-        line.part === part &&
-        (part !== "hosts" || (line.machine === null) === shared),
-    );
 }

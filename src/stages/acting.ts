@@ -99,7 +99,9 @@ export async function withIronic<T>(
       ...{ target, verifier, part: ironicPart(target), check: lock.check },
       async precondition() {
         checkIdentity(header.target, await road.identify(header.target.release));
-        const snapshot = source.check ? await digestOnly(`${run.path}/${SNAPSHOT}`) : null;
+        const snapshot = source.check
+          ? await digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot")
+          : null;
         if (snapshot !== null && snapshot !== header.made_from.snapshot)
           throw new MigrationError(
             "N2I-E300",

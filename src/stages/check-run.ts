@@ -23,12 +23,12 @@ import type { PlannedMachine } from "../model/plan.ts";
 import type { SpecCall, Verb } from "../model/rights.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { appliesOf } from "./check-applies.ts";
-import { NOVA, type NovaFile, novaPlanOf } from "./nova-file.ts";
+import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { planOrNull } from "./sizes.ts";
 
 /** Any of them makes a folder a run's. */
-const FILES = [SNAPSHOT, PLAN, NOVA, "journal.jsonl"];
+const FILES = [SNAPSHOT, PLAN, "journal.jsonl"];
 
 /**
  * The run's folder; null before the first stage made it, and for a folder that holds no run, whose
@@ -92,7 +92,7 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
 async function madeOf(
   run: RunFolder,
   { target }: PlanHeader,
-  nova: NovaFile | null,
+  nova: NovaFiles | null,
 ): Promise<PlanFacts["madeFor"]> {
   const { engine } = target;
   const api = nova?.header.api;
@@ -105,7 +105,7 @@ async function madeOf(
   ]);
 }
 
-async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
+async function novaFacts(nova: NovaFiles, hosts: readonly string[]) {
   const [flavors, images] = [new Set<string>(), new Set<string>()];
   const [statements, api] = [new Map<string, Set<Verb>>(), new Map<string, Set<Verb>>()];
   const moves = new Map<string, Set<string>>();
@@ -114,13 +114,10 @@ async function novaFacts(nova: NovaFile, hosts: readonly string[]) {
   const odd: OddText[] = [];
   const calls = new Set<SpecCall>();
   const findings: Pick<Finding, "code" | "place" | "message">[] = [];
-  for await (const batch of nova.lines())
+  for await (const batch of nova.findings())
+    for (const { code, place, message } of batch) findings.push({ code, place, message });
+  for await (const batch of nova.all())
     for (const line of batch) {
-      if ("finding" in line) {
-        const { code, place, message } = line.finding;
-        findings.push({ code, place, message });
-        continue;
-      }
       const { id, part, table, key, before, after } = line;
       // What goes over Nova's API is its policy's to allow.
       if (table === "os-extra_specs")

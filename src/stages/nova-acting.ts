@@ -17,7 +17,7 @@ import {
   type novaParts,
 } from "../parts/nova.ts";
 import { failpoint } from "./failpoint.ts";
-import type { NovaFile } from "./nova-file.ts";
+import type { NovaFiles } from "./nova-files.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 import type { RunSession } from "./session.ts";
 
@@ -54,7 +54,7 @@ export interface NovaPlace {
 export async function withNova<T>(
   session: RunSession,
   database: Database,
-  plans: readonly NovaFile[],
+  plans: readonly NovaFiles[],
   watching: Watching,
   work: (place: NovaPlace) => Promise<T>,
 ): Promise<T> {

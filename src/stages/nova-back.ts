@@ -1,6 +1,5 @@
 import type { Stray } from "../core/hosts/strays.ts";
 import type { Database } from "../edge/database/open.ts";
-import { findPlan } from "../edge/disk/archive.ts";
 import { back, changedSince } from "../engine/back.ts";
 import type { Excluded } from "../engine/part.ts";
 import { gather, inOrder, type Walked } from "../engine/walk.ts";
@@ -11,7 +10,7 @@ import { openRole } from "./databases.ts";
 import type { Reach } from "./flavor-api.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { type NovaPlace, novaWalk, withNova } from "./nova-acting.ts";
-import { type NovaFile, novaPlans, openNovaPlan } from "./nova-file.ts";
+import { type NovaFiles, novaPlans } from "./nova-files.ts";
 import type { Watching } from "./nova-watch.ts";
 import type { BACK_AFTER_IRONIC } from "./pipeline.ts";
 import type { Backing } from "./rollback-plan.ts";
@@ -39,7 +38,7 @@ interface Opened extends Backing {
   readonly database: Database;
   readonly place: NovaPlace;
   /** Newest first. */
-  readonly plans: readonly NovaFile[];
+  readonly plans: readonly NovaFiles[];
   readonly wish: NovaWish;
 }
 
@@ -53,9 +52,7 @@ export async function withNovaBack<T>(
 ): Promise<T> {
   const { run, session } = backing;
   if (wish === null || reach.novaDb === undefined) return work(null);
-  const plans: NovaFile[] = [];
-  for (const sha256 of await novaPlans(run))
-    plans.push(await openNovaPlan(await findPlan(run, sha256, "nova")));
+  const plans = await novaPlans(run);
   const database = await openRole("nova-db", reach.novaDb, { readOnly: false });
   try {
     return await withNova(session, database, plans, watching, (place) => {
@@ -126,9 +123,9 @@ export function whyStray({ host, hypervisor_hostname }: Stray): string {
 const NAMED = 20;
 
 /** Lists compute nodes that Nova made since; they are not this run's to take away. */
-async function tellStrays({ run, database, wish, leave, sink }: Opened): Promise<void> {
+async function tellStrays({ run, plans, database, wish, leave, sink }: Opened): Promise<void> {
   const strays: Stray[] = [];
-  for await (const stray of straysOf(run, database, wish.machines)) strays.push(stray);
+  for await (const stray of straysOf(run, plans, database, wish.machines)) strays.push(stray);
   if (strays.length === 0) return;
   leave(strays.map((stray) => ({ id: `compute_nodes:${stray.id}`, why: whyStray(stray) })));
   const more = strays.length > NAMED ? ", ..." : "";

@@ -10,8 +10,7 @@ import { compileSite } from "../core/transform/site.ts";
 import type { Transformed } from "../core/transform/transform.ts";
 import { releaseNames } from "../demo/load-tables.ts";
 import type { Database } from "../edge/database/open.ts";
-import { createArtefact } from "../edge/disk/artefact-writer.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
+import type { PlanWriter } from "../edge/disk/plan-folder.ts";
 import { readFlavorRows } from "../edge/nova-write/flavors.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { openHosts } from "../edge/nova-write/read.ts";
@@ -20,14 +19,13 @@ import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
-import type { NovaLine, NovaPlanCounts, NovaPlanHeader, NovaStep } from "../model/nova-plan.ts";
+import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
 import type { MachineRows } from "../model/nova-rows.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { otherServer } from "../model/same-server.ts";
 import { openRole } from "./databases.ts";
 import { type FlavorApi, withoutThose } from "./flavor-api.ts";
-import { NOVA } from "./nova-file.ts";
-import { VERSION } from "./version.ts";
+import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
 
 /** What the operator wants of Nova's own rows. */
 export interface NovaAsked {
@@ -43,6 +41,8 @@ export type NovaHabits = Pick<FlavorsAsked, "classes" | "copies"> & {
 
 /** Plans Nova's rows beside the machines, as these go by. */
 export interface NovaPlanner {
+  /** Begins the plan's files of Nova; comes first. */
+  readonly begin: (plan: PlanWriter) => Promise<void>;
   /** Adds what Nova's rows say against machines. */
   readonly judge: (
     machines: readonly Machine[],
@@ -52,11 +52,9 @@ export interface NovaPlanner {
   readonly add: (machine: Machine, line: PlannedMachine) => Promise<void>;
   /** What is known once all machines went by. */
   readonly end: () => Promise<readonly Finding[]>;
-  /** sha256 of the artefact, when all is in it. */
-  readonly digest: () => Promise<string>;
-  /** Puts the artefact in place, chained to its plan. */
-  readonly finish: (plan: string) => Promise<NovaPlanCounts>;
-  readonly abandon: () => Promise<void>;
+  /** What the plan says of Nova, when all is written. */
+  readonly about: () => { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts };
+  readonly close: () => Promise<void>;
 }
 
 /**
@@ -65,9 +63,8 @@ export interface NovaPlanner {
  * @throws MigrationError N2I-E202 when it is not the nova database of the snapshot
  */
 export async function planNova(
-  run: RunFolder,
   database: Database,
-  snapshot: { readonly header: SnapshotHeader; readonly sha256: string },
+  snapshot: SnapshotHeader,
   site: Site,
   asked: NovaAsked,
   habits: NovaHabits,
@@ -76,7 +73,7 @@ export async function planNova(
 ): Promise<NovaPlanner> {
   const choice: Choice = choiceOf(asked.computeHosts);
   const target = await identifyNova(database);
-  checkSource(snapshot.header, target, database.shown);
+  checkSource(snapshot, target, database.shown);
   const at = now.slice(0, 19).replace("T", " ");
   const reader = await openHosts(database, target);
   const decisions = compileSite(site);
@@ -90,9 +87,6 @@ export async function planNova(
   const facts = gather();
   const selection = createSelection(choice);
   const header: NovaPlanHeader = {
-    format: "nova2ironic/nova@1",
-    tool: VERSION,
-    made_from: { snapshot: snapshot.sha256 },
     made_at: now,
     target,
     ...(api !== null && { api: api.identity }),
@@ -103,16 +97,16 @@ export async function planNova(
       ...(api === null ? [] : [`flavors of ${api.shown}`]),
     ],
   };
-  const writer = await createArtefact(run, NOVA, header);
-  const counts = { hosts: 0, flavors: 0, api: 0, findings: 0 };
-  let rows: ReadonlyMap<number, MachineRows> = new Map();
-  const write = async (steps: readonly NovaStep[]): Promise<void> => {
-    for (const step of steps) {
-      counts[step.part] += 1;
-      await writer.write(step satisfies NovaLine);
-    }
+  let files: NovaWriter | null = null;
+  const writer = (): NovaWriter => {
+    if (files === null) throw new Error("Nova's files were not begun");
+    return files;
   };
+  let rows: ReadonlyMap<number, MachineRows> = new Map();
   return {
+    async begin(plan) {
+      files = await createNovaFiles(plan);
+    },
     async judge(machines, made) {
       const asking = machines.map(({ node: { uuid, instance_uuid } }) => ({ uuid, instance_uuid }));
       const found = await reader.rows(asking);
@@ -128,11 +122,12 @@ export async function planNova(
     async add(machine, line) {
       facts.add(machine, line);
       selection.add(line);
-      await write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
+      await writer().write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
     },
     async end() {
       const selected = selection.end();
       const moved = hosts.end(await reader.use(hosts.left()));
+      const { write, find } = writer();
       await write(moved.steps);
       const how = { ...asked.flavors, ...habits };
       const flavors = await readFlavorRows(database, reader.on);
@@ -152,25 +147,18 @@ export async function planNova(
         ...judgeImages(facts, how),
         ...judgeSchema(target.schema_version, api !== null, asked.computeHosts.length > 0),
       ];
-      for (const finding of findings) await writer.write({ finding } satisfies NovaLine);
-      counts.findings = findings.length;
+      await find(findings);
       return findings;
     },
-    digest: writer.digest,
-    async finish(plan) {
-      await reader.close();
-      const { api: apart, ...inNova } = counts;
-      const all = {
-        ...{ plan, ...inNova, ...(api !== null && { api: apart }) },
+    about() {
+      const { api: apart, ...inNova } = writer().counts();
+      const counts = {
+        ...{ ...inNova, ...(api !== null && { api: apart }) },
         stopped: hosts.stopped(),
       };
-      await writer.finish(all);
-      return all;
+      return { header, counts };
     },
-    async abandon() {
-      await reader.close();
-      await writer.abandon();
-    },
+    close: reader.close,
   };
 }
 

@@ -1,31 +1,27 @@
 import type { Database } from "../edge/database/open.ts";
-import { findPlan } from "../edge/disk/archive.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { changedSince, countBack, inspectBack } from "../engine/back.ts";
 import type { Excluded } from "../engine/part.ts";
-import { type Entry, plansOf } from "../model/journal.ts";
+import type { Entry } from "../model/journal.ts";
 import type { Json } from "../model/json.ts";
 import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
-import { NOVA_LEGS, NOVA_NAMES, novaJournalled, novaLeg, novaParts } from "../parts/nova.ts";
+import { NOVA_LEGS, novaJournalled, novaLeg, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
 import { type Reach, reopenFlavorApi } from "./flavor-api.ts";
 import { checkNova } from "./nova-acting.ts";
 import { type NovaWish, whyStray } from "./nova-back.ts";
-import { type NovaFile, openNovaPlan } from "./nova-file.ts";
+import { type NovaFiles, novaPlans } from "./nova-files.ts";
 import { straysOf } from "./strays.ts";
 
 /** The run's plans that changed Nova's rows, newest first, and its journal. */
 async function changedPlans(
   run: RunFolder,
-): Promise<{ readonly entries: readonly Entry[]; readonly plans: readonly NovaFile[] }> {
+): Promise<{ readonly entries: readonly Entry[]; readonly plans: readonly NovaFiles[] }> {
   const { entries } = await readJournal(run);
-  const plans: NovaFile[] = [];
-  for (const sha256 of plansOf(entries, ...NOVA_NAMES))
-    plans.push(await openNovaPlan(await findPlan(run, sha256, "nova")));
-  return { entries, plans };
+  return { entries, plans: await novaPlans(run) };
 }
 
 /**
@@ -73,7 +69,7 @@ export async function novaExcluded(
 }
 
 /** @throws MigrationError N2I-E300 when the plans were made for another nova */
-async function openFor(database: Database, plans: readonly NovaFile[]): Promise<NovaTarget> {
+async function openFor(database: Database, plans: readonly NovaFiles[]): Promise<NovaTarget> {
   const identity = await identifyNova(database);
   for (const { header } of plans) checkNova(header.target, identity);
   return createNovaTarget(database, identity);
@@ -119,7 +115,7 @@ export async function* novaPreview(
           await api?.close();
         }
       }
-    if (database !== null) yield* strays(run, database, wish);
+    if (database !== null) yield* strays(run, plans, database, wish);
   } finally {
     await database?.close();
   }
@@ -128,7 +124,7 @@ export async function* novaPreview(
 type Name = (typeof NOVA_LEGS)[number];
 
 /** Nobody said where nova is: all of it stays. */
-function unasked(name: Name, plan: NovaFile) {
+function unasked(name: Name, plan: NovaFiles) {
   const stays = { is: "other", why: "--nova-db is not given" } as const;
   const inspect = (steps: readonly NovaStep[]) =>
     Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
@@ -142,9 +138,10 @@ function shown(action: string, { table, id }: NovaStep, why: string | null): rea
 
 async function* strays(
   run: RunFolder,
+  plans: readonly NovaFiles[],
   database: Database,
   { machines }: NovaWish,
 ): AsyncGenerator<readonly Json[]> {
-  for await (const stray of straysOf(run, database, machines))
+  for await (const stray of straysOf(run, plans, database, machines))
     yield ["leave", "compute_nodes", String(stray.id), stray.bm_node_id, whyStray(stray)];
 }

@@ -9,7 +9,7 @@ import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { lookAtNova, novaWalk, withNova } from "./nova-acting.ts";
-import { type NovaFile, novaPlanOf } from "./nova-file.ts";
+import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { checkRequests, checkTenants, type Machines } from "./nova-tenants.ts";
 import type { Watching } from "./nova-watch.ts";
 import { FORWARD } from "./pipeline.ts";
@@ -17,7 +17,7 @@ import type { RunSession } from "./session.ts";
 
 /** Nova's part of an apply: flavors before the machines, hosts after them. */
 export interface NovaSide {
-  readonly plan: NovaFile;
+  readonly plan: NovaFiles;
   /** Whether its nova-computes stand still. @throws MigrationError N2I-E310 */
   readonly look: () => Promise<void>;
   /** Everything that can be known before the first row of anything is written. */
@@ -49,7 +49,7 @@ export async function novaSteps(run: RunFolder, plan: Footer<PlanCounts>): Promi
  *
  * @source facts/systems.md D-3
  */
-function checkUnasked(file: NovaFile | null): void {
+function checkUnasked(file: NovaFiles | null): void {
   const steps = file === null ? 0 : stepsOf(file.counts);
   const watched = file?.counts.stopped ?? [];
   if (steps > 0) throw new MigrationError("N2I-E311", `the plan changes ${steps} rows of nova`);
@@ -90,13 +90,9 @@ export async function besideNova<T>(
   if (leaveNova)
     throw new MigrationError("N2I-E100", "--nova-db and --leave-nova exclude each other");
   if (file === null)
-    throw new MigrationError(
-      "N2I-E114",
-      `${run.path} has no plan for Nova that belongs to its plan`,
-      {
-        fix: "Run plan again, with --nova-db.",
-      },
-    );
+    throw new MigrationError("N2I-E114", `${run.path}/plan was made without Nova`, {
+      fix: "Run plan again, with --nova-db.",
+    });
   const elsewhere = words.novaApiDb !== undefined || words.flavorsVia === "rest";
   if (elsewhere && file.header.api === undefined)
     throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {

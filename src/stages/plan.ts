@@ -5,22 +5,23 @@ import { type Index, indexCurrent, planMachine, wantedOf } from "../core/plan/pl
 import { preflight } from "../core/plan/preflight.ts";
 import type { PowerView } from "../core/power/gate.ts";
 import { createTransform } from "../core/transform/transform.ts";
-import { createArtefact } from "../edge/disk/artefact-writer.ts";
+import { createPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import type { PlanCounts, PlanHeader } from "../model/artefact.ts";
+import type { MachinesHeader, PlanCounts, PlanHeader } from "../model/artefact.ts";
 import type { SameSecret } from "../model/compare.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
 import type { NovaPlanCounts } from "../model/nova-plan.ts";
 import type { PlannedMachine, Verdict } from "../model/plan.ts";
+import { MACHINES } from "../model/plan-manifest.ts";
 import type { ConductorIpmitool } from "../model/power.ts";
 import { regroup } from "../model/streams.ts";
 import type { Release, Target } from "../model/target.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
 import { judgeKept, type NovaPlanner } from "./nova-plan.ts";
-import { type openSnapshot, PLAN } from "./run.ts";
+import type { openSnapshot } from "./run.ts";
 import { VERSION } from "./version.ts";
 
 export interface Planned {
@@ -81,10 +82,9 @@ export async function makePlan(
       ...([run, snapshot, target, release, mappings, site, same] as const),
       ...([allow, power, each, progress, nova] as const),
     );
-  } catch (error) {
+  } finally {
     // Its reader holds a transaction of nova from the moment it was made, long before the first line.
-    await nova?.abandon();
-    throw error;
+    await nova?.close();
   }
 }
 
@@ -130,7 +130,7 @@ async function planAll(
   const before = await target.counts();
   const conductors = preflight(await target.service(), carried !== null);
   const header: PlanHeader = {
-    format: "nova2ironic/plan@1",
+    format: "nova2ironic/plan@2",
     tool: VERSION,
     made_from: {
       snapshot: footer.sha256,
@@ -142,7 +142,6 @@ async function planAll(
     target: target.identity,
     pairing,
     key: source.key,
-    origins: [...origins, ...(carried?.origins ?? [])],
     findings: [...source.findings, ...conductors.findings],
     target_before: before,
     ...(allow.others === true && { beside_others: true as const }),
@@ -151,8 +150,14 @@ async function planAll(
   const tally = createTally(header.findings);
   const charset = inspectCharset(target.identity.charset);
   const kept = judgeKept(release.doc.release, site.site, from.nova);
-  const writer = await createArtefact(run, PLAN, header);
+  const plan = await createPlan(run);
   try {
+    const machines: MachinesHeader = {
+      format: "nova2ironic/machines@1",
+      origins: [...origins, ...(carried?.origins ?? [])],
+    };
+    const writer = await plan.begin(MACHINES, machines);
+    await nova?.begin(plan);
     // An empty Ironic holds nothing to compare with; it is not asked.
     const empty = before.nodes + before.ports === 0;
     const batches = empty ? snapshot.lines() : regroup(snapshot.lines(), ASKED);
@@ -180,17 +185,14 @@ async function planAll(
     }
     const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
     tally.note(late);
-    // Each names the other: a plan that was killed between the two is told from a whole one.
-    const counts = {
-      ...tally.counts(),
-      ...(nova !== null && { nova: await nova.digest() }),
-    };
-    const { sha256 } = await writer.finish(counts);
-    await failpoint("plan.between");
-    const beside = (await nova?.finish(sha256)) ?? null;
-    return { header, counts, sha256, late, conductors: conductors.words, nova: beside };
+    const counts = tally.counts();
+    const beside = nova?.about() ?? null;
+    const about = { ...header, counts, nova: beside };
+    const sha256 = await plan.finish(about, () => failpoint("plan.between"));
+    const { words } = conductors;
+    return { header, counts, sha256, late, conductors: words, nova: beside?.counts ?? null };
   } catch (error) {
-    await writer.abandon();
+    await plan.abandon();
     throw error;
   }
 }

@@ -3,7 +3,7 @@ import { nodeOf } from "../core/hosts/keeps.ts";
 import type { PlannedHost } from "../core/settings/judge.ts";
 import { isLoaded } from "../core/verify/verify.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { novaPlanOf } from "./nova-file.ts";
+import { novaPlanOf } from "./nova-files.ts";
 import { planOrNull } from "./sizes.ts";
 
 /**
@@ -14,8 +14,6 @@ export async function plannedHosts(run: RunFolder): Promise<readonly PlannedHost
   const plan = await planOrNull(run.path);
   if (plan === null) return [];
   const nova = await novaPlanOf(run, plan.footer);
-  // An earlier version's plan for Nova does not say where machines go.
-  if (nova !== null && nova.header.compute_hosts === undefined) return [];
   const choice = choiceOf(nova?.header.compute_hosts ?? []);
   const [used, free, kept] = [new Set<string>(), new Set<string>(), new Set<string>()];
   for await (const batch of plan.lines())

@@ -1,22 +1,31 @@
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { openFileOf, openManifest } from "../edge/disk/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { createSeal, readKey } from "../edge/disk/seal.ts";
-import type { PlanCounts, PlanHeader, SnapshotCounts, SnapshotHeader } from "../model/artefact.ts";
+import type {
+  Footer,
+  MachinesHeader,
+  PlanCounts,
+  PlanHeader,
+  SnapshotCounts,
+  SnapshotHeader,
+} from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
-import type { Json } from "../model/json.ts";
+import type { Json, JsonObject } from "../model/json.ts";
 import type { BmInterface, Machine } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import { MACHINES } from "../model/plan-manifest.ts";
 import { strayed, UNBOUND } from "../model/sealing.ts";
 import type { Seal } from "../model/secret.ts";
 
 /** A snapshot's line: a machine, or an interface that belongs to none. */
 export type SnapshotLine = Machine | { readonly orphan: BmInterface; readonly finding: Finding };
 
+export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";
-export const PLAN = "plan.jsonl";
 
 export function openSnapshot(path: string) {
   return openArtefact(path, "snapshot", {
@@ -29,16 +38,33 @@ export function openSnapshot(path: string) {
   });
 }
 
-export function openPlan(path: string) {
-  return openArtefact(path, "plan", {
-    header: asWritten<PlanHeader>,
-    line: (line) => {
-      const read = asWritten<PlannedMachine>(line);
-      return atHome(read, line, { ...read, id: read.bm_node_id });
-    },
-    counts: asWritten<PlanCounts>,
-  });
+/** A plan of machines, after every line of theirs was compared with the digests. */
+export interface OpenPlan {
+  readonly header: PlanHeader & Pick<MachinesHeader, "origins">;
+  /** What is said of the whole plan: its digest is the manifest's. */
+  readonly footer: Footer<PlanCounts>;
+  readonly lines: () => AsyncIterable<PlannedMachine[]>;
 }
+
+/** @param path of a plan's folder */
+export async function openPlan(path: string): Promise<OpenPlan> {
+  const opened = await openManifest(path);
+  const { header, lines } = await openFileOf(opened, MACHINES, machinesParsers);
+  const { counts, nova: _nova, files: _files, ...about } = opened.manifest;
+  return {
+    header: { ...about, origins: header.origins },
+    footer: { footer: counts, sha256: opened.sha256 },
+    lines,
+  };
+}
+
+export const machinesParsers = {
+  header: asWritten<MachinesHeader>,
+  line: (line: JsonObject) => {
+    const read = asWritten<PlannedMachine>(line);
+    return atHome(read, line, { ...read, id: read.bm_node_id });
+  },
+};
 
 /**
  * The line, once every secret in it is of its machine, or of the compute host whose nova.conf gives

@@ -84,12 +84,12 @@ export function statusOf(files: RunFiles): RunState {
   const step: Step =
     "missing" in snapshot
       ? EXTRACT
-      : !fresh || isCut(plan, nova)
+      : !fresh || isBroken(nova)
         ? (novaBack(nova) ?? before)
         : "missing" in journal // what it says is in doubt; verify asks the target alone
           ? withNova({ command: "verify" }, nova)
           : (novaBack(nova) ?? withNova(afterLoad(applied.next, handover), nova));
-  const mayFinish = fresh && !isCut(plan, nova) && !("missing" in journal);
+  const mayFinish = fresh && !isBroken(nova) && !("missing" in journal);
   return {
     fields: {
       extract: extracted,
@@ -152,10 +152,9 @@ export function wasStaged(journal: readonly Entry[], plan: string): boolean {
     .some((entry) => entry.do === "begin" && entry.plan === plan && entry.staged === true);
 }
 
-/** The plan was made with a plan for Nova, and that is not beside it whole. */
-function isCut(plan: RunFiles["plan"], nova: RunFiles["nova"]): boolean {
-  const wanted = !("missing" in plan) && plan.counts.nova !== undefined;
-  return wanted && nova !== undefined && "missing" in nova;
+/** The plan's files of Nova cannot be read. */
+function isBroken(nova: RunFiles["nova"]): boolean {
+  return nova !== undefined && "missing" in nova;
 }
 
 /** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
@@ -186,7 +185,7 @@ function novaBack(nova: RunFiles["nova"]): Step | null {
 function novaText({ plan, entries, still }: NovaState): string {
   const planned =
     plan === null
-      ? "no plan for it belongs to the plan"
+      ? "not in the plan"
       : `${plan.counts.hosts} rows of hosts and ${plan.counts.flavors + (plan.counts.api ?? 0)} of flavors to change, sha256 ${plan.sha256.slice(0, 12)}`;
   const done = plansOf(entries, ...NOVA_NAMES).map((sha256) =>
     doneText(entries, NOVA_NAMES, sha256, "changed"),

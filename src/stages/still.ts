@@ -13,7 +13,7 @@ import type { PlannedMachine } from "../model/plan.ts";
 import { openRole } from "./databases.ts";
 import { type Going, goingOf } from "./going.ts";
 import { checkNova } from "./nova-acting.ts";
-import { novaPlans, openNovaPlan } from "./nova-file.ts";
+import { novaManifests } from "./nova-files.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
 import { asked, checkQueued } from "./queued.ts";
 import { openPlan } from "./run.ts";
@@ -82,7 +82,7 @@ export async function withStill<T>(
   watching: Watching,
   work: (look: () => Promise<void>) => Promise<T>,
 ): Promise<T | null> {
-  const changed = await novaPlans(run);
+  const changed = await novaManifests(run);
   if (novaDb === undefined || machines.length + changed.length === 0)
     return work(() => Promise.resolve());
   const database = await openRole("nova-db", novaDb, { readOnly: true });
@@ -90,8 +90,7 @@ export async function withStill<T>(
     const identity = await identifyNova(database);
     const hosts = new Set(machines.flatMap(({ host }) => host ?? []));
     for (const source of sources) if (source !== null) checkSame(source, identity);
-    for (const sha256 of changed) {
-      const { header, counts } = await openNovaPlan(await findPlan(run, sha256, "nova"));
+    for (const { header, counts } of changed) {
       checkNova(header.target, identity);
       for (const host of counts.stopped) hosts.add(host);
     }

@@ -157,7 +157,12 @@ test("Ironic's deploy key is in no journal and no output", async (t) => {
   const at = await bootScene(t, "juno", [1], takenOver(1));
   const ran = await at.boot(0, "--yes");
   const journal = readFileSync(join(at.run, "journal.jsonl"), "utf8");
-  for (const text of [ran.out, ran.err, journal, readFileSync(join(at.run, "plan.jsonl"), "utf8")])
+  for (const text of [
+    ran.out,
+    ran.err,
+    journal,
+    readFileSync(join(at.run, "plan", "machines.jsonl"), "utf8"),
+  ])
     assert.ok(!text.includes(KEY));
   assert.ok(!readFileSync(join(at.run, "snapshot.jsonl"), "utf8").includes(KEY));
 });

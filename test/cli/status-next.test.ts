@@ -56,13 +56,13 @@ const UNDONE: Entry = {
 };
 const NONE = { missing: "N2I-E110 there is none" };
 const PLAN: RunFiles["plan"] = {
-  counts: { ...COUNTS, nova: "c".repeat(64) },
+  counts: COUNTS,
   ...{ sha256: SHA, madeFrom: "b".repeat(64), release: "2023.1" },
 };
-const STEPS = { plan: SHA, hosts: 1, flavors: 0, findings: 0, stopped: [] };
+const STEPS = { hosts: 1, flavors: 0, findings: 0, stopped: [] };
 const API = { kind: "database" } as ApiIdentity; // of it the kind alone is looked at
 const BESIDE: NonNullable<RunFiles["nova"]> = {
-  plan: { sha256: "c".repeat(64), counts: STEPS, header: { api: API } },
+  plan: { sha256: SHA, counts: STEPS, header: { api: API } },
   entries: [],
 };
 

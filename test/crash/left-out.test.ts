@@ -35,7 +35,7 @@ async function applyAsking(
 ): Promise<Walked<PlannedMachine> | undefined> {
   let applied: Walked<PlannedMachine> | undefined;
   await inRun(one.run, "apply", { create: false }, async (run) => {
-    const { header, lines, footer } = await openPlan(`${one.run}/plan.jsonl`);
+    const { header, lines, footer } = await openPlan(`${one.run}/plan`);
     const seal = await sealOf(run, undefined, header.key);
     const words = { ironicDb: one.ironic[1] ?? "" };
     const road = await openRoad(words, await loadMappings(), { readOnly: false }, () => undefined);

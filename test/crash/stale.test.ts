@@ -29,7 +29,7 @@ interface Change {
 
 /** The uuid the plan gives the port of a machine. */
 function portUuid({ run }: Scene, machine: number): string {
-  const plan = readFileSync(join(run, "plan.jsonl"), "utf8");
+  const plan = readFileSync(join(run, "plan", "machines.jsonl"), "utf8");
   const line = plan.split("\n").find((text) => text.startsWith(`{"bm_node_id":${machine},`));
   const uuid = line?.match(/"id":"port:([^"]+)"/)?.[1];
   assert.ok(uuid);

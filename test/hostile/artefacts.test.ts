@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { createHash } from "node:crypto";
 import {
   appendFileSync,
   chmodSync,
@@ -10,6 +11,7 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
+import { footerLine } from "../../src/edge/disk/artefact-form.ts";
 import { refused, runs } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { digest, treeOf } from "./digest.ts";
@@ -31,21 +33,22 @@ function commands({ at, reader, writer, plan, run }: Deployment): {
     apply: ["apply", ...at, ...writer, "--yes", "-q"],
     verify: ["verify", ...at, ...reader, "-q"],
     snapshot: ["show", `${run}/snapshot.jsonl`],
-    diff: ["show", `${run}/plan.jsonl`, "--diff"],
+    diff: ["show", `${run}/plan`, "--diff"],
   };
 }
 
 /** A file of a run that was damaged, and how every command that reads it refuses. */
 interface Damage {
   readonly what: string;
-  readonly name: "snapshot.jsonl" | "plan.jsonl";
+  readonly name: "snapshot.jsonl" | "machines.jsonl" | "plan.json";
   readonly damage: (path: string) => void;
   readonly code: string;
 }
 
 const READERS = {
   "snapshot.jsonl": ["plan", "snapshot"],
-  "plan.jsonl": ["apply", "diff"],
+  "machines.jsonl": ["apply", "diff"],
+  "plan.json": ["apply", "diff"],
 };
 
 /** Replaces text with other text of the same length. */
@@ -58,7 +61,11 @@ function edit(from: string, to: string): (path: string) => void {
 }
 
 const cut = (path: string): void => truncateSync(path, readFileSync(path).length - 40);
-const kind = edit("nova2ironic/plan@1", "nova2ironic/plan@2");
+const kind = edit("nova2ironic/machines@1", "nova2ironic/machines@2");
+
+/** A whole file of machines, of a plan that has none. */
+const HEADER = '{"format":"nova2ironic/machines@1","origins":[]}\n';
+const ANOTHER = `${HEADER}${footerLine({}, createHash("sha256").update(HEADER).digest("hex"))}\n`;
 
 const DAMAGES: readonly Damage[] = [
   { what: "a truncated snapshot", name: "snapshot.jsonl", damage: cut, code: "N2I-E111" },
@@ -68,38 +75,69 @@ const DAMAGES: readonly Damage[] = [
     damage: edit("10.0.0.1", "10.0.0.9"),
     code: "N2I-E112",
   },
-  { what: "a truncated plan", name: "plan.jsonl", damage: cut, code: "N2I-E111" },
+  { what: "a truncated plan", name: "machines.jsonl", damage: cut, code: "N2I-E111" },
   {
     what: "an empty plan",
-    name: "plan.jsonl",
+    name: "machines.jsonl",
     damage: (path) => truncateSync(path, 0),
     code: "N2I-E111",
   },
   {
     what: "an edited plan",
-    name: "plan.jsonl",
+    name: "machines.jsonl",
     damage: edit("10.0.0.1", "10.0.0.9"),
     code: "N2I-E112",
   },
   {
     what: "a plan with a line more",
-    name: "plan.jsonl",
+    name: "machines.jsonl",
     damage: (path) => appendFileSync(path, "{}\n"),
     code: "N2I-E111",
   },
-  { what: "a plan of another format", name: "plan.jsonl", damage: kind, code: "N2I-E113" },
+  { what: "a plan of another format", name: "machines.jsonl", damage: kind, code: "N2I-E113" },
   {
     what: "a file that is none of ours",
-    name: "plan.jsonl",
+    name: "machines.jsonl",
     damage: (path) => writeFileSync(path, "hello\n"),
     code: "N2I-E113",
+  },
+  { what: "a truncated manifest", name: "plan.json", damage: cut, code: "N2I-E111" },
+  {
+    what: "an empty manifest",
+    name: "plan.json",
+    damage: (path) => truncateSync(path, 0),
+    code: "N2I-E111",
+  },
+  {
+    what: "an edited manifest",
+    name: "plan.json",
+    damage: edit('"blocked": 0', '"blocked": 9'),
+    code: "N2I-E112",
+  },
+  {
+    what: "a manifest that another program wrote again",
+    name: "plan.json",
+    damage: (path) => writeFileSync(path, JSON.stringify(JSON.parse(readFileSync(path, "utf8")))),
+    code: "N2I-E112",
+  },
+  {
+    what: "a manifest of another format",
+    name: "plan.json",
+    damage: edit("nova2ironic/plan@2", "nova2ironic/plan@3"),
+    code: "N2I-E113",
+  },
+  {
+    what: "machines of another plan",
+    name: "machines.jsonl",
+    damage: (path) => writeFileSync(path, ANOTHER),
+    code: "N2I-E114",
   },
 ];
 
 for (const { what, name, damage, code } of DAMAGES)
   test(`${what} is refused by its name, and nothing is changed`, async (t) => {
     const made = await planned(t);
-    damage(join(made.run, name));
+    damage(join(made.run, name === "snapshot.jsonl" ? name : join("plan", name)));
     const [before, target] = [treeOf(made.run), await digest(made.ironic)];
     for (const reader of [...READERS[name], ...(code === "N2I-E112" ? ["verify"] : [])])
       await refused(commands(made)[reader] ?? [], 4, code, [new RegExp(name)]);

@@ -64,7 +64,7 @@ function hostileOn(engine: Engine): Case {
 }
 
 async function lines(made: Deployment): Promise<ReadonlyMap<number, Line>> {
-  const { out } = await runs(0, ["show", `${made.run}/plan.jsonl`, "-f", "json"]);
+  const { out } = await runs(0, ["show", `${made.run}/plan`, "-f", "json"]);
   // The tool's own JSON; the columns are those of `show plan`.
   const rows = JSON.parse(out) as Line[];
   return new Map(rows.map((row) => [row["BM ID"], row]));

@@ -103,7 +103,7 @@ test("a read-only disk is refused by every command that writes, and read by thos
   ])
     await refused([...words, "-q"], 1, "N2I-E120", [/EROFS/]);
   assert.equal(await digest(made.ironic), before);
-  await runs(0, ["show", join(disk, "run", "plan.jsonl")]);
+  await runs(0, ["show", join(disk, "run", "plan")]);
   await runs(0, ["status", ...at]);
   await runs(2, ["verify", ...at, ...made.reader, "-q"]);
 });

@@ -92,7 +92,13 @@ const JOURNALS = ["boot", "release", "apply", "rollback"];
 
 /** A file that was damaged, how, and the code with which each command that reads it refuses. */
 const DAMAGES: readonly Damage[] = [
-  ["journal.jsonl", swap("nova.jsonl"), "N2I-E113", /not a journal of this tool/, JOURNALS],
+  [
+    "journal.jsonl",
+    swap("plan/nova-hosts.jsonl"),
+    "N2I-E113",
+    /not a journal of this tool/,
+    JOURNALS,
+  ],
   ["journal.jsonl", edit('"do":"end"', '"do":"End"'), "N2I-E112", /journal\.jsonl:\d/, JOURNALS],
   [
     "journal.jsonl",
@@ -111,18 +117,39 @@ const DAMAGES: readonly Damage[] = [
   ["journal.jsonl", fifo, "N2I-E113", /not a regular file/, [...JOURNALS, "plan"]],
   ["journal.jsonl", endless, "N2I-E113", /too large for a journal/, JOURNALS],
   ["journal.jsonl", folder, "N2I-E120", /EISDIR/, ["boot"]],
-  ["nova.jsonl", swap("plan.jsonl"), "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
   [
-    "nova.jsonl",
-    edit("ironic-compute", "ironic-Compute"),
-    "N2I-E112",
-    /nova\.jsonl.*Why: .* digest in its footer.*Run the stage/s,
+    "plan/nova-hosts.jsonl",
+    swap("machines.jsonl"),
+    "N2I-E113",
+    /nova-hosts\.jsonl/,
     ["apply", "verify"],
   ],
-  ["nova.jsonl", edit("nova@1", "nova@7"), "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
-  ["nova.jsonl", fifo, "N2I-E113", /nova\.jsonl/, ["apply", "verify"]],
-  ["plan.jsonl", swap("nova.jsonl"), "N2I-E113", /plan\.jsonl/, ["boot", "release", "verify"]],
-  ["plan.jsonl", fifo, "N2I-E113", /plan\.jsonl/, ["boot", "release"]],
+  [
+    "plan/nova-hosts.jsonl",
+    edit("ironic-compute", "ironic-Compute"),
+    "N2I-E112",
+    /nova-hosts\.jsonl.*Why: .* digest in its footer.*Run the stage/s,
+    ["apply", "verify"],
+  ],
+  [
+    "plan/nova-hosts.jsonl",
+    edit("nova@2", "nova@7"),
+    "N2I-E113",
+    /nova-hosts\.jsonl/,
+    ["apply", "verify"],
+  ],
+  ["plan/nova-hosts.jsonl", fifo, "N2I-E113", /nova-hosts\.jsonl/, ["apply", "verify"]],
+  [
+    "plan/machines.jsonl",
+    swap("nova-hosts.jsonl"),
+    "N2I-E113",
+    /machines\.jsonl/,
+    ["boot", "release", "verify"],
+  ],
+  ["plan/plan.json", fifo, "N2I-E113", /plan\.json/, ["boot", "release", "apply"]],
+  ["plan/plan.json", endless, "N2I-E113", /too large/, ["boot", "release", "apply"]],
+  ["plan/nova-shared.jsonl", swap("nova-hosts.jsonl"), "N2I-E114", /nova-shared\.jsonl/, ["apply"]],
+  ["plan/machines.jsonl", fifo, "N2I-E113", /machines\.jsonl/, ["boot", "release"]],
 ];
 
 /** 4 where what is there is not what it should be; 1 where the disk does not take it. */

@@ -50,7 +50,7 @@ function everything(made: Whole, log: string): readonly Step[] {
   const release = ["release", ...at, ...writer, "--yes", "--deadline", "1"];
   return [
     [0, ["plan", ...planning.slice(1), "--diff", "--all", "--debug"]],
-    [0, ["show", `${run}/nova.jsonl`, "-f", "json"]],
+    [0, ["show", `${run}/plan`, "--nova", "-f", "json"]],
     [0, [...boot, "--plan", "-f", "json"]],
     [0, ["apply", ...both, "--staged", "--json", "-f", "json"]],
     [0, ["verify", ...at, ...reader, ...novaReader, "--all-rows", "-f", "json", "--debug"]],

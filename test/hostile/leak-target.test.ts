@@ -26,7 +26,7 @@ async function lookedAt(made: Secrets, formats: readonly string[]): Promise<void
       ["verify", ...at, ...reader, "-f", format],
     ]),
     [0, ["plan", ...at, ...reader, ...plan, "--diff", "--all", "--debug"]],
-    [0, ["show", `${run}/plan.jsonl`, "--diff", "1"]],
+    [0, ["show", `${run}/plan`, "--diff", "1"]],
     [2, ["rollback", ...at, ...writer, "--node", "1", "--yes", "-f", "json"]],
   ];
   for (const [status, words] of commands) {

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { createArtefact } from "../../src/edge/disk/artefact-writer.ts";
+import { createPlan } from "../../src/edge/disk/plan-folder.ts";
 import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { createSeal } from "../../src/edge/disk/seal.ts";
 import type { Json } from "../../src/model/json.ts";
@@ -21,11 +22,11 @@ const places = fc.constantFrom<(inner: Json) => { readonly [key: string]: Json }
 );
 
 async function planLines(run: RunFolder, more: { readonly [key: string]: Json }): Promise<void> {
-  const header = { format: "nova2ironic/plan@1" };
-  const writer = await createArtefact(run, "plan.jsonl", header);
+  const plan = await createPlan(run);
+  const writer = await plan.begin("machines", { format: "nova2ironic/machines@1" });
   await writer.write({ bm_node_id: 1, uuid: ONE, service_host: "compute-1", ...more });
-  await writer.finish({ machines: 1 });
-  const { lines } = await openPlan(`${run.path}/plan.jsonl`);
+  await plan.finish({} as never, () => Promise.resolve());
+  const { lines } = await openPlan(`${run.path}/plan`);
   for await (const _ of lines());
 }
 

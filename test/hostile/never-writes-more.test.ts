@@ -13,7 +13,7 @@ function readers(made: Whole): readonly (readonly [number, number, readonly stri
   const { at, reader, novaReader, boot, planning, run: folder } = made;
   return [
     [0, 0, planning],
-    [0, 0, ["show", `${folder}/nova.jsonl`]],
+    [0, 0, ["show", `${folder}/plan`, "--nova"]],
     [0, 0, [...boot, "--plan"]],
     [2, 0, [...boot, "--verify"]],
     [2, 0, ["verify", ...at, ...reader, ...novaReader]],

@@ -16,7 +16,7 @@ function readers({ at, source, reader, plan, run }: Deployment): readonly (reado
     ["extract", ...at, ...source],
     ["plan", ...at, ...reader, ...plan, "--diff", "--all"],
     ["show", `${run}/snapshot.jsonl`],
-    ["show", `${run}/plan.jsonl`, "--diff"],
+    ["show", `${run}/plan`, "--diff"],
     ["status", ...at],
     ["rollback", ...at, ...reader, "--all", "--plan"],
     ["explain", "N2I-E206"],

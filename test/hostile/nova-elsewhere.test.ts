@@ -6,6 +6,7 @@ import { IMAGES } from "../nova/cloud.ts";
 import { PASSWORD, TOKEN } from "../nova/fake-cloud.ts";
 import { type Later, laterCloud } from "../nova/later.ts";
 import { scene } from "../nova/rest-scene.ts";
+import { planWords } from "../support/plan-files.ts";
 import { assertRefusal, type Ran, run, runs } from "./cli.ts";
 import { digest, digests, treeOf } from "./digest.ts";
 
@@ -15,13 +16,11 @@ const DELETE = ["--flavor-images", "delete"];
 /** Every way to be told of an error. */
 const VOICES = [[], ["--debug"], ["--json"]];
 
-/** What the run keeps, the names of files among it. */
-const KEPT = ["nova.jsonl", "plan.jsonl", "journal.jsonl"];
-
 /** Nothing of these in what was said and what the run keeps. */
 function silent({ out, err }: Ran, folder: string, secrets: readonly string[]): void {
-  const kept = KEPT.map((name) => `${folder}/${name}`).filter((path) => existsSync(path));
-  for (const text of [out, err, ...kept.map((path) => readFileSync(path, "utf8"))])
+  const journal = `${folder}/journal.jsonl`;
+  const kept = existsSync(journal) ? [readFileSync(journal, "utf8")] : [];
+  for (const text of [out, err, planWords(folder), ...kept])
     for (const secret of secrets) assert.ok(!text.includes(secret), `${secret} in\n${text}`);
 }
 
@@ -64,7 +63,7 @@ for (const engine of ENGINES)
     const exact = ["--ironic-release", "newton", "--exact-filters"];
     const looks: readonly (readonly [readonly number[], readonly string[]])[] = [
       [[0], ["plan", ...at, ...beside, ...plan, ...release, ...DELETE, "--debug"]],
-      [[0], ["show", `${made.run}/nova.jsonl`, "-f", "json"]],
+      [[0], ["show", `${made.run}/plan`, "--nova", "-f", "json"]],
       [[2], ["verify", ...at, ...beside, "-f", "json", "--debug"]],
       [
         [1, 2],

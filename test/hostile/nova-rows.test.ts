@@ -95,7 +95,7 @@ for (const [what, hands] of HANDS)
       ...["--compute-host", "ironic-compute", ...IMAGES],
     );
     assert.equal(planned, 0);
-    await tried("show", `${folder}/nova.jsonl`);
+    await tried("show", `${folder}/plan`, "--nova");
     assert.ok([0, 3].includes(await tried("apply", ...both, "--skip-blocked")));
     assert.notDeepEqual(await rowsOf(nova), before);
     await tried("verify", ...at, ...reader, ...novaReader);

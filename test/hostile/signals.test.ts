@@ -50,7 +50,7 @@ function commands(made: Whole): readonly (readonly [readonly string[], string | 
     [planning, "plan.between"],
     [check, null],
     [["config", ...at, "--ironic-release", "kilo"], null],
-    [["show", join(made.run, "plan.jsonl")], null],
+    [["show", join(made.run, "plan")], null],
     [["verify", ...at, ...reader, ...novaReader], null],
     [["status", ...at], null],
     [[...boot, "--yes"], "boot.step"],

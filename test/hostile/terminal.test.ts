@@ -63,8 +63,8 @@ test("a reader that goes away ends the tool with 141 and without a trace", async
   // Each more than a pipe holds, or the tool may be done before its reader is gone.
   const made = await planned(t, 1200);
   for (const words of [
-    ["show", `${made.run}/plan.jsonl`, "--diff", "--all"],
-    ["show", `${made.run}/plan.jsonl`, "-f", "json"],
+    ["show", `${made.run}/plan`, "--diff", "--all"],
+    ["show", `${made.run}/plan`, "-f", "json"],
     ["show", `${made.run}/snapshot.jsonl`, "-f", "csv"],
   ]) {
     const tool = quoted([process.execPath, MAIN, ...words]);

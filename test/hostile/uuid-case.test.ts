@@ -27,7 +27,7 @@ for (const engine of ["sqlite", "postgresql"] as const satisfies Engine[])
     await runs(0, ["extract", ...at, ...source, "-q"]);
     await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
     const columns = ["-c", "BM ID", "-c", "Verdict", "-c", "Findings"];
-    const { out } = await runs(0, ["show", `${run}/plan.jsonl`, "-f", "value", ...columns]);
+    const { out } = await runs(0, ["show", `${run}/plan`, "-f", "value", ...columns]);
     assert.deepEqual(out.trimEnd().split("\n"), [
       "1 blocked N2I-D016 N2I-D604",
       "2 blocked N2I-D016 N2I-D604",

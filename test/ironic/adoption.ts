@@ -91,7 +91,7 @@ export async function adoption(
   return {
     ...{ api, folder, does },
     plan: () =>
-      readFileSync(join(folder, "run", "plan.jsonl"), "utf8")
+      readFileSync(join(folder, "run", "plan", "machines.jsonl"), "utf8")
         .trimEnd()
         .split("\n")
         .slice(1, -1)

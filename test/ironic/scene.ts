@@ -72,7 +72,7 @@ export async function scene(
     runs: (status, command, ...options) =>
       runs(status, [command, "--run", run, ...(own[command] ?? target), ...options]),
     plan: () =>
-      readFileSync(join(run, "plan.jsonl"), "utf8")
+      readFileSync(join(run, "plan", "machines.jsonl"), "utf8")
         .trimEnd()
         .split("\n")
         .slice(1, -1)

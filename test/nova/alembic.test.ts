@@ -17,8 +17,10 @@ for (const engine of ENGINES)
     if (made === null) return;
     const { api, nova, act } = made;
     const [before, flavors] = [await rowsOf(nova), await rowsOf(api)];
-    const [header = ""] = readFileSync(`${made.run}/plan.jsonl`, "utf8").split("\n", 1);
-    assert.match(header, /nova of Xena or later, nova_bm 10, ironic train: --allow-pairing/);
+    assert.match(
+      readFileSync(`${made.run}/plan/plan.json`, "utf8"),
+      /nova of Xena or later, nova_bm 10, ironic train: --allow-pairing/,
+    );
     const applied = await act(["apply"]);
     assert.equal(applied.status, 0, `${applied.out}${applied.err}`);
     assert.equal(changes(before, await rowsOf(nova))["instances host"], 4);

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { copyFileSync, writeFileSync } from "node:fs";
+import { cpSync, realpathSync, writeFileSync } from "node:fs";
 import http from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
@@ -84,8 +84,7 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   );
   const copy = join(made.folder, "runs", "copy");
   await runs(0, ["extract", "--run", copy, ...made.source, "-q"]);
-  for (const name of ["plan.jsonl", "nova.jsonl"])
-    copyFileSync(join(made.run, name), join(copy, name));
+  cpSync(realpathSync(join(made.run, "plan")), join(copy, "plan"), { recursive: true });
   const other = await rowsOf({ ...made, at: ["--run", copy] });
   assert.match(other("Target empty or ours"), /^Failure: 4 .* with our mark/);
   assert.match(other("Deploy helper stopped"), /^Warning: Not looked at/);

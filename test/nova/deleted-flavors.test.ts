@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import type { Engine } from "../../src/demo/create-tables.ts";
 import { type Ran, run } from "../hostile/cli.ts";
+import { planWords } from "../support/plan-files.ts";
 import { IMAGES } from "./cloud.ts";
 import { type PlannedCloud, plannedCloud } from "./planned.ts";
 import { changes, differences, rowsOf } from "./rows.ts";
@@ -81,7 +81,7 @@ test("a deleted flavor gets no extra spec it did not have, though one of its nam
   await nova.db("instances").where({ id: 2 }).update({ instance_type_id: 5 });
   const words = [...at, ...reader, ...source.slice(2, 4), ...plan, ...IMAGES];
   await ends(0, run(["plan", ...words, "--flavor", "half metal", "-q"]));
-  const lines = readFileSync(`${made.run}/nova.jsonl`, "utf8");
+  const lines = planWords(made.run, "nova");
   assert.match(lines, /"instance_type_extra_specs:7\/baremetal:deploy_kernel_id"/);
   assert.doesNotMatch(lines, /"instance_type_extra_specs:5\//);
   const before = await rowsOf(nova);

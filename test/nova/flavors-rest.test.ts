@@ -5,6 +5,7 @@ import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
 import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
+import { planFiles } from "../support/plan-files.ts";
 import { NEW, OLD } from "./cloud.ts";
 import { type FakeCloud, fakeCloud, PASSWORD } from "./fake-cloud.ts";
 import { trainCloud } from "./later.ts";
@@ -46,7 +47,7 @@ test("flavors are changed through Nova's API, each extra spec read right before,
   assert.equal(specs(), after);
   await ends(0, act(["rollback", "--all"]));
   assert.equal(specs(), before);
-  for (const file of ["nova.jsonl", "journal.jsonl"])
+  for (const file of [...planFiles(folder), "journal.jsonl"])
     assert.ok(!readFileSync(`${folder}/${file}`, "utf8").includes(PASSWORD));
 });
 

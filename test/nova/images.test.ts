@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
+import { planWords } from "../support/plan-files.ts";
 import { cloud } from "./cloud.ts";
 import { fakeCloud, PASSWORD } from "./fake-cloud.ts";
 
@@ -61,7 +61,7 @@ test("deploy images are looked up in Glance by their names, and what is not exac
   assertRefusal(wrong, 12, "N2I-E211", /refuses the login/);
   const ran = await planning();
   assert.equal(ran.status, 0, ran.err);
-  const made_ = readFileSync(`${made.run}/nova.jsonl`, "utf8");
+  const made_ = planWords(made.run, "nova");
   assert.match(made_, /"old-kernel".*"id-of-the-kernel"/);
   assert.match(made_, /"old-ramdisk".*"id-of-the-ramdisk"/);
   assert.ok(![ran.out, ran.err, made_].some((text) => text.includes(PASSWORD)));

@@ -123,7 +123,7 @@ test("a task_state that stays while nova-compute is dead is told with the comman
   const planning = ["plan", ...at, ...reader, ...source.slice(2, 4), "--compute-host", "c-9"];
   const { out } = await run([...planning, ...plan, "-q"]);
   assert.match(out, /N2I-D206/);
-  const whole = await runs(0, ["show", `${at[1]}/plan.jsonl`, "-f", "json"]);
+  const whole = await runs(0, ["show", `${at[1]}/plan`, "-f", "json"]);
   assert.match(whole.out, /N2I-D243/);
   const row = await checkRows(made);
   assert.match(row("Queued requests"), purge);
@@ -131,7 +131,7 @@ test("a task_state that stays while nova-compute is dead is told with the comman
   await tablesIn(nova.db);
   await nova.db("instance_actions").insert(act("stop", "2014-12-02 00:00:00"));
   await runs(2, [...planning, ...plan, "--detailed-exitcode", "-q"]);
-  assert.match((await runs(0, ["show", `${at[1]}/plan.jsonl`, "-f", "json"])).out, PURGE);
+  assert.match((await runs(0, ["show", `${at[1]}/plan`, "-f", "json"])).out, PURGE);
 });
 
 test("check says that it may not read the requests, with the grant, where MySQL hides their table", async (t) => {

@@ -7,6 +7,7 @@ import { settleIn } from "../lab/cloud/settle.ts";
 import type { Cloud } from "../lab/cloud/start.ts";
 import { withCloud } from "../lab/cloud/with-cloud.ts";
 import type { TestDatabase } from "../lab/index.ts";
+import { planFiles } from "../support/plan-files.ts";
 import { cloud, IMAGES, NEW, OLD } from "./cloud.ts";
 import { alembicCloud, laterCloud } from "./later.ts";
 import { policyAsked } from "./policy.ts";
@@ -111,7 +112,7 @@ async function there(
   );
   assert.deepEqual(await specs(real), { ...before, "11": { ...before["11"], [KERNEL]: "theirs" } });
   await real.api("compute", "PUT", kernel, { [KERNEL]: OLD.kernel });
-  for (const file of ["nova.jsonl", "journal.jsonl"])
+  for (const file of [...planFiles(folder), "journal.jsonl"])
     for (const secret of [real.env.OS_PASSWORD, env.OS_APPLICATION_CREDENTIAL_SECRET])
       assert.ok(!readFileSync(`${folder}/${file}`, "utf8").includes(secret ?? "no secret"));
 }

@@ -65,7 +65,7 @@ test("a flavor that other hosts use too is listed with them; its images change, 
     said.out,
     /N2I-D233 warning instance_types.id=1 baremetal: instances of it are on kvm-0, kvm-1, kvm-2, kvm-3, kvm-4\n/,
   );
-  const shown = await runs(0, ["show", `${made.run}/nova.jsonl`, "-f", "csv"]);
+  const shown = await runs(0, ["show", `${made.run}/plan`, "--nova", "-f", "csv"]);
   assert.match(shown.out, /"flavors","instance_type_extra_specs:2","update".*old-kernel/);
   assert.doesNotMatch(shown.out, /instance_type_extra_specs:1\/resources/);
   assert.match(shown.out, /instance_type_extra_specs:5\/resources:CUSTOM_METAL/);
@@ -91,7 +91,7 @@ test("an instance that Nova changed between extract and plan blocks its machine,
     assert.match(out, new RegExp(`! ${caseUuid("node", id)} +blocked .*N2I-D222 .*${why}`), out);
   assert.match(out, /Plan: 1 nodes, 1 ports to add; .* 4 blocked/);
   // No step is planned for rows that are not what the snapshot says.
-  const shown = await runs(0, ["show", `${made.run}/nova.jsonl`, "-f", "csv"]);
+  const shown = await runs(0, ["show", `${made.run}/plan`, "--nova", "-f", "csv"]);
   assert.doesNotMatch(shown.out, new RegExp(`"${caseUuid("node", 1)}"`));
   assert.match(shown.out, new RegExp(`"${caseUuid("node", 5)}"`));
 });

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
 import { refused, run, runs } from "../hostile/cli.ts";
+import { planWords } from "../support/plan-files.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes } from "./rows.ts";
 
@@ -13,7 +14,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
     if (made === null) return;
     const { at, reader, source, run: folder, act } = made;
     const nova = source.slice(2, 4);
-    await runs(0, ["show", `${folder}/nova.jsonl`]);
+    await runs(0, ["show", `${folder}/plan`, "--nova"]);
     await runs(0, ["status", ...at]);
     await runs(2, ["verify", ...at, ...reader, ...nova, "-q"]);
     const there = await made.now();
@@ -69,9 +70,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       const ran = await act(["apply", ...voice]);
       assert.equal(ran.status, status, ran.err);
       assert.match(ran.err, code);
-      const kept = ["nova.jsonl", "journal.jsonl"].map((name) =>
-        readFileSync(`${folder}/${name}`, "utf8"),
-      );
+      const kept = [planWords(folder), readFileSync(`${folder}/journal.jsonl`, "utf8")];
       for (const text of [ran.out, ran.err, ...kept])
         assert.ok(!text.includes(SECRET) && !text.includes(password));
     }

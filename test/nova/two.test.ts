@@ -50,13 +50,13 @@ test("a plan for nova that lost lines is refused by each command, and a journal 
     ["a header alone", 1],
   ] as const) {
     const folder = copy(name);
-    const path = `${folder}/nova.jsonl`;
+    const path = `${folder}/plan/nova-hosts.jsonl`;
     const all = readFileSync(path, "utf8").trimEnd().split("\n");
     const kept = lines === -2 ? all.toSpliced(-2, 1) : all.slice(0, lines);
     writeFileSync(path, `${kept.join("\n")}\n`, { mode: 0o600 });
     const ran = await act(["apply"], undefined, folder);
     assert.equal(ran.status, 4, ran.err);
-    assert.match(ran.err, /^ERROR N2I-E11[12] .*nova\.jsonl/m, name);
+    assert.match(ran.err, /^ERROR N2I-E11[12] .*nova-hosts\.jsonl/m, name);
     const verify = ["verify", "--run", folder, ...reader, ...source.slice(2, 4), "-q"];
     await refused(verify, 4, /E111/.test(ran.err) ? "N2I-E111" : "N2I-E112");
   }

@@ -24,10 +24,10 @@ test("whatever the fleet, a plan loads, verifies, is done when it is done, and c
     fc.asyncProperty(fleets, (given) =>
       withCase(given, async (at) => {
         const before = await digestDatabase(at.ironic, true);
-        const { counts } = await planned(at);
+        const { counts, sha256 } = await planned(at);
 
         const twin = again(at, "twin");
-        await planned(twin);
+        assert.equal((await planned(twin)).sha256, sha256);
         assert.deepEqual(
           readFileSync(artefact(twin, "plan")),
           readFileSync(artefact(at, "plan")),

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import type { CaseRow } from "../../src/demo/case.ts";
-import { novaPlanOf } from "../../src/stages/nova-file.ts";
+import { novaPlanOf } from "../../src/stages/nova-files.ts";
 import { fleets } from "../support/arbitrary.ts";
 import { planned, planOf, type Workplace, withCase } from "../support/planned-case.ts";
 
@@ -20,10 +20,9 @@ const known = fleets.filter(({ nova }) => nova !== null);
 async function placesOf({ run }: Pick<Workplace, "run">): Promise<ReadonlyMap<string, CaseRow>> {
   const places = new Map<string, CaseRow>();
   const plan = await novaPlanOf(run, (await planOf({ run })).footer);
-  for await (const lines of plan?.lines() ?? [])
-    for (const line of lines)
-      if ("table" in line && line.table === "instances" && line.after !== null)
-        places.set(lower(line.after.uuid), line.after);
+  for await (const steps of plan?.all() ?? [])
+    for (const { table, after } of steps)
+      if (table === "instances" && after !== null) places.set(lower(after.uuid), after);
   return places;
 }
 

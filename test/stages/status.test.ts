@@ -17,7 +17,7 @@ const PLAN: RunFiles["plan"] = {
   madeFrom: "b".repeat(64),
   release: "juno",
 };
-const LOST = { missing: "N2I-E111 plan.jsonl ends within a line" };
+const LOST = { missing: "N2I-E111 plan.json ends within a line" };
 
 test("what was loaded is told though its plan is lost", () => {
   const journal = { entries: LOADED, torn: false };
@@ -95,7 +95,7 @@ test("machines taken back one by one are named, and no more of them than a line 
 
 test("after extract the BMCs are asked, and a plan made again has the words it had", () => {
   const journal = { entries: [], torn: false };
-  const none = { missing: "N2I-E110 there is no plan.jsonl" };
+  const none = { missing: "N2I-E110 there is no plan.json" };
   const next = (plan: RunFiles["plan"], said: NonNullable<RunFiles["said"]>) =>
     statusOf({ snapshot: SNAPSHOT, plan, journal, handover: null, said }).next;
   const said = { site: null, allowPairing: false, asked: false };
@@ -129,4 +129,4 @@ test("a staged load that is killed before it begins goes on staged", () => {
   assert.match(next, /^nova2ironic apply --run RUN --ironic-db DB --nova-db DB --staged$/);
 });
 
-const NONE = { plan: SHA, hosts: 0, flavors: 0, findings: 0, stopped: [] };
+const NONE = { hosts: 0, flavors: 0, findings: 0, stopped: [] };

@@ -6,7 +6,8 @@ import { join } from "node:path";
  * run that is put back, or is to be another run's, no longer says where it was made.
  */
 export function copyFolder(from: string, to: string): void {
-  cpSync(from, to, { recursive: true });
+  // Otherwise the link to the present plan would lead to the first.
+  cpSync(from, to, { recursive: true, verbatimSymlinks: true });
   rmSync(join(to, "run.place"), { force: true });
   chmodSync(to, statSync(from).mode & 0o7777);
 }

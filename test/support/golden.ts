@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { novaRows } from "../../src/cli/commands/nova-rows.ts";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
-import { novaPlanOf } from "../../src/stages/nova-file.ts";
+import { novaPlanOf } from "../../src/stages/nova-files.ts";
 import { planOf, type Workplace } from "./planned-case.ts";
 
 const UPDATE = process.env.UPDATE_GOLDEN === "1";
@@ -27,7 +27,7 @@ export async function planText(at: Pick<Workplace, "run">): Promise<string> {
   const { footer } = await planOf(at);
   const nova = await novaPlanOf(at.run, footer);
   if (nova !== null)
-    for await (const row of novaRows(nova.lines()))
+    for await (const row of novaRows({ steps: nova.all, findings: nova.findings }))
       parts.push(`nova ${row.filter((cell) => cell !== null).join(" | ")}\n`);
   return parts.join("");
 }

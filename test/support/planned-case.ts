@@ -116,9 +116,8 @@ export async function planned(
     asked === null || nova === null
       ? null
       : await planNova(
-          run,
           nova,
-          { header: snapshot.header, sha256: snapshot.footer.sha256 },
+          snapshot.header,
           site.site,
           asked.words,
           habitsOf(release.doc.release),
@@ -164,5 +163,5 @@ function askedOf(words: readonly string[]) {
 }
 
 export function planOf({ run }: Pick<Workplace, "run">) {
-  return openPlan(join(run.path, "plan.jsonl"));
+  return openPlan(join(run.path, "plan"));
 }

@@ -110,7 +110,7 @@ export async function runOn(
   name = "",
 ): Promise<Workplace> {
   const path = `${source}-on-${ironic.engine}${name}`;
-  await cp(source, path, { recursive: true });
+  await cp(source, path, { recursive: true, verbatimSymlinks: true });
   chmodSync(path, 0o700);
   return { run: { path }, written, ironic };
 }

@@ -58,7 +58,7 @@ async function acting(
   );
 }
 
-/** Where a run's artefact is. */
+/** Where a run's snapshot is, or the machines of its plan. */
 export function artefact({ run }: Pick<Workplace, "run">, name: "snapshot" | "plan"): string {
-  return join(run.path, `${name}.jsonl`);
+  return join(run.path, name === "plan" ? "plan/machines.jsonl" : `${name}.jsonl`);
 }

@@ -1,5 +1,6 @@
 import type { Json } from "../../model/json.ts";
-import type { NovaLine, NovaStep } from "../../model/nova-plan.ts";
+import type { NovaStep } from "../../model/nova-plan.ts";
+import type { NovaFiles } from "../../stages/nova-files.ts";
 
 /** Columns of a step that change: `host: "h1" -> "h2"`. */
 function changeOf({ before, after }: NovaStep): string {
@@ -16,17 +17,19 @@ function changeOf({ before, after }: NovaStep): string {
 
 export const NOVA_COLUMNS = ["Part", "Row", "Change", "Of", "Machine", "Fields"];
 
-/** The lines of a plan for Nova, as `show` prints them. */
-export async function* novaRows(
-  lines: AsyncIterable<readonly NovaLine[]>,
-): AsyncGenerator<readonly Json[]> {
-  for await (const batch of lines)
-    for (const line of batch)
-      if ("finding" in line) {
-        const { code, place, message, severity } = line.finding;
-        yield [severity, place, code, message, null, null];
-      } else {
-        const change = line.before === null ? "create" : line.after === null ? "delete" : "update";
-        yield [line.part, line.id, change, line.of, line.machine, changeOf(line)];
-      }
+/** A plan's steps on Nova and what was found on the way, as `show` prints them. */
+export async function* novaRows({
+  steps,
+  findings,
+}: Pick<NovaFiles, "findings"> & { readonly steps: NovaFiles["all"] }): AsyncGenerator<
+  readonly Json[]
+> {
+  for await (const batch of steps())
+    for (const step of batch) {
+      const change = step.before === null ? "create" : step.after === null ? "delete" : "update";
+      yield [step.part, step.id, change, step.of, step.machine, changeOf(step)];
+    }
+  for await (const batch of findings())
+    for (const { code, place, message, severity } of batch)
+      yield [severity, place, code, message, null, null];
 }

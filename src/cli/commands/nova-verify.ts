@@ -13,17 +13,17 @@ import { openInstances, openOnNodes } from "../../edge/nova-write/instances.ts";
 import { identifyNova } from "../../edge/nova-write/open.ts";
 import { openPlaces } from "../../edge/nova-write/places.ts";
 import { createNovaTarget } from "../../edge/nova-write/target.ts";
-import { MigrationError } from "../../model/error.ts";
+import { batchesOf, IRONIC } from "../../model/journal.ts";
 import type { Json } from "../../model/json.ts";
 import type { NovaTarget, Standing } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import { regroup } from "../../model/streams.ts";
-import { NOVA_LEGS, type NovaLegName, stepsIn } from "../../parts/nova.ts";
+import { NOVA_LEGS, type NovaLegName } from "../../parts/nova.ts";
 import { openRole } from "../../stages/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
 import { checkNova } from "../../stages/nova-acting.ts";
-import type { NovaFile } from "../../stages/nova-file.ts";
+import type { NovaFiles } from "../../stages/nova-files.ts";
 import { openAllocated, openProviders } from "../../stages/providers.ts";
 import { note, type Telling } from "./shared.ts";
 
@@ -63,16 +63,10 @@ interface Count extends HypervisorTally, Record<Standing["is"], number> {
  */
 export async function openNovaVerifier(
   run: RunFolder,
-  plan: NovaFile,
+  plan: NovaFiles,
   look: NovaLook,
 ): Promise<NovaVerifier> {
   const { compute_hosts: chosen } = plan.header;
-  if (chosen === undefined)
-    throw new MigrationError(
-      "N2I-E114",
-      "the plan for Nova is of an earlier version and does not say which compute hosts it chose",
-      { fix: "Run plan again with the same options, then verify." },
-    );
   const database = await openRole("nova-db", look.novaDb, { readOnly: true });
   const opened: { readonly close: () => Promise<void> }[] = [database];
   const close = async (): Promise<void> => {
@@ -91,7 +85,7 @@ export async function openNovaVerifier(
     const target = createNovaTarget(database, identity);
     const looks: Now["looks"] = (leg) => (leg === "api" && api !== null ? api.target : target);
     const beats = await target.beats(plan.counts.stopped);
-    const ran = ranSince(beats, await secondsSinceLoad(run, plan.counts.plan));
+    const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));
     const expects = (host: string | null): string | null => {
       if (host !== null && ran.has(host))
         return `nova-compute of ${show(host)} has reported since the load`;
@@ -140,8 +134,10 @@ const LOOKED = 500;
 /** Seconds since this plan's last batch was begun, by this machine's clock; null when none was. */
 async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
   const { entries } = await readJournal(run);
-  const begun = entries.findLast((entry) => entry.do === "begin" && entry.plan === plan);
-  return begun?.do === "begin" ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
+  const begun = batchesOf(entries, IRONIC).findLast(
+    (entry) => entry.do === "begin" && entry.plan === plan,
+  );
+  return begun !== undefined ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
 }
 
 interface Now {
@@ -159,7 +155,7 @@ interface Now {
  * @param machines gives the plan's lines from the start, each time it is called
  */
 async function* verifyNova(
-  plan: NovaFile,
+  plan: NovaFiles,
   machines: () => AsyncIterable<readonly PlannedMachine[]>,
   { database, placement, looks, expects }: Now,
   choice: Choice,
@@ -171,7 +167,7 @@ async function* verifyNova(
   /** Compute nodes the plan itself deletes. */
   const ours = new Set<number>();
   for (const leg of NOVA_LEGS)
-    for await (const steps of regroup(stepsIn(plan.lines(), leg), LOOKED)) {
+    for await (const steps of regroup(plan.steps(leg), LOOKED)) {
       const by = new Map(steps.map((step) => [step.id, step]));
       for (const { table, key, after } of steps)
         if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));

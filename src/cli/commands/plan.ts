@@ -6,18 +6,16 @@ import {
   renderHeader,
   renderNovaCounts,
 } from "../../core/render/summary.ts";
-import { replaceable } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
+import { removePlans } from "../../edge/disk/plan-folder.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import { IRONIC, plansOf } from "../../model/journal.ts";
-import { NOVA_NAMES } from "../../parts/nova.ts";
+import { plansNamed } from "../../model/journal.ts";
 import { othersAt } from "../../stages/check-others.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { type FlavorApi, openFlavorApi } from "../../stages/flavor-api.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { identified } from "../../stages/images.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { NOVA } from "../../stages/nova-file.ts";
 import { habitsOf, openBeside, planNova } from "../../stages/nova-plan.ts";
 import { novaOptions } from "../../stages/nova-words.ts";
 import { makePlan } from "../../stages/plan.ts";
@@ -50,10 +48,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     let api: FlavorApi | null = null;
     try {
       const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
-      // A plan that was applied stays readable under its digest: rollback needs its lines.
       const { entries } = await readJournal(run);
-      await replaceable(run, PLAN, new Set(plansOf(entries, IRONIC)));
-      await replaceable(run, NOVA, new Set(plansOf(entries, ...NOVA_NAMES)));
       const lines = createLines();
       const asked = await readingsOf(`${run.path}/${POWER}`);
       const power = {
@@ -67,9 +62,8 @@ export async function planCommand(args: PlanArgs): Promise<void> {
         beside === null || images === null || wanted === null
           ? null
           : await planNova(
-              run,
               beside,
-              { header: snapshot.header, sha256: snapshot.footer.sha256 },
+              snapshot.header,
               site.site,
               { ...wanted, flavors: { ...wanted.flavors, images } },
               habitsOf(release.doc.release),
@@ -101,6 +95,8 @@ export async function planCommand(args: PlanArgs): Promise<void> {
           ),
         ({ counts }) => `${counts.machines} machines`,
       );
+      // A plan that was applied stays readable under its digest: rollback needs its lines.
+      await removePlans(run, plansNamed(entries));
       await rememberGiven(run, "plan", args);
       print(
         [
@@ -112,8 +108,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
           ...(planned.nova === null ? [] : [renderNovaCounts(planned.nova)]),
         ].join("\n"),
       );
-      if (args.diff !== undefined)
-        await printDiff(await openPlan(`${run.path}/${PLAN}`), args.diff, args.all);
+      if (args.diff !== undefined) await diffOf(`${run.path}/${PLAN}`, args.diff, args.all);
       const proposed = proposal === null ? null : writeProposal(args, proposal.text());
       if (proposed !== null) say(args, proposed);
       const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
@@ -143,4 +138,9 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     }
   });
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
+}
+
+async function diffOf(path: string, node: string, all: boolean): Promise<void> {
+  const { header, lines } = await openPlan(path);
+  await printDiff({ origins: header.origins, lines }, node, all);
 }

@@ -2,15 +2,13 @@ import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { openNovaPlan } from "../../stages/nova-file.ts";
-import { openPlan, openSnapshot, type SnapshotLine } from "../../stages/run.ts";
+import type { SnapshotLine } from "../../stages/run.ts";
+import { openShown, type Shown } from "../../stages/shown.ts";
 import { io } from "../io.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printRows } from "../print/table.ts";
 import { NOVA_COLUMNS, novaRows } from "./nova-rows.ts";
 import { print } from "./shared.ts";
-
-type Plan = Awaited<ReturnType<typeof openPlan>>;
 
 const PLAN_COLUMNS = [
   "BM ID",
@@ -39,30 +37,27 @@ const SNAPSHOT_COLUMNS = [
 ];
 
 export async function showCommand(args: ShowArgs): Promise<void> {
-  const nova = await orNull(() => openNovaPlan(args.file));
-  if (nova !== null && args.diff === undefined)
-    return printRows(io().stdout, NOVA_COLUMNS, novaRows(nova.lines()), args);
-  if (nova !== null)
-    throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is one for Nova`);
-  const plan = await orNull(() => openPlan(args.file));
-  if (plan === null) {
-    const snapshot = await openSnapshot(args.file);
-    if (args.diff !== undefined)
-      throw new MigrationError("N2I-E100", `--diff needs a plan, and ${args.file} is a snapshot`);
-    return printRows(io().stdout, SNAPSHOT_COLUMNS, snapshotRows(snapshot.lines()), args);
+  const { file, diff, all } = args;
+  const shown = await openShown(file, args.nova);
+  if (diff !== undefined) {
+    if (shown.kind !== "machines")
+      throw new MigrationError(
+        "N2I-E100",
+        `--diff needs the machines of a plan, not ${WHAT[shown.kind]}`,
+      );
+    return printDiff(shown, diff, all);
   }
-  if (args.diff === undefined)
-    return printRows(io().stdout, PLAN_COLUMNS, planRows(plan.lines()), args);
-  await printDiff(plan, args.diff, args.all);
+  switch (shown.kind) {
+    case "snapshot":
+      return printRows(io().stdout, SNAPSHOT_COLUMNS, snapshotRows(shown.lines()), args);
+    case "machines":
+      return printRows(io().stdout, PLAN_COLUMNS, planRows(shown.lines()), args);
+    case "nova":
+      return printRows(io().stdout, NOVA_COLUMNS, novaRows(shown), args);
+  }
 }
 
-/** Null for an artefact of another kind. */
-function orNull<T>(work: () => Promise<T>): Promise<T | null> {
-  return work().catch((error: unknown) => {
-    if (error instanceof MigrationError && error.code === "N2I-E113") return null;
-    throw error;
-  });
-}
+const WHAT = { snapshot: "a snapshot", nova: "rows of Nova" } as const;
 
 function findings({
   findings: found,
@@ -138,10 +133,14 @@ async function* snapshotRows(
  *
  * @throws MigrationError N2I-E306 when the plan has no such machine
  */
-export async function printDiff(plan: Plan, node: string, all: boolean): Promise<void> {
+export async function printDiff(
+  { origins, lines }: Pick<Extract<Shown, { readonly kind: "machines" }>, "origins" | "lines">,
+  node: string,
+  all: boolean,
+): Promise<void> {
   const wanted = node.toLowerCase();
   let found = false;
-  for await (const batch of plan.lines())
+  for await (const batch of lines())
     for (const machine of batch) {
       if (
         wanted !== "" &&
@@ -150,7 +149,7 @@ export async function printDiff(plan: Plan, node: string, all: boolean): Promise
       )
         continue;
       found = true;
-      print(renderMachine(machine, plan.header.origins, all));
+      print(renderMachine(machine, origins, all));
     }
   if (!found && wanted !== "")
     throw new MigrationError("N2I-E306", `${JSON.stringify(node)} is not in the plan`);

@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { findPlan } from "../../edge/disk/archive.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../../edge/disk/run-folder.ts";
 import { countBack } from "../../engine/back.ts";
@@ -13,7 +12,7 @@ import { NOVA_LEGS, NOVA_NAMES, novaJournalled } from "../../parts/nova.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { endOfRun, knowsGuards } from "../../stages/finished.ts";
 import { readGiven } from "../../stages/given-file.ts";
-import { novaPlanOf, openNovaPlan } from "../../stages/nova-file.ts";
+import { novaPlanOf, novaPlans } from "../../stages/nova-files.ts";
 import { openPower, POWER } from "../../stages/power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../stages/run.ts";
 import { type RunState, type Still, statusOf, wasStaged } from "../../stages/status.ts";
@@ -56,12 +55,9 @@ async function stillOf(
   entries: readonly Entry[],
   machines: TakenBack,
 ): Promise<Still> {
-  const plans = plansOf(entries, ...NOVA_NAMES);
   const all = machines === "all";
   const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
-  const files = await Promise.all(
-    plans.map(async (sha256) => openNovaPlan(await findPlan(run, sha256, "nova"))),
-  );
+  const files = await novaPlans(run);
   let rows = 0;
   for (const file of files)
     for (const leg of NOVA_LEGS)

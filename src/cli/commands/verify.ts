@@ -12,7 +12,7 @@ import type { Verifier } from "../../model/target.ts";
 import { checkEngine, checkIdentity } from "../../stages/acting.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { nothingLoads } from "../../stages/nothing.ts";
-import { novaPlanOf } from "../../stages/nova-file.ts";
+import { novaPlanOf } from "../../stages/nova-files.ts";
 import { openRoad, type TargetOptions } from "../../stages/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import { io } from "../io.ts";
@@ -156,6 +156,6 @@ async function besideOf(
   if (novaDb === undefined) return null;
   const beside = await novaPlanOf(run, plan);
   if (beside === null)
-    throw new MigrationError("N2I-E114", `${run.path} has no plan for Nova of its plan`);
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
   return openNovaVerifier(run, beside, { ...args, novaDb });
 }

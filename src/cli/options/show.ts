@@ -6,6 +6,7 @@ export interface ShowArgs extends Voice, FormatOptions {
   readonly file: string;
   readonly diff?: string;
   readonly all: boolean;
+  readonly nova: boolean;
 }
 
 export const showOptions: Declared = {
@@ -16,7 +17,7 @@ export const showOptions: Declared = {
       .positional("file", {
         type: "string",
         demandOption: true,
-        describe: "snapshot.jsonl, plan.jsonl or nova.jsonl",
+        describe: "A snapshot, a plan's folder or a file in it",
       })
       .options({
         ...formatOptions,
@@ -25,7 +26,12 @@ export const showOptions: Declared = {
           describe: "Show every field with its origin, of one machine or all",
         },
         all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
+        nova: {
+          type: "boolean",
+          default: false,
+          describe: "Of a plan: its rows of Nova and what was found of them",
+        },
       })
-      .example("$0 show m1/plan.jsonl -f csv -c UUID -c Verdict", "")
-      .example("$0 show m1/plan.jsonl --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", ""),
+      .example("$0 show m1/plan -f csv -c UUID -c Verdict", "")
+      .example("$0 show m1/plan --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", ""),
 };

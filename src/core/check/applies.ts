@@ -6,7 +6,7 @@ import { FINE, fine, joined, told } from "./look.ts";
 export function applies({ plan, run }: CheckView): Looked {
   if (plan === null) return FINE;
   const { loads, there, blocked, conflicts, fresh, readings } = plan.applies;
-  const show = `nova2ironic show ${run.path}/plan.jsonl`;
+  const show = `nova2ironic show ${run.path}/plan`;
   const failure = (details: string, fix: string): Looked => ({
     ...{ result: "Failure", details: `${details}.\nFix: ${fix}` },
   });

@@ -7,8 +7,6 @@ import type { RefusalCode } from "../../model/refusals.ts";
 import { LONGEST_FOOTER, LONGEST_LINE, parseFooter } from "./artefact-form.ts";
 import { notRead, systemCode } from "./failure.ts";
 
-export type FileKind = Exclude<ArtefactKind, "journal">;
-
 /** What tells that a path still leads to the very file, unchanged, that was looked at. */
 export interface Identity {
   readonly dev: bigint;
@@ -26,21 +24,25 @@ export interface Ending {
   readonly identity: Identity;
 }
 
+const STAGES: { readonly [kind in ArtefactKind]: string } = {
+  snapshot: "extract",
+  power: "power",
+  machines: "plan",
+  nova: "plan --nova-db",
+  "nova-findings": "plan --nova-db",
+};
+
 const BLOCK = 1024 * 1024;
 const FOOTER_WITHIN = Buffer.from('\n{"footer":');
 
 /** @throws MigrationError N2I-E110 */
-export async function openFile(path: string, kind: FileKind | null): Promise<FileHandle> {
+export async function openFile(path: string, kind: ArtefactKind): Promise<FileHandle> {
   try {
     // O_NONBLOCK: to open a pipe would wait for its writer.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
     if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
-    const stage =
-      kind === null
-        ? "extract or plan"
-        : { snapshot: "extract", power: "power", plan: "plan", nova: "plan --nova-db" }[kind];
-    const fix = `Run the stage that makes it: nova2ironic ${stage}`;
+    const fix = `Run the stage that makes it: nova2ironic ${STAGES[kind]}`;
     throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
   }
 }
@@ -53,13 +55,12 @@ export async function identify(file: FileHandle): Promise<Identity> {
 /**
  * What header and footer say, the bytes between them unseen.
  *
- * @param kind null for any
  * @throws MigrationError N2I-E111, N2I-E112, N2I-E113
  */
 export async function readEnding(
   file: FileHandle,
   path: string,
-  kind: FileKind | null,
+  kind: ArtefactKind,
 ): Promise<Ending> {
   if (!(await file.stat()).isFile()) throw refusal("N2I-E113", path, "is not a regular file");
   const identity = await identify(file);
@@ -121,23 +122,19 @@ const CHANGED = {
   fix: "Run the stage that writes it again; put decisions into the site document, not into artefacts.",
 };
 
-function checkFormat(head: string, path: string, kind: FileKind | null): void {
-  const wanted = kind === null ? /^nova2ironic\/(snapshot|plan|nova)@1$/ : formatOf(kind);
+function checkFormat(head: string, path: string, kind: ArtefactKind): void {
   const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
   if (format !== undefined) {
-    if (typeof wanted === "string" ? format === wanted : wanted.test(format)) return;
-    const want = kind === null ? "an artefact" : formatOf(kind);
-    throw refusal("N2I-E113", path, `is ${format}, not ${want} as wanted here`);
+    if (format === formatOf(kind)) return;
+    throw refusal("N2I-E113", path, `is ${format}, not ${formatOf(kind)} as wanted here`);
   }
-  const begun = (kind === null ? (["snapshot", "plan", "nova"] as const) : [kind]).some((each) =>
-    `{"format":"${formatOf(each)}"`.startsWith(head),
-  );
-  if (begun) throw refusal("N2I-E111", path, "ends within its header");
+  if (`{"format":"${formatOf(kind)}"`.startsWith(head))
+    throw refusal("N2I-E111", path, "ends within its header");
   throw refusal("N2I-E113", path, "is not an artefact of this tool");
 }
 
-function formatOf(kind: FileKind): string {
-  return `nova2ironic/${kind}@1`;
+function formatOf(kind: ArtefactKind): string {
+  return `nova2ironic/${kind}@${kind === "nova" ? 2 : 1}`;
 }
 
 /** @param length bytes; fewer come when the file became shorter meanwhile */

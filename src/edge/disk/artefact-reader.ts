@@ -1,11 +1,10 @@
 import { isUtf8 } from "node:buffer";
 import type { FileHandle } from "node:fs/promises";
-import type { Footer } from "../../model/artefact.ts";
+import type { ArtefactKind, Footer } from "../../model/artefact.ts";
 import type { JsonObject } from "../../model/json.ts";
 import {
   checkBody,
   type Ending,
-  type FileKind,
   type Identity,
   identify,
   openFile,
@@ -42,16 +41,16 @@ const BATCH = 32;
  */
 export function openArtefact(
   path: string,
-  kind: FileKind,
+  kind: ArtefactKind,
 ): Promise<ArtefactReader<JsonObject, JsonObject, JsonObject>>;
 export function openArtefact<Header, Line, Counts>(
   path: string,
-  kind: FileKind,
+  kind: ArtefactKind,
   parse: ArtefactParsers<Header, Line, Counts>,
 ): Promise<ArtefactReader<Header, Line, Counts>>;
 export async function openArtefact(
   path: string,
-  kind: FileKind,
+  kind: ArtefactKind,
   parse: ArtefactParsers<unknown, unknown, unknown> = PLAIN,
 ): Promise<ArtefactReader<unknown, unknown, unknown>> {
   const file = await openFile(path, kind);
@@ -70,11 +69,11 @@ export async function openArtefact(
   }
 }
 
-/** The digest of an artefact of any kind, after the file was compared with it. */
-export async function digestOnly(path: string): Promise<string> {
-  const file = await openFile(path, null);
+/** The digest of an artefact, after the file was compared with it. */
+export async function digestOnly(path: string, kind: ArtefactKind): Promise<string> {
+  const file = await openFile(path, kind);
   try {
-    const ending = await readEnding(file, path, null);
+    const ending = await readEnding(file, path, kind);
     await checkBody(file, path, ending);
     return ending.sha256;
   } catch (cause) {
@@ -110,7 +109,7 @@ async function headerOf(file: FileHandle, path: string, ending: Ending): Promise
 
 async function* linesOf<Line>(
   path: string,
-  kind: FileKind,
+  kind: ArtefactKind,
   ending: Ending,
   parse: (value: JsonObject, number: number) => Line,
 ): AsyncGenerator<Line[]> {

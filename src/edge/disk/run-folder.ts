@@ -1,8 +1,8 @@
-import { mkdir, stat } from "node:fs/promises";
+import { mkdir, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import { shellWord } from "../../model/shell-word.ts";
-import { notWritten, systemCode } from "./failure.ts";
+import { notRead, notWritten, systemCode } from "./failure.ts";
 import { takeLock } from "./lock-file.ts";
 import { removeLeftovers } from "./temp-file.ts";
 
@@ -53,7 +53,29 @@ export async function openRun(
     const fix = `Run: chmod 700 ${shellWord(run.path)}`;
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
+  await refuseFirstForm(run.path);
   return run;
+}
+
+/** Files that runs had before a plan was a folder, and their parts one journal. */
+const FIRST_FORM = ["plan", "nova", "nova-journal", "release", "finish", "boot"];
+
+/** What this version would read of such a run is half of what was done. */
+async function refuseFirstForm(path: string): Promise<void> {
+  const there = new Set(
+    await readdir(path).catch((cause: unknown) => {
+      throw notRead(path, cause);
+    }),
+  );
+  const name = FIRST_FORM.find((stem) => there.has(`${stem}.jsonl`));
+  if (name === undefined) return;
+  throw new MigrationError(
+    "N2I-E113",
+    `${path} was made by an earlier version of the tool: it holds ${name}.jsonl`,
+    {
+      fix: "End it with the version that began it; or, if nothing is loaded yet, run extract and plan again in a new folder.",
+    },
+  );
 }
 
 /** Node's recursive mkdir says ENOENT of a read-only disk; the plain one says what is the matter. */

@@ -1,4 +1,4 @@
-import { readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
 import { shellWord } from "../../model/shell-word.ts";
@@ -34,11 +34,10 @@ export async function checkPlace(run: RunFolder): Promise<void> {
   await syncFolder(run.path);
 }
 
-/** Journals of every part: a copy in which only the hand-over is new is a copy all the same. */
-const JOURNAL = /^(.*journal|release|boot|finish)\.jsonl$/;
-
 async function hasBegun({ path }: RunFolder): Promise<boolean> {
-  const names = (await readdir(path)).filter((name) => JOURNAL.test(name));
-  const sizes = await Promise.all(names.map(async (name) => (await stat(join(path, name))).size));
-  return sizes.some((size) => size > 0);
+  const journal = await stat(join(path, "journal.jsonl")).catch((cause: unknown) => {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw notWritten(path, cause);
+  });
+  return journal !== null && journal.size > 0;
 }

@@ -15,12 +15,13 @@ export interface TempFile {
   readonly drop: () => Promise<void>;
 }
 
-const SUFFIX = ".n2i-tmp";
+/** Ends the names of what is not whole yet. */
+export const TEMPORARY = ".n2i-tmp";
 
 /** @throws MigrationError N2I-E120 */
 export async function createTemp(folder: string, name: string): Promise<TempFile> {
   const final = join(folder, name);
-  const path = `${final}.${process.pid}-${randomBytes(4).toString("hex")}${SUFFIX}`;
+  const path = `${final}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
   // Made and meant to go in one turn of the loop: a signal ends the process between two.
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -56,8 +57,8 @@ export async function createTemp(folder: string, name: string): Promise<TempFile
 /** Removes what stages that were killed left behind. Only the holder of the run's lock may. */
 export async function removeLeftovers(folder: string): Promise<readonly string[]> {
   try {
-    const left = (await readdir(folder)).filter((name) => name.endsWith(SUFFIX));
-    await Promise.all(left.map((name) => rm(join(folder, name), { force: true })));
+    const left = (await readdir(folder)).filter((name) => name.endsWith(TEMPORARY));
+    await Promise.all(left.map((name) => rm(join(folder, name), { recursive: true, force: true })));
     return left;
   } catch (cause) {
     throw notWritten(folder, cause);

@@ -45,7 +45,7 @@ export const ACTING = {
     exit: usage.status,
     title: "a machine named is not in this run",
     why: "Its uuid or bm_nodes.id does not occur in the plan.",
-    fix: "List the machines with: nova2ironic show RUN/plan.jsonl",
+    fix: "List the machines with: nova2ironic show RUN/plan",
   },
   "N2I-E308": {
     exit: refused.status,

@@ -9,7 +9,7 @@ import { digestOnly, openArtefact } from "../../../src/edge/disk/artefact-reader
 import type { RefusalCode } from "../../../src/model/refusals.ts";
 import { edit, refuses, tempRun, writePlan } from "./temp-run.ts";
 
-const HEADER = '{"format":"nova2ironic/plan@1"}\n';
+const HEADER = '{"format":"nova2ironic/machines@1"}\n';
 
 /** An artefact whose digest is right, whatever it holds. */
 function forged(body: string | Buffer): Buffer {
@@ -19,25 +19,34 @@ function forged(body: string | Buffer): Buffer {
 }
 
 async function drain(path: string): Promise<void> {
-  for await (const _batch of (await openArtefact(path, "plan")).lines());
+  for await (const _batch of (await openArtefact(path, "machines")).lines());
 }
 
 test("a missing file is refused with the command that makes it", async (t) => {
   const { path } = await tempRun(t);
   const file = join(path, "any.jsonl");
-  await assert.rejects(openArtefact(file, "plan"), refuses("N2I-E110", "nova2ironic plan"));
+  await assert.rejects(openArtefact(file, "machines"), refuses("N2I-E110", "nova2ironic plan"));
   await assert.rejects(openArtefact(file, "snapshot"), refuses("N2I-E110", "nova2ironic extract"));
-  await assert.rejects(digestOnly(file), refuses("N2I-E110"));
+  await assert.rejects(digestOnly(file, "machines"), refuses("N2I-E110"));
 });
 
 test("another kind, another version and another's file are refused by name", async (t) => {
   const path = await writePlan(await tempRun(t), []);
-  await assert.rejects(openArtefact(path, "snapshot"), refuses("N2I-E113", "nova2ironic/plan@1"));
-  const others = ['{"format":"nova2ironic/plan@2"}\n', '{"a":1}\n', "#!/bin/sh\n", "\n", "\0\0\0"];
+  await assert.rejects(
+    openArtefact(path, "snapshot"),
+    refuses("N2I-E113", "nova2ironic/machines@1"),
+  );
+  const others = [
+    '{"format":"nova2ironic/machines@7"}\n',
+    '{"a":1}\n',
+    "#!/bin/sh\n",
+    "\n",
+    "\0\0\0",
+  ];
   for (const other of [...others, Buffer.from([0xff, 0xfe, 0, 1, 10])]) {
     await writeFile(path, other);
-    await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E113"));
-    await assert.rejects(digestOnly(path), refuses("N2I-E113"));
+    await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E113"));
+    await assert.rejects(digestOnly(path, "machines"), refuses("N2I-E113"));
   }
 });
 
@@ -46,24 +55,27 @@ test("a folder, a pipe and a device in a file's place are refused at once", asyn
   await mkdir(join(path, "folder"));
   assert.equal(spawnSync("mkfifo", [join(path, "pipe")]).status, 0);
   for (const other of [join(path, "folder"), join(path, "pipe"), "/dev/zero"]) {
-    await assert.rejects(openArtefact(other, "plan"), refuses("N2I-E113", "not a regular file"));
+    await assert.rejects(
+      openArtefact(other, "machines"),
+      refuses("N2I-E113", "not a regular file"),
+    );
   }
 });
 
 test("an edited line is refused before any line is given out", async (t) => {
   const path = await writePlan(await tempRun(t), [{ id: 1 }, { verdict: "blocked" }]);
   await edit(path, (text) => text.replace("blocked", "creates"));
-  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E112", "digest"));
-  await assert.rejects(digestOnly(path), refuses("N2I-E112"));
+  await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E112", "digest"));
+  await assert.rejects(digestOnly(path, "machines"), refuses("N2I-E112"));
 });
 
 test("lines after the footer, and two artefacts in one file, are refused", async (t) => {
   const path = await writePlan(await tempRun(t), [{ id: 1 }]);
   const whole = await readFile(path);
   await appendFile(path, '{"id":2}\n');
-  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E111", "no footer"));
+  await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E111", "no footer"));
   await writeFile(path, Buffer.concat([whole, whole]));
-  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E112"));
+  await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E112"));
 });
 
 const forgeries: readonly (readonly [string, string | Buffer, RefusalCode])[] = [
@@ -80,38 +92,38 @@ const forgeries: readonly (readonly [string, string | Buffer, RefusalCode])[] = 
   ["a null", `${HEADER}null\n`, "N2I-E112"],
   ["a number", `${HEADER}12\n`, "N2I-E112"],
   ["bytes that are no UTF-8", Buffer.from(`${HEADER}{"id":"\xff"}\n`, "latin1"), "N2I-E112"],
-  ["a header that is no JSON", '{"format":"nova2ironic/plan@1",\n{"id":1}\n', "N2I-E113"],
+  ["a header that is no JSON", '{"format":"nova2ironic/machines@1",\n{"id":1}\n', "N2I-E113"],
   ["a line over 16 MiB", `${HEADER}{"a":"${"x".repeat(16 * 1024 * 1024)}"}\n`, "N2I-E112"],
 ];
 for (const [what, body, code] of forgeries) {
   test(`${what} is refused even under a right digest`, async (t) => {
-    const path = join((await tempRun(t)).path, "plan.jsonl");
+    const path = join((await tempRun(t)).path, "machines.jsonl");
     await writeFile(path, forged(body));
     await assert.rejects(drain(path), refuses(code));
   });
 }
 
 test("a line of one gigabyte is refused without being held in memory", async (t) => {
-  const path = join((await tempRun(t)).path, "plan.jsonl");
+  const path = join((await tempRun(t)).path, "machines.jsonl");
   const file = await open(path, "w");
   const footer = `\n${footerLine({}, "0".repeat(64))}\n`;
   await file.write(HEADER);
   await file.write(footer, 1024 ** 3); // a hole reads as NULs
   await file.close();
   const before = process.memoryUsage().rss;
-  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E112"));
+  await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E112"));
   await writeFile(path, HEADER);
   const bare = await open(path, "r+");
   await bare.write("\n", 1024 ** 3);
   await bare.close();
-  await assert.rejects(openArtefact(path, "plan"), refuses("N2I-E111", "no footer"));
+  await assert.rejects(openArtefact(path, "machines"), refuses("N2I-E111", "no footer"));
   assert(process.memoryUsage().rss - before < 100e6);
 });
 
 test("a file that changes between check and reading is refused", async (t) => {
   const run = await tempRun(t);
   const path = await writePlan(run, [{ id: 1 }]);
-  const plan = await openArtefact(path, "plan");
+  const plan = await openArtefact(path, "machines");
   await writePlan(run, [{ id: 2 }]);
   const read = async (): Promise<void> => {
     for await (const _batch of plan.lines()) assert.fail("a line was given out");

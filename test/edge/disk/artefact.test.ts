@@ -10,7 +10,7 @@ import { tempRun, writePlan } from "./temp-run.ts";
 
 async function linesIn(path: string): Promise<unknown[]> {
   const found: unknown[] = [];
-  for await (const batch of (await openArtefact(path, "plan")).lines()) found.push(...batch);
+  for await (const batch of (await openArtefact(path, "machines")).lines()) found.push(...batch);
   return found;
 }
 
@@ -31,13 +31,13 @@ test("any lines come back as they were written", async (t) => {
 
 test("header, counts and digest come back through the parsers given", async (t) => {
   const run = await tempRun(t);
-  const header = { tool: "0.1", format: "nova2ironic/plan@1" };
-  const writer = await createArtefact(run, "plan.jsonl", header);
+  const header = { tool: "0.1", format: "nova2ironic/machines@1" };
+  const writer = await createArtefact(run, "machines.jsonl", header);
   await writer.write('{"id":1}');
   await writer.write({ id: 2 });
   const written = await writer.finish({ machines: 2 });
-  const path = join(run.path, "plan.jsonl");
-  const plan = await openArtefact(path, "plan", {
+  const path = join(run.path, "machines.jsonl");
+  const plan = await openArtefact(path, "machines", {
     header: asWritten<{ format: string; tool: string }>,
     line: ({ id }, number) => `${number}: ${String(id)}`,
     counts: ({ machines }) => Number(machines),
@@ -49,12 +49,12 @@ test("header, counts and digest come back through the parsers given", async (t) 
     for await (const batch of plan.lines()) batches.push(batch);
     assert.deepEqual(batches, [["1: 1", "2: 2"]]);
   }
-  assert.equal(await digestOnly(path), written.sha256);
+  assert.equal(await digestOnly(path, "machines"), written.sha256);
   assert.equal(written.lines, 2);
   const found = await stat(path);
   assert.equal(found.size, written.bytes);
   assert.equal(found.mode & 0o777, 0o600);
-  assert.deepEqual(await readdir(run.path), ["plan.jsonl"]);
+  assert.deepEqual(await readdir(run.path), ["machines.jsonl"]);
 });
 
 test("the same content gives the same bytes", async (t) => {
@@ -69,17 +69,17 @@ test("lines of every size around a block come back, written with and without wai
   const sizes = [0, 1, 500, 170_000, 174_755, 174_763, 524_287, 524_288, 1_048_576, 3_000_000];
   const lines = sizes.flatMap((size) => [{ text: "ä".repeat(size) }, { text: "x".repeat(size) }]);
   assert.deepEqual(await linesIn(await writePlan(run, lines)), lines);
-  const writer = await createArtefact(run, "plan.jsonl", { format: "nova2ironic/plan@1" });
+  const writer = await createArtefact(run, "machines.jsonl", { format: "nova2ironic/machines@1" });
   const waits = lines.map((line) => writer.write(line));
   await Promise.all(waits);
   await writer.finish({});
-  assert.deepEqual(await linesIn(join(run.path, "plan.jsonl")), lines);
+  assert.deepEqual(await linesIn(join(run.path, "machines.jsonl")), lines);
 });
 
 test("many lines come in batches, in their order", async (t) => {
   const run = await tempRun(t);
   const lines = Array.from({ length: 20_000 }, (_, id) => ({ id, text: "x".repeat(id % 300) }));
-  const plan = await openArtefact(await writePlan(run, lines), "plan");
+  const plan = await openArtefact(await writePlan(run, lines), "machines");
   let next = 0;
   for await (const batch of plan.lines()) {
     assert(batch.length > 0 && batch.length <= 512);
@@ -99,7 +99,7 @@ test("an artefact with any one byte changed is refused", async (t) => {
       changed[at] = (changed[at] ?? 0) ^ flip;
       await writeFile(path, changed);
       await assert.rejects(
-        openArtefact(path, "plan"),
+        openArtefact(path, "machines"),
         (error) => error instanceof MigrationError && /N2I-E11[123]/.test(error.code),
         `byte ${at} with ${flip}`,
       );
@@ -113,7 +113,7 @@ test("an artefact cut anywhere is refused as truncated", async (t) => {
   for (let size = (await stat(path)).size - 1; size >= 0; size--) {
     await truncate(path, size);
     await assert.rejects(
-      openArtefact(path, "plan"),
+      openArtefact(path, "machines"),
       (error) => error instanceof MigrationError && error.code === "N2I-E111",
       `cut at ${size}`,
     );

@@ -36,10 +36,10 @@ export function refuses(code: RefusalCode, words = ""): (error: unknown) => bool
 
 /** Writes a plan of these lines; its path. */
 export async function writePlan(run: RunFolder, lines: readonly object[]): Promise<string> {
-  const writer = await createArtefact(run, "plan.jsonl", { format: "nova2ironic/plan@1" });
+  const writer = await createArtefact(run, "machines.jsonl", { format: "nova2ironic/machines@1" });
   for (const line of lines) await writer.write(line);
   await writer.finish({ machines: lines.length });
-  return join(run.path, "plan.jsonl");
+  return join(run.path, "machines.jsonl");
 }
 
 /** Changes the text of a file. */

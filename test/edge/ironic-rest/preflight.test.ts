@@ -50,7 +50,7 @@ test("a plan over REST tells what is taken in Ironic and what cannot boot there,
   await runs(0, ["extract", ...at, ...written.extract]);
   const planned = await runs(0, ["plan", ...at, "--ironic-url", url, ...written.plan]);
   assert.match(planned.out, /N2I-D422 warning/);
-  const { out } = await runs(0, ["show", join(folder, "run", "plan.jsonl"), "--diff"]);
+  const { out } = await runs(0, ["show", join(folder, "run", "plan"), "--diff"]);
   for (const words of [
     /N2I-D501 .* is on port e0000000-0000-4000-8000-000000000002 of node/,
     /N2I-D503 .*"rack-7" is node e0000000-0000-4000-8000-000000000001/,

@@ -1,0 +1,241 @@
+import { randomBytes } from "node:crypto";
+import { mkdirSync, rmSync } from "node:fs";
+import { readdir, readlink, rename, rm, symlink } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import type { ArtefactKind } from "../../model/artefact.ts";
+import { MigrationError } from "../../model/error.ts";
+import type { JsonObject } from "../../model/json.ts";
+import { MACHINES, type PlanFile, type PlanManifest } from "../../model/plan-manifest.ts";
+import { atExit } from "../process/at-exit.ts";
+import { refusal } from "./artefact-check.ts";
+import { type ArtefactParsers, type ArtefactReader, openArtefact } from "./artefact-reader.ts";
+import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
+import { notRead, notWritten, systemCode } from "./failure.ts";
+import { LARGEST_MANIFEST, manifestText, readManifest } from "./manifest.ts";
+import type { RunFolder } from "./run-folder.ts";
+import { createTemp, syncFolder, TEMPORARY } from "./temp-file.ts";
+
+/** In the run: a link to the folder of the present plan, `plan-<12 of sha256>`. */
+export const PLAN = "plan";
+/** In a plan's folder: names its files with their digests, and has the plan's own. */
+export const MANIFEST = "plan.json";
+
+const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
+
+/** The folder of the plan with this digest. */
+export function folderOf({ path }: RunFolder, sha256: string): string {
+  return join(path, `${PLAN}-${sha256.slice(0, 12)}`);
+}
+
+/** A plan that is being written; nobody reads of it until it is whole. */
+export interface PlanWriter {
+  /** Begins a file of it, without `.jsonl`. */
+  readonly begin: (name: string, header: { readonly format: string }) => Promise<ArtefactWriter>;
+  /**
+   * Ends its files and makes it the run's plan, for good. One that is the same to the byte stays.
+   *
+   * @param placed runs once it is whole, and before it is the run's
+   * @returns its digest
+   */
+  readonly finish: (
+    about: Omit<PlanManifest, "files" | "format">,
+    placed: () => Promise<void>,
+  ) => Promise<string>;
+  /** Removes what was written; the run's plan stands untouched. */
+  readonly abandon: () => Promise<void>;
+}
+
+/** @throws MigrationError N2I-E120, from every function here */
+export async function createPlan(run: RunFolder): Promise<PlanWriter> {
+  const temp = join(
+    run.path,
+    `${PLAN}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`,
+  );
+  // Made and meant to go in one turn of the loop: a signal ends the process between two.
+  try {
+    mkdirSync(temp, { mode: 0o700 });
+  } catch (cause) {
+    throw notWritten(join(run.path, PLAN), cause);
+  }
+  const gone = atExit(() => rmSync(temp, { recursive: true, force: true }));
+  const begun = new Map<string, ArtefactWriter>();
+  return {
+    async begin(name, header) {
+      const writer = await createArtefact({ path: temp }, `${name}.jsonl`, header);
+      begun.set(name, writer);
+      return writer;
+    },
+    async finish(about, placed) {
+      const files: Record<string, PlanFile> = {};
+      for (const [name, writer] of begun) {
+        const { sha256, lines } = await writer.finish({});
+        files[name] = { sha256, lines };
+      }
+      const { text, sha256 } = manifestText({ ...about, files });
+      await writeWhole(temp, text);
+      const folder = folderOf(run, sha256);
+      const made = await moveTo(folder, temp);
+      gone();
+      await placed();
+      await pointTo(run, folder).catch(async (cause: unknown) => {
+        if (made) await setAside(folder);
+        throw cause;
+      });
+      return sha256;
+    },
+    async abandon() {
+      for (const writer of begun.values()) await writer.abandon();
+      await rm(temp, { recursive: true, force: true }).catch(() => undefined);
+      gone();
+    },
+  };
+}
+
+async function writeWhole(folder: string, text: string): Promise<void> {
+  const path = join(folder, MANIFEST);
+  if (text.length > LARGEST_MANIFEST)
+    throw new MigrationError(
+      "N2I-E120",
+      `cannot write ${path}: it would have ${text.length} bytes`,
+    );
+  const temp = await createTemp(folder, MANIFEST);
+  try {
+    await temp.handle.writeFile(text);
+  } catch (cause) {
+    await temp.drop();
+    throw notWritten(path, cause);
+  }
+  await temp.commit();
+}
+
+/**
+ * Gives a whole plan its name. The same one made before stays, unless somebody damaged it.
+ *
+ * @returns whether this one has the name now
+ */
+async function moveTo(folder: string, temp: string): Promise<boolean> {
+  try {
+    if (await isWhole(folder)) {
+      await rm(temp, { recursive: true });
+      return false;
+    }
+    await setAside(folder);
+    await rename(temp, folder);
+  } catch (cause) {
+    throw notWritten(folder, cause);
+  }
+  await syncFolder(dirname(folder));
+  return true;
+}
+
+async function isWhole(folder: string): Promise<boolean> {
+  try {
+    const { manifest } = await openManifest(folder);
+    for (const name of Object.keys(manifest.files))
+      await openFileOf({ folder, manifest }, name, PLAIN);
+    return true;
+  } catch (cause) {
+    if (cause instanceof MigrationError) return false;
+    throw cause;
+  }
+}
+
+/** Away at once: a folder of this name is whole, or was damaged by others. */
+async function setAside(folder: string): Promise<void> {
+  const aside = `${folder}.${randomBytes(4).toString("hex")}${TEMPORARY}`;
+  try {
+    await rename(folder, aside);
+  } catch (cause) {
+    if (systemCode(cause) === "ENOENT") return;
+    throw cause;
+  }
+  await rm(aside, { recursive: true, force: true });
+}
+
+/** One rename of a link: whatever ends the process, the run has the old plan or the new one. */
+async function pointTo(run: RunFolder, folder: string): Promise<void> {
+  const path = join(run.path, PLAN);
+  const temp = `${path}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
+  try {
+    await symlink(basename(folder), temp);
+    await rename(temp, path);
+  } catch (cause) {
+    await rm(temp, { force: true }).catch(() => undefined);
+    if (systemCode(cause) === "EISDIR")
+      throw new MigrationError("N2I-E113", `${path} is a folder, not a link to one`, {
+        fix: `A copy made it so. Remove it and run plan again: each plan is kept in a folder of its own, ${path}-*.`,
+      });
+    throw notWritten(path, cause);
+  }
+  await syncFolder(run.path);
+}
+
+/** Removes the plans of a run that are neither the present one nor of `keep`, which the journal names. */
+export async function removePlans(run: RunFolder, keep: ReadonlySet<string>): Promise<void> {
+  try {
+    const kept = new Set([...keep].map((sha256) => folderOf(run, sha256)));
+    kept.add(await resolved(join(run.path, PLAN)));
+    for (const name of await readdir(run.path)) {
+      const folder = join(run.path, name);
+      if (OF_A_PLAN.test(name) && !kept.has(folder)) await setAside(folder);
+    }
+  } catch (cause) {
+    throw notWritten(run.path, cause);
+  }
+}
+
+/**
+ * The folder that a plan's path means. A link is followed within its own folder alone: that of a copied
+ * run does not lead to the run it was copied from.
+ */
+async function resolved(path: string): Promise<string> {
+  try {
+    return join(dirname(path), basename(await readlink(path)));
+  } catch (cause) {
+    if (["EINVAL", "ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) return path;
+    throw notRead(path, cause);
+  }
+}
+
+/** A plan that was opened: where it is and what it says of itself. */
+export interface OpenedPlan {
+  readonly folder: string;
+  readonly manifest: PlanManifest;
+  readonly sha256: string;
+}
+
+/**
+ * @param path of a plan's folder, or a link to one
+ * @throws MigrationError N2I-E110 to N2I-E113
+ */
+export async function openManifest(path: string): Promise<OpenedPlan> {
+  const folder = await resolved(path);
+  const { manifest, sha256 } = await readManifest(join(folder, MANIFEST));
+  // The format and the digest were checked; they stand for a check of each field.
+  return { folder, manifest: manifest as unknown as PlanManifest, sha256 };
+}
+
+const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
+  [MACHINES, "machines"],
+  ["nova-findings", "nova-findings"],
+]);
+
+/**
+ * Opens a file of a plan, read once and compared with its digest in the manifest.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E113, N2I-E114 when it is another plan's
+ */
+export async function openFileOf<Header, Line>(
+  { folder, manifest }: Pick<OpenedPlan, "folder" | "manifest">,
+  name: string,
+  parse: Pick<ArtefactParsers<Header, Line, JsonObject>, "header" | "line">,
+): Promise<ArtefactReader<Header, Line, JsonObject>> {
+  const path = join(folder, `${name}.jsonl`);
+  const counts = (value: JsonObject): JsonObject => value;
+  const file = await openArtefact(path, KINDS.get(name) ?? "nova", { ...parse, counts });
+  if (file.footer.sha256 !== manifest.files[name]?.sha256)
+    throw refusal("N2I-E114", path, `is not the file that ${MANIFEST} beside it names`);
+  return file;
+}
+
+const PLAIN = { header: (value: JsonObject) => value, line: (value: JsonObject) => value };

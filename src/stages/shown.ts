@@ -1,0 +1,94 @@
+import { statSync } from "node:fs";
+import { basename, dirname } from "node:path";
+import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { MANIFEST, openManifest } from "../edge/disk/plan-folder.ts";
+import type { ArtefactKind, MachinesHeader } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Finding } from "../model/finding.ts";
+import type { JsonObject } from "../model/json.ts";
+import type { NovaStep } from "../model/nova-plan.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { openNovaFiles } from "./nova-files.ts";
+import { machinesParsers, openPlan, openSnapshot, type SnapshotLine } from "./run.ts";
+
+/** Something that can be printed row by row. */
+export type Shown =
+  | { readonly kind: "snapshot"; readonly lines: () => AsyncIterable<readonly SnapshotLine[]> }
+  | {
+      readonly kind: "machines";
+      readonly origins: MachinesHeader["origins"];
+      readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
+    }
+  | {
+      readonly kind: "nova";
+      readonly steps: () => AsyncIterable<readonly NovaStep[]>;
+      readonly findings: () => AsyncIterable<readonly Finding[]>;
+    };
+
+/**
+ * Opens a snapshot, a plan by its folder or manifest, or one of a plan's files.
+ *
+ * @param nova of a plan: its rows of Nova instead of its machines
+ * @throws MigrationError N2I-E110 to N2I-E114
+ */
+export async function openShown(file: string, nova: boolean): Promise<Shown> {
+  const folder = folderOf(file);
+  if (folder !== null) return nova ? novaOf(folder) : machinesOf(folder);
+  if (nova)
+    throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is none`);
+  return (
+    (await orNull(async () => machinesFile(file))) ??
+    (await orNull(async () => stepsFile(file))) ??
+    (await orNull(async () => findingsFile(file))) ?? {
+      kind: "snapshot",
+      lines: (await openSnapshot(file)).lines,
+    }
+  );
+}
+
+function folderOf(file: string): string | null {
+  if (basename(file) === MANIFEST) return dirname(file);
+  return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : null;
+}
+
+async function machinesOf(folder: string): Promise<Shown> {
+  const { header, lines } = await openPlan(folder);
+  return { kind: "machines", origins: header.origins, lines };
+}
+
+async function novaOf(folder: string): Promise<Shown> {
+  const files = await openNovaFiles(await openManifest(folder));
+  if (files === null) throw new MigrationError("N2I-E114", `${folder} was made without Nova`);
+  return { kind: "nova", steps: files.all, findings: files.findings };
+}
+
+async function machinesFile(file: string): Promise<Shown> {
+  const { header, lines } = await openArtefact(file, "machines", { ...machinesParsers, counts });
+  return { kind: "machines", origins: header.origins, lines };
+}
+
+async function stepsFile(file: string): Promise<Shown> {
+  const { lines } = await openPlain<NovaStep>(file, "nova");
+  return { kind: "nova", steps: lines, findings: NONE };
+}
+
+async function findingsFile(file: string): Promise<Shown> {
+  const { lines } = await openPlain<Finding>(file, "nova-findings");
+  return { kind: "nova", steps: NONE, findings: lines };
+}
+
+function openPlain<T extends object>(file: string, kind: ArtefactKind) {
+  return openArtefact(file, kind, { header: counts, line: asWritten<T>, counts });
+}
+
+const counts = (value: JsonObject): JsonObject => value;
+
+async function* NONE(): AsyncGenerator<never> {}
+
+/** Null for an artefact of another kind. */
+function orNull<T>(work: () => Promise<T>): Promise<T | null> {
+  return work().catch((error: unknown) => {
+    if (error instanceof MigrationError && error.code === "N2I-E113") return null;
+    throw error;
+  });
+}

@@ -87,7 +87,7 @@ test("every command that is sent a signal ends, with nothing beside what it is f
     const told = `${words.join(" ")} ${signal}: ${ran.status} ${ran.err}`;
     assert.ok(point === null ? [0, 1, 2, 4, 143].includes(ran.status) : ran.status === 143, told);
     assert.deepEqual(beside(), [], told);
-    // Cut between the plan and the plan for Nova, it has to be made again.
+    // What was cut short is not the plan of the run.
     if (words === made.planning) await runs(0, [...made.planning, "-q"]);
   }
 });

@@ -14,6 +14,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { packageRoot } from "../src/demo/package-root.ts";
+import { writeCase } from "../src/demo/write-case.ts";
+import { EXIT_STATUS } from "../src/model/exit.ts";
+import { fleet } from "./support/fleet.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "n2i-pack-"));
 /** The package as it is unpacked elsewhere. */
@@ -42,6 +45,34 @@ test("the packed package runs the demo outside the clone", () => {
   });
   assert.equal(demo.status, 0, demo.stdout + demo.stderr);
   assert.match(demo.stdout, /yes {2}after rollback Ironic is what it was, by digest/);
+});
+
+test("a mapping document that was edited is checked when it is read, and told where it is wrong", async () => {
+  const work = join(folder, "edited");
+  const { extract, ironic, plan } = await writeCase(fleet(3), work);
+  const run = ["--run", join(work, "run")];
+  const tool = (...words: readonly string[]) =>
+    spawnSync(process.execPath, [join(home, ".build/bundle/nova2ironic.js"), ...words], {
+      cwd: folder,
+      encoding: "utf8",
+    });
+  assert.equal(tool("extract", ...run, ...extract).status, 0);
+  const rules = join(home, "mappings", "rules.json");
+  const before = readFileSync(rules, "utf8");
+  try {
+    writeFileSync(rules, before.replace('"to": "uuid"', '"too": "uuid"'));
+    const { status, stderr } = tool("plan", ...run, ...ironic, ...plan);
+    assert.match(
+      stderr,
+      /N2I-E103 mappings\/rules\.json: \/node\/\d+ must have required property 'to'/,
+    );
+    assert.equal(status, EXIT_STATUS.usage.status);
+    // Another digest, and nothing wrong.
+    writeFileSync(rules, `${before}\n`);
+    assert.equal(tool("plan", ...run, ...ironic, ...plan).status, 0);
+  } finally {
+    writeFileSync(rules, before);
+  }
 });
 
 test("of pages the package has those that its users read", () => {

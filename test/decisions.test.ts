@@ -28,7 +28,7 @@ test("the map and the decisions name files that exist", () => {
     [...readFileSync(page, "utf8").matchAll(/`([\w./-]+\.(?:ts|js|json|txt|md))`/g)]
       .map(([, name = ""]) => name)
       // A name in capitals stands for any; a file of a run's folder is none of ours.
-      .filter((name) => !/\b[A-Z]+\.(ts|json)$|^[\w-]+\.jsonl?$|^DECISIONS\.md$/.test(name))
+      .filter((name) => !/\b[A-Z]+\.(ts|json)$|^[\w-]+\.json$|^DECISIONS\.md$/.test(name))
       .filter((name) =>
         ["", dirname(page), "src", "test", "mappings"].every((at) => !existsSync(join(at, name))),
       )

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
 import { deployed, readings, run, startTool, user } from "./deployed.ts";
 
 test("a stopped run goes on where it was and asks nobody twice", async (t) => {
@@ -27,8 +28,8 @@ test("a stopped run goes on where it was and asks nobody twice", async (t) => {
 test("two power runs on one folder: the second is refused", async (t) => {
   const at = await deployed(t, [{ users: user(1), dead: true }]);
   if (at === null) return;
-  const first = startTool(at.folder, ["power", "--run", "run", "--deadline", "6"]);
-  await new Promise((done) => setTimeout(done, 1500));
+  const first = startTool(at.folder, ["power", "--run", "run", "--deadline", "60"]);
+  while (!existsSync(join(at.folder, "run", "run.lock"))) await sleep(20);
   const second = await run(at.folder, ["power", "--run", "run"]);
   assert.equal(second.code, 11, second.err);
   assert.match(second.err, /N2I-E302/);

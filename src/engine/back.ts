@@ -47,7 +47,7 @@ export async function* back<C extends Change, L>(
   const walk = walkOf(leg, session);
   const whole = all && excluded.size === 0;
   const goes = (line: L): boolean => wants(line) && !excluded.has(leg.machineOf(line) ?? "");
-  let sofar: Sofar = { lines: 0, done: 0 };
+  let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
   for await (const { span, lines } of batches(leg.lines(), leg.part.size)) {
     if (session.stopping()) return yield { kind: "stopped" };
     const owned = ownedIn(walk.ownership, span);
@@ -110,7 +110,7 @@ async function act<C extends Change, L>(
     });
     return { ...outcome, left };
   } catch (cause) {
-    if (!guard.passed()) throw cause;
+    if (!guard.passed() && done === 0) throw cause;
     throw midway(COMMAND, leg.part.far({ ...sofar, done }), done > 0, cause);
   }
 }
@@ -163,7 +163,11 @@ async function inspect<C extends Change, L>(
     return stays === undefined ? state : { id, is: "other", why: stays };
   };
   const inspected = pairs.map(({ line, change }) => ({ line, change, state: stateOf(change) }));
-  part.assume?.(inspected.flatMap(({ change, state }) => (state.is === "other" ? [] : [change])));
+  part.assume?.(
+    inspected.flatMap(({ change, state }) =>
+      state.is === "other" || state.is === "after" ? [] : [change],
+    ),
+  );
   return inspected;
 }
 

@@ -33,7 +33,7 @@ export async function* forward<C extends Change, L>(
   excluded: Excluded = NOBODY,
 ): AsyncGenerator<Event<L>> {
   const walk = walkOf(leg, session);
-  let sofar: Sofar = { lines: 0, done: 0 };
+  let sofar: Sofar = { lines: 0, done: leg.already ?? 0 };
   for await (const batch of batches(ahead(leg.lines()), leg.part.size)) {
     if (session.stopping()) return yield { kind: "stopped" };
     const chosen = await choose(walk, batch, excluded);
@@ -119,7 +119,7 @@ async function act<C extends Change, L>(
     });
     return outcome;
   } catch (cause) {
-    if (!guard.passed()) throw cause;
+    if (!guard.passed() && done === 0) throw cause;
     throw midway(COMMAND, leg.part.far({ ...sofar, done }), done > 0, cause);
   }
 }
@@ -155,7 +155,9 @@ function hooksOf<C extends Change, L>(
         await append({ do: "observed", ...about(span), ...rows });
       if (refused.length === 0) return;
       const theirs = chosen.changes.filter(({ id }) => refused.includes(id));
-      await append({ do: "aborted", ...about(span), why: "refused", ...rowsOf(theirs) });
+      const { rows: ids } = rowsOf(theirs);
+      // Of its machine the end of the batch says whether it failed.
+      await append({ do: "aborted", ...about(span), why: "refused", rows: ids });
     },
   };
 }

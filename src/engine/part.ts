@@ -111,6 +111,8 @@ export interface Leg<C extends Change = Change, L = C> {
   readonly exclude?: (lines: readonly L[]) => Promise<Excluded>;
   /** What is loaded is handed over later. */
   readonly staged?: boolean;
+  /** Changes that a leg before made, with which this one is reported as one: an error counts them too. */
+  readonly already?: number;
 }
 
 /** The way back: before and after exchanged. */

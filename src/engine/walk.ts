@@ -124,13 +124,17 @@ export async function gather<L>(
   return ended({});
 }
 
-/** Walks one after the other, as one; none after one that was stopped. */
+/**
+ * Walks one after the other, as one; none after one that was stopped.
+ *
+ * @param walk given how many changes were made before: see `Leg.already`
+ */
 export async function inOrder<Name, L>(
   names: readonly Name[],
-  walk: (name: Name) => Promise<Walked<L>>,
+  walk: (name: Name, already: number) => Promise<Walked<L>>,
 ): Promise<Walked<L>> {
   let all = await gather<L>(NO_EVENTS);
-  for (const name of names) if (!all.stopped) all = together(all, await walk(name));
+  for (const name of names) if (!all.stopped) all = together(all, await walk(name, all.done));
   return all;
 }
 

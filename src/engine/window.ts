@@ -144,10 +144,13 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     else if (position.is === "waiting") waiting.push([change, position]);
     else await end(change, position, found);
   }
-  async function one(change: C, seen: P | undefined, stops: () => boolean): Promise<void> {
+  /** @returns whether it was begun, or had not to be */
+  async function one(change: C, seen: P | undefined, stops: () => boolean): Promise<boolean> {
     if (seen === undefined) throw new Error(`${part.name} did not say where ${change.id} is`);
-    if (seen.is !== "before") return arrive(change, seen, true);
-    if (await flight.room(stops)) await arrive(change, await acts.perform(change, seen), false);
+    if (seen.is === "before" && !(await flight.room(stops))) return false;
+    const found = seen.is !== "before";
+    await arrive(change, found ? seen : await acts.perform(change, seen), found);
+    return true;
   }
   async function go(changes: readonly C[], stops: () => boolean): Promise<boolean> {
     if (stops()) return false;
@@ -155,7 +158,8 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     for (let at = 0; at < changes.length; at += pace.together) {
       if (stops()) return false;
       const some = changes.slice(at, at + pace.together);
-      await all(some.map((change, index) => one(change, seen[at + index], stops)));
+      const begun = await all(some.map((change, index) => one(change, seen[at + index], stops)));
+      if (begun.includes(false)) return false;
     }
     return true;
   }
@@ -184,8 +188,9 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
 const RETRY_MS = 500;
 
 /** Of several that break, the one that leaves most in doubt. */
-async function all(works: readonly Promise<void>[]): Promise<void> {
+async function all<T>(works: readonly Promise<T>[]): Promise<readonly T[]> {
   const settled = await Promise.allSettled(works);
   const reasons = settled.flatMap((one) => (one.status === "rejected" ? [one.reason] : []));
   if (reasons.length > 0) throw reasons.find((reason) => !isDenied(reason)) ?? reasons[0];
+  return settled.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
 }

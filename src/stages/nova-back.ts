@@ -30,6 +30,8 @@ type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
 export interface NovaBack {
   /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
   readonly look: () => Promise<Excluded>;
+  /** @throws MigrationError N2I-E302 when its lock is lost */
+  readonly check: () => Promise<void>;
   /** Adds rows that stay as they are to the list of those left; whether it was stopped. */
   readonly part: (stage: NovaStage, excluded: Excluded) => Promise<{ readonly stopped: boolean }>;
 }
@@ -59,6 +61,7 @@ export async function withNovaBack<T>(
       const opened = { ...backing, database, place, plans, wish };
       return work({
         look: () => lookFirst(opened),
+        check: place.check,
         async part(stage, excluded) {
           const stopped = await takePartBack(opened, stage, excluded, reach);
           if (stage.part === "hosts" && !stopped) await tellStrays(opened);
@@ -100,8 +103,8 @@ async function takePartBack(
     // What is not in nova itself is not asked for rows that are.
     const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
     const parts = novaParts(place.target, api?.target ?? null);
-    const walk = (name: NovaLegName): Promise<Walked<NovaStep>> =>
-      gather(back(novaWalk(place, parts, name, plan), session, wish, excluded));
+    const walk = (name: NovaLegName, already: number): Promise<Walked<NovaStep>> =>
+      gather(back({ ...novaWalk(place, parts, name, plan), already }, session, wish, excluded));
     const undone = await inOrder(legs, walk).finally(() => api?.close());
     const shared =
       undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;

@@ -108,8 +108,12 @@ export async function besideNova<T>(
     if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`);
     return await withNova(session, database, [file], watching, (place) => {
       const parts = novaParts(place.target, api?.target ?? null);
-      const walk = async (name: NovaLegName, excluded?: Excluded): Promise<Walked<NovaStep>> =>
-        gather(forward(novaWalk(place, parts, name, file), session, excluded));
+      const walk = async (
+        name: NovaLegName,
+        already: number,
+        excluded?: Excluded,
+      ): Promise<Walked<NovaStep>> =>
+        gather(forward({ ...novaWalk(place, parts, name, file), already }, session, excluded));
       return work({
         ...{ plan: file, look: place.watch.look },
         async check() {
@@ -123,7 +127,8 @@ export async function besideNova<T>(
           // Asked to stop in the last batch, nothing is left here and all of the load.
           return { ...all, stopped: session.stopping() };
         },
-        hosts: (excluded) => inOrder(FORWARD.afterIronic, (name) => walk(name, excluded)),
+        hosts: (excluded) =>
+          inOrder(FORWARD.afterIronic, (name, already) => walk(name, already, excluded)),
       });
     });
   } finally {

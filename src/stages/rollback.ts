@@ -41,7 +41,13 @@ export function takeBack(
   return withNovaBack(backing, wish, reach, watching, async (nova) => {
     const excluded = new Map((await nova?.look()) ?? []);
     leave(whole(excluded));
-    const { removed, stays, stopped } = await takeIronicBack(backing, road, plans, excluded);
+    const look = async (): Promise<void> => {
+      // Its lock waits for the whole of Ironic's part: lost, it is met before the next batch.
+      await nova?.check();
+      await backing.look();
+    };
+    const ironic = await takeIronicBack({ ...backing, look }, road, plans, excluded);
+    const { removed, stays, stopped } = ironic;
     if (stopped) return stop();
     if (nova === null) return true;
     if (stays.size > 0)

@@ -3,7 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { back, inspectBack, type Scope } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
-import { gather, type Walked } from "../../src/engine/walk.ts";
+import type { Change } from "../../src/engine/part.ts";
+import { gather, inOrder, type Walked } from "../../src/engine/walk.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
 import {
@@ -173,9 +174,13 @@ test("inspecting the way back writes nothing, and says what it meets", async () 
   of.rows.delete("node:1");
   const [was, entries] = [there(of), of.entries.length];
   const said: string[] = [];
-  const leg = legOf(memoryPart(of), lines);
+  const assumed: string[] = [];
+  const assume = (some: readonly Change[]) => assumed.push(...some.map(({ id }) => id));
+  const leg = legOf({ ...memoryPart(of), assume }, lines);
   for await (const batch of inspectBack(leg, of.entries, ALL))
     for (const { state } of batch) said.push(`${state.id} ${state.is}`);
+  // What is back already, or stays, makes no room for what waits on it.
+  assert.deepEqual(assumed.sort(), ["moved:0", "moved:1", "node:0", "port:1"]);
   assert.deepEqual(said.sort(), [
     ...["moved:0 before", "moved:1 before", "node:0 before", "node:1 after"],
     ...["port:0 other", "port:1 before"],
@@ -193,6 +198,25 @@ test("a precondition that fails stops everything before the first write", async 
   await apply(of, lines);
   await rollback(of, lines);
   assert.ok(of.rows.has("node:0"), "what was there after the refusal is another run's");
+});
+
+test("a leg that is refused after one it is reported with made changes says how many", async () => {
+  const { lines, of } = made(2);
+  const refusal = new MigrationError("N2I-E310", "a nova-compute reported");
+  const second = legOf(memoryPart(of, "second"), lines, {
+    precondition: () => Promise.reject(refusal),
+  });
+  const first = legOf(memoryPart(of), lines);
+  const walk = (leg: typeof first, already: number) =>
+    gather(forward({ ...leg, already }, sessionOf(of)));
+  await assert.rejects(inOrder([first, second], walk), (error: unknown) => {
+    assert.ok(error instanceof MigrationError);
+    assert.deepEqual(
+      [error.code, /stopped after 6 rows: N2I-E310/.test(error.message)],
+      ["N2I-E301", true],
+    );
+    return true;
+  });
 });
 
 test("asked to stop, a walk finishes its batch and begins no other", async () => {

@@ -163,6 +163,13 @@ test("asked to stop, it begins no other and watches none, and the same walk goes
   assert.deepEqual([second.stopped, second.ends.length, second.underWay], [false, 6, 0]);
 });
 
+test("asked to stop in the pause before the last, it says that it was", async () => {
+  const of = doors(2);
+  of.stopping = () => of.now > 0;
+  const { stopped, ends } = await open(of, { every: 20_000 });
+  assert.deepEqual([stopped, ends.length], [true, 1]);
+});
+
 test("asked to stop after the last, nothing was stopped", async () => {
   const of = doors(2);
   of.stopping = () => of.entries.length >= 4;

@@ -27,7 +27,7 @@ export interface NovaFiles extends NovaPlan {
   readonly findings: () => AsyncIterable<readonly Finding[]>;
 }
 
-export const NOVA_FINDINGS = "nova-findings";
+const NOVA_FINDINGS = "nova-findings";
 
 /** A file a leg, as people expect them: what machines share after the machines' own. */
 const LEGS = ["hosts", "shared", "flavors", "api"] as const satisfies readonly NovaLegName[];

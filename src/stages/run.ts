@@ -39,7 +39,7 @@ export function openSnapshot(path: string) {
 }
 
 /** A plan of machines, after every line of theirs was compared with the digests. */
-export interface OpenPlan {
+interface OpenPlan {
   readonly header: PlanHeader & Pick<MachinesHeader, "origins">;
   /** What is said of the whole plan: its digest is the manifest's. */
   readonly footer: Footer<PlanCounts>;

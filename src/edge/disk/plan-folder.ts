@@ -93,11 +93,9 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
 
 async function writeWhole(folder: string, text: string): Promise<void> {
   const path = join(folder, MANIFEST);
-  if (text.length > LARGEST_MANIFEST)
-    throw new MigrationError(
-      "N2I-E120",
-      `cannot write ${path}: it would have ${text.length} bytes`,
-    );
+  const bytes = Buffer.byteLength(text);
+  if (bytes > LARGEST_MANIFEST)
+    throw new MigrationError("N2I-E120", `cannot write ${path}: it would have ${bytes} bytes`);
   const temp = await createTemp(folder, MANIFEST);
   try {
     await temp.handle.writeFile(text);

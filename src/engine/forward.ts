@@ -1,10 +1,11 @@
 import { MigrationError } from "../model/error.ts";
+import type { Hooks } from "../model/hooks.ts";
 import type { Span } from "../model/journal.ts";
 import { ahead } from "../model/streams.ts";
 import { type Batch, batches } from "./batches.ts";
 import { keptNothing, midway, stoppedAfter } from "./midway.ts";
 import { hasEnded, keyOf, type Ownership, ownedIn, wasBegun } from "./ownership.ts";
-import type { Change, Excluded, Hooks, Left, Leg, Observed, Outcome } from "./part.ts";
+import type { Change, Excluded, Left, Leg, Outcome } from "./part.ts";
 import type { Session } from "./session.ts";
 import {
   type Aside,
@@ -149,7 +150,7 @@ function hooksOf<C extends Change, L>(
     owned: (id) => chosen.ours.has(id),
     ended: (machine) => hasEnded(ownership, span, machine),
     precondition: guard.run,
-    async observed({ found, done, refused = [] }: Observed) {
+    async observed({ found = [], done = [], refused = [] }) {
       const rows = { found: strangers(found, chosen, ownership), taken: done.filter(strange) };
       if (rows.found.length + rows.taken.length > 0)
         await append({ do: "observed", ...about(span), ...rows });

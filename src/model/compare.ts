@@ -2,11 +2,16 @@ import { isObject, type Json, type JsonObject } from "./json.ts";
 import type { Row } from "./machine.ts";
 import { hasOwnKeys, isNothing, isOwn } from "./own.ts";
 import type { FieldChange } from "./plan.ts";
-import { isSealed, type Sealed } from "./secret.ts";
+import { isSealed, type Seal, type Sealed } from "./secret.ts";
 import { isStaged } from "./staged.ts";
 
 /** Tells whether two sealed secrets are one, though they may be sealed for different places. */
 export type SameSecret = (left: Sealed, right: Sealed) => boolean;
+
+/** One secret may be sealed for two places: the snapshot's and the node's. */
+export function sameSecret(seal: Seal): SameSecret {
+  return (left, right) => left.secret === right.secret || seal.open(left) === seal.open(right);
+}
 
 /** Columns that number rows: the database's own, or told by a uuid beside them. */
 const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);

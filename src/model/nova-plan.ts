@@ -1,6 +1,7 @@
 import type { ServerIdentity } from "./artefact.ts";
+import type { Hooks } from "./hooks.ts";
 import type { Row } from "./machine.ts";
-import type { Lock, Met, Performed } from "./target.ts";
+import type { Lock, Performed } from "./target.ts";
 
 /**
  * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
@@ -128,15 +129,10 @@ export interface NovaTarget {
   /**
    * Performs a batch in one transaction. A row that is as after already is `found`.
    *
-   * @param ours whether this run changed the row of a step before: when it differs it is `left`,
-   *   instead of held against the plan
-   * @param met told what was met before the commit
    * @throws MigrationError N2I-E300 when a row differs that is not ours
    */
   readonly perform: (
     steps: readonly NovaStep[],
-    ours: (id: string) => boolean,
-    guard: () => Promise<void>,
-    met: (seen: Pick<Met, "done" | "found">) => Promise<void>,
+    hooks: Omit<Hooks, "ended">,
   ) => Promise<Omit<Performed, "failed" | "broke">>;
 }

@@ -1,5 +1,6 @@
 import type { TargetIdentity } from "./artefact.ts";
 import type { MigrationError } from "./error.ts";
+import type { Hooks } from "./hooks.ts";
 import type { Row } from "./machine.ts";
 import type { TargetDoc } from "./mapping.ts";
 import type { Step } from "./plan.ts";
@@ -54,16 +55,6 @@ export interface Judged extends Pick<Performed, "found" | "left"> {
   readonly waiting: Performed["left"];
 }
 
-/** Told of rows while they are made, so that after a crash nobody doubts whose they are. */
-export interface Met {
-  /** Made now, or about to be. */
-  readonly done: readonly string[];
-  /** There already. */
-  readonly found: readonly string[];
-  /** None is there by our hand: the service did not take them. */
-  readonly refused?: readonly string[];
-}
-
 /** Where steps are performed: rows of a database, or machines adopted over REST. */
 export interface Target {
   readonly identity: TargetIdentity;
@@ -72,25 +63,13 @@ export interface Target {
   /** The conductors behind it. */
   readonly service: () => Promise<Service>;
   /**
-   * Performs a batch: all of it or nothing in a database; machine by machine over REST. Rows to create are compared first, and what is there
-   * already is `found`. Rows to delete are deleted only while they still are as loaded; a machine
-   * that is not is `left` whole.
+   * Performs a batch: all of it or nothing in a database; machine by machine over REST. Rows to
+   * create are compared first, and what is there already is `found`. Rows to delete are deleted only
+   * while they still are as loaded; a machine that is not is `left` whole.
    *
-   * @param ours whether this run created the row of a step before: one that differs then drifted,
-   *   and is left alone rather than held against the plan
-   * @param ended whether the journal says that a node's batch came to its end, and the node with it:
-   *   then one that is where it should be was finished, and what differs is drift
-   * @param guard runs inside the transaction, before anything is written; what it throws stops it
-   * @param met told what becomes of rows to create, right before they are kept; what it throws stops it
    * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
    */
-  readonly perform: (
-    steps: readonly Step[],
-    ours: (id: string) => boolean,
-    guard: () => Promise<void>,
-    met?: (rows: Met) => Promise<void>,
-    ended?: (node: string) => boolean,
-  ) => Promise<Performed>;
+  readonly perform: (steps: readonly Step[], hooks: Hooks) => Promise<Performed>;
   /** What `perform` would do now with rows to delete, without a lock; nothing is written. */
   readonly judge: (steps: readonly Step[]) => Promise<Judged>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */

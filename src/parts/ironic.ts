@@ -30,11 +30,10 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
       for (const { id, why } of left) states.set(id, { id, is: "other", why });
       return [...states.values()];
     },
-    async perform(steps, { owned, ended, precondition, observed }) {
+    async perform(steps, hooks) {
       const machines = machinesOf(steps);
-      const performed = await target.perform(steps, owned, precondition, observed, (node) =>
-        ended(machines.get(node) ?? node),
-      );
+      const ended = (node: string): boolean => hooks.ended(machines.get(node) ?? node);
+      const performed = await target.perform(steps, { ...hooks, ended });
       const { failed, ...outcome } = performed;
       if (failed === undefined) return outcome;
       const machineOf = ({ uuid, why }: (typeof failed)[number]) => ({

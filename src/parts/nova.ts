@@ -68,8 +68,7 @@ export function novaParts(
     inspect: target.look,
     waiting: (steps, direction) => waiting(steps, direction, use),
     assume,
-    perform: (steps, { owned, precondition, observed }) =>
-      target.perform(steps, owned, precondition, observed),
+    perform: target.perform,
   });
   return {
     hosts: make("hosts", nova),

@@ -5,7 +5,7 @@ import { oldestNodes } from "../edge/ironic-db/oldest.ts";
 import { identifyTarget } from "../edge/ironic-db/open.ts";
 import { expectRelease } from "../edge/ironic-db/release.ts";
 import { scannedTables } from "../edge/ironic-db/scanned.ts";
-import { createTarget, sameSecret } from "../edge/ironic-db/target.ts";
+import { createTarget } from "../edge/ironic-db/target.ts";
 import { createRestGuard } from "../edge/ironic-rest/guard.ts";
 import { sameOver } from "../edge/ironic-rest/row.ts";
 import { expectSpoken, openService, type Service } from "../edge/ironic-rest/service.ts";
@@ -13,6 +13,7 @@ import { createRestTarget } from "../edge/ironic-rest/target.ts";
 import type { Cloud } from "../edge/openstack/cloud.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
 import type { SameSecret } from "../model/compare.ts";
+import { sameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Guard } from "../model/finish.ts";
 import type { Seal } from "../model/secret.ts";
@@ -133,7 +134,7 @@ export function databaseRoad(
       const load = { staged, lockWait: lockWait * 1000 };
       return {
         ...found,
-        target: createTarget(database, release, identity, seal, failpoint, load),
+        target: createTarget({ database, release, seal }, identity, failpoint, load),
       };
     },
     async guard(said) {
@@ -178,9 +179,11 @@ function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mapp
       const service = await open(said);
       if (planning) expectSpoken(service, said);
       const { identity, release } = service;
-      const most = Math.floor(inFlight);
-      const driving = { lockWait: lockWait * 1000, ...(unprotected && { unprotected }) };
-      const target = createRestTarget(service, rest, seal, most, failpoint, driving);
+      const driving = {
+        ...{ inFlight: Math.floor(inFlight), lockWait: lockWait * 1000 },
+        ...(unprotected && { unprotected }),
+      };
+      const target = createRestTarget(service, rest, seal, driving, failpoint);
       return { identity, release, target };
     },
     async guard(said) {

@@ -1,7 +1,8 @@
-import type { Change, Hooks, Leg, Outcome, Part, State } from "../../src/engine/part.ts";
+import type { Change, Leg, Outcome, Part, State } from "../../src/engine/part.ts";
 import { invert } from "../../src/engine/part.ts";
 import type { Session } from "../../src/engine/session.ts";
 import { MigrationError } from "../../src/model/error.ts";
+import type { Hooks } from "../../src/model/hooks.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import type { Row } from "../../src/model/machine.ts";
 

@@ -10,8 +10,9 @@ import { readHostConfigs } from "../../src/edge/config/nova-conf.ts";
 import { type Database, openDatabase } from "../../src/edge/database/open.ts";
 import { createSeal } from "../../src/edge/disk/seal.ts";
 import { identifyTarget } from "../../src/edge/ironic-db/open.ts";
-import { createTarget, sameSecret } from "../../src/edge/ironic-db/target.ts";
+import { createTarget } from "../../src/edge/ironic-db/target.ts";
 import { openTrees } from "../../src/edge/tftp/tree.ts";
+import { sameSecret } from "../../src/model/compare.ts";
 import { loadMappings, type Mappings } from "../../src/stages/documents.ts";
 import { type Extracted, extract } from "../../src/stages/extract.ts";
 import { openFlavorApi } from "../../src/stages/flavor-api.ts";
@@ -89,7 +90,7 @@ export async function extracted(
  */
 export async function targetOf(ironic: Database, said?: string) {
   const { identity, release } = await identifyTarget(ironic, mappings, said);
-  return { release, target: createTarget(ironic, release, identity, seal) };
+  return { release, target: createTarget({ database: ironic, release, seal }, identity) };
 }
 
 /**

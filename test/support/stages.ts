@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { emptyTally, type Tally, verify } from "../../src/core/verify/verify.ts";
-import { sameSecret } from "../../src/edge/ironic-db/target.ts";
 import { back } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
 import type { Leg } from "../../src/engine/part.ts";
 import type { Session } from "../../src/engine/session.ts";
 import { type Event, gather, type Walked } from "../../src/engine/walk.ts";
 import type { RowVerdict } from "../../src/model/artefact.ts";
+import { sameSecret } from "../../src/model/compare.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
 import { ironicLeg } from "../../src/parts/ironic.ts";
 import { withIronic } from "../../src/stages/acting.ts";

@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import { compareRow, type SameSecret } from "../../model/compare.ts";
+import { compareRow, sameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
@@ -37,18 +37,11 @@ async function insertAll(
   steps: readonly Step[],
   inMaintenance: boolean,
 ): Promise<void> {
-  const { release } = ironic;
   const rows = rowsOf(steps, "node");
   const ports = rowsOf(steps, "port");
   const nodes = async (): Promise<NodeIds> => {
-    const made = await insertRows(
-      ironic,
-      trx,
-      "nodes",
-      inMaintenance ? rows.map(staged) : rows,
-      release.node,
-      null,
-    );
+    const written = inMaintenance ? rows.map(staged) : rows;
+    const made = await insertRows(ironic, trx, "nodes", written, null);
     const others = new Set(ports.map((row) => String(row.node_uuid)));
     for (const row of rows) if (traitsOf(row).length > 0) others.add(String(row.uuid));
     for (const uuid of made.keys()) others.delete(uuid);
@@ -56,7 +49,7 @@ async function insertAll(
   };
   const owners = nodes();
   try {
-    await insertRows(ironic, trx, "ports", ports, release.port, owners);
+    await insertRows(ironic, trx, "ports", ports, owners);
   } finally {
     await owners.catch(() => undefined); // nothing is under way when the transaction ends
   }
@@ -92,11 +85,10 @@ export async function createRows(
   ironic: Ironic,
   trx: Knex,
   steps: readonly Step[],
-  ours: (id: string) => boolean,
-  same: SameSecret,
+  owned: (id: string) => boolean,
   inMaintenance: boolean,
 ): Promise<Performed> {
-  if (!steps.some(({ id }) => ours(id))) {
+  if (!steps.some(({ id }) => owned(id))) {
     // As a rule none is there, and the indexes say so sooner than a question would.
     const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
     await savepoint("SAVEPOINT before_rows");
@@ -108,17 +100,17 @@ export async function createRows(
       await savepoint("ROLLBACK TO SAVEPOINT before_rows");
     }
   }
-  return createMissing(ironic, trx, steps, ours, same, inMaintenance);
+  return createMissing(ironic, trx, steps, owned, inMaintenance);
 }
 
 async function createMissing(
   ironic: Ironic,
   trx: Knex,
   steps: readonly Step[],
-  ours: (id: string) => boolean,
-  same: SameSecret,
+  owned: (id: string) => boolean,
   inMaintenance: boolean,
 ): Promise<Performed> {
+  const same = sameSecret(ironic.seal);
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
     rowsOf(steps, resource).map(({ uuid }) => String(uuid));
@@ -136,7 +128,7 @@ async function createMissing(
     const { differs } = compareRow(after, row, same);
     const why = differs.map(({ field }) => field).join(", ");
     if (differs.length === 0) found.push(id);
-    else if (ours(id) && isLoaded(resource, after, row)) changed.push({ id, why });
+    else if (owned(id) && isLoaded(resource, after, row)) changed.push({ id, why });
     else stale.push(`${id} (${why})`);
   }
   if (stale.length > 0)

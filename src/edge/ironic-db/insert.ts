@@ -100,13 +100,13 @@ function nodeIdOf({ uuid, node_uuid }: Row, ids: NodeIds): number {
  * @returns ids of the new rows, where the server tells them with the insert
  */
 export async function insertRows(
-  { database, seal }: Ironic,
+  { database, release, seal }: Ironic,
   trx: Knex,
   table: "nodes" | "ports",
   rows: readonly Row[],
-  columns: readonly Column[],
   owners: Promise<NodeIds> | null,
 ): Promise<NodeIds> {
+  const columns = release[table === "nodes" ? "node" : "port"];
   const used = filled(
     rows,
     columns.filter(({ name }) => name !== "id" && name !== NODE_ID.name),

@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import { compareRow, type SameSecret } from "../../model/compare.ts";
+import { compareRow, sameSecret } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { Judged, Performed } from "../../model/target.ts";
@@ -100,7 +100,6 @@ async function part(
   ironic: Ironic,
   on: Knex,
   steps: readonly Step[],
-  same: SameSecret,
   locking: boolean,
 ): Promise<Parted> {
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>
@@ -117,14 +116,14 @@ async function part(
     }),
   );
   const named = new Set(steps.map(({ id }) => id));
-  const added = await strangers(ironic, on, ids, named, withTraits);
+  const strange = await strangers(ironic, on, ids, named, withTraits);
 
   const left: { id: string; why: string }[] = [];
   const locked = new Set<string>();
   const going: Step[] = [];
   const gone: string[] = [];
   for (const { steps: group } of grouped(steps)) {
-    const why = group.map((step) => reason(step, ironic, nodes, ports, added, same));
+    const why = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
     const fault = why.find((text) => text !== null && text !== "gone");
     if (typeof fault === "string") {
       left.push(...group.map(({ id }) => ({ id, why: fault })));
@@ -142,13 +141,8 @@ async function part(
 }
 
 /** What `removeRows` would do, by rows that nobody locks. */
-export async function judgeRows(
-  ironic: Ironic,
-  on: Knex,
-  steps: readonly Step[],
-  same: SameSecret,
-): Promise<Judged> {
-  const { gone, left, locked } = await part(ironic, on, steps, same, false);
+export async function judgeRows(ironic: Ironic, on: Knex, steps: readonly Step[]): Promise<Judged> {
+  const { gone, left, locked } = await part(ironic, on, steps, false);
   return {
     found: gone,
     left: left.filter(({ id }) => !locked.has(id)),
@@ -161,9 +155,8 @@ export async function removeRows(
   ironic: Ironic,
   trx: Knex,
   steps: readonly Step[],
-  same: SameSecret,
 ): Promise<Removed> {
-  const parted = await part(ironic, trx, steps, same, true);
+  const parted = await part(ironic, trx, steps, true);
   const { going, gone, left, locked, nodeIds, withTraits } = parted;
   const ports = going
     .filter(({ resource }) => resource === "port")
@@ -184,24 +177,24 @@ export interface Removed extends Performed {
 
 const RESERVED = "reserved by conductor ";
 
+/** Rows in Ironic by the ids of their steps, and what hangs on nodes that we did not write. */
+interface There {
+  readonly nodes: ReadonlyMap<string, RawRow>;
+  readonly ports: ReadonlyMap<string, RawRow>;
+  readonly strange: ReadonlyMap<number, string>;
+}
+
 /** Why a row must stay; `gone` when it is not there; null when it may go. */
-function reason(
-  step: Step,
-  ironic: Ironic,
-  nodes: ReadonlyMap<string, RawRow>,
-  ports: ReadonlyMap<string, RawRow>,
-  added: ReadonlyMap<number, string>,
-  same: SameSecret,
-): string | null {
+function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: There): string | null {
   const raw = (step.resource === "node" ? nodes : ports).get(step.id);
   if (raw === undefined) return "gone";
   if (step.resource === "node") {
     if (text(raw.reservation) !== null) return `${RESERVED}${text(raw.reservation)}`;
-    const stranger = added.get(integer(raw.id) ?? 0);
+    const stranger = strange.get(integer(raw.id) ?? 0);
     if (stranger !== undefined) return stranger;
   }
   const row: Row = step.resource === "node" ? toNode(ironic, raw) : toPort(ironic, raw);
-  const { differs } = compareRow(step.before ?? {}, row, same);
+  const { differs } = compareRow(step.before ?? {}, row, sameSecret(ironic.seal));
   return differs.length === 0
     ? null
     : `changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;

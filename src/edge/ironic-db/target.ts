@@ -1,10 +1,7 @@
 import type { TargetIdentity } from "../../model/artefact.ts";
-import type { SameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { Seal } from "../../model/secret.ts";
-import type { Release, Target, Verifier } from "../../model/target.ts";
+import type { Target, Verifier } from "../../model/target.ts";
 import { lockTarget } from "../database/lock.ts";
-import type { Database } from "../database/open.ts";
 import { integer, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { writing } from "../database/write.ts";
@@ -26,22 +23,14 @@ export interface Load {
   readonly lockWait: number;
 }
 
-/** One secret may be sealed for two places: the snapshot's and the node's. */
-export function sameSecret(seal: Seal): SameSecret {
-  return (left, right) => left.secret === right.secret || seal.open(left) === seal.open(right);
-}
-
 /** The row road: a batch of machines in one transaction of Ironic's own database. */
 export function createTarget(
-  database: Database,
-  release: Release,
+  ironic: Ironic,
   identity: TargetIdentity,
-  seal: Seal,
   failpoint: Failpoint = () => Promise.resolve(),
   load: Load = { staged: false, lockWait: 0 },
 ): Target & { readonly verifier: Verifier } {
-  const ironic: Ironic = { database, release, seal };
-  const same = sameSecret(seal);
+  const { database, release } = ironic;
   const { knex, run } = database;
   const patience = { ms: load.lockWait };
   const count = async (table: string): Promise<number> => {
@@ -51,7 +40,7 @@ export function createTarget(
     return integer(rows[0]?.n) ?? 0;
   };
   type Batch = (...told: Parameters<Target["perform"]>) => Promise<Removed>;
-  const transact: Batch = async (steps, ours, guard, met) => {
+  const transact: Batch = async (steps, { owned, precondition, observed }) => {
     const performed = await writing(database, async (trx) => {
       const [head] = await run("reading alembic_version", () =>
         select(
@@ -65,12 +54,12 @@ export function createTarget(
           "N2I-E300",
           `the alembic head is ${text(head?.version_num)}, the plan was made for ${identity.alembic_head}`,
         );
-      await guard();
+      await precondition();
       const creating = steps.filter(({ before }) => before === null);
       const removing = steps.filter(({ after }) => after === null);
-      const made = await createRows(ironic, trx, creating, ours, same, load.staged);
-      const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing, same);
-      await met?.(made);
+      const made = await createRows(ironic, trx, creating, owned, load.staged);
+      const gone = removing.length === 0 ? null : await removeRows(ironic, trx, removing);
+      await observed(made);
       await failpoint("commit.before");
       return gone ?? { ...made, locked: new Set<string>() };
     });
@@ -83,15 +72,14 @@ export function createTarget(
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
     service: () => readService(database, release),
     current: (wanted) => readCurrent(ironic, knex, wanted),
-    judge: (steps) => judgeRows(ironic, knex, steps, same),
+    judge: (steps) => judgeRows(ironic, knex, steps),
     lock: () => lockTarget(database),
-    async perform(steps, ours, guard, met) {
-      const performed = await transact(steps, ours, guard, met);
+    async perform(steps, hooks) {
+      const performed = await transact(steps, hooks);
       return untilUnlocked(performed, patience, (locked) =>
         transact(
           steps.filter(({ id }) => locked.has(id)),
-          ours,
-          guard,
+          hooks,
         ),
       );
     },

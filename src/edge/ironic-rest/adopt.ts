@@ -1,6 +1,6 @@
 import { compareRow } from "../../model/compare.ts";
+import type { Hooks } from "../../model/hooks.ts";
 import type { Row } from "../../model/machine.ts";
-import type { Met } from "../../model/target.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
@@ -17,15 +17,9 @@ import {
 import { onRoad, standingOf } from "./standing.ts";
 
 /** What the journal knows, and is told. */
-export interface Known {
-  /** Whether this run made the row of a step before. */
-  readonly ours: (id: string) => boolean;
-  /** Whether the machine's batch came to its end. */
-  readonly ended: (node: string) => boolean;
+export interface Known extends Pick<Hooks, "owned" | "ended" | "observed"> {
   /** Nodes whose protection finish cleared. */
   readonly unprotected?: ReadonlySet<string>;
-  /** Whose a row is, written down before anything is done with it. */
-  readonly met: (rows: Partial<Met>) => Promise<void>;
 }
 
 type Fail = (why: string) => void;
@@ -57,7 +51,7 @@ async function takeOn(
     await makePorts(road, ports, journal, outcome, fail);
     return;
   }
-  const from = await makeNode(road, machine, node, journal, outcome, fail);
+  const from = await makeNode(road, { ...machine, node }, journal, outcome, fail);
   if (from === null || !(await makePorts(road, ports, journal, outcome, fail))) return;
   const stopped = await drive(road, goalOf(node, from, journal), from, (row) => {
     outcome.stands = nodeIs(row);
@@ -75,23 +69,22 @@ function goalOf(node: Row, found: Row, { unprotected }: Known): Row {
 /** @returns the node to go on from; null when it is told why not */
 async function makeNode(
   road: Road,
-  { uuid, ports }: Machine,
-  node: Row,
+  { uuid, node, ports }: Machine & { readonly node: Row },
   journal: Known,
   outcome: Outcome,
   fail: Fail,
 ): Promise<Row | null> {
-  const { ours, met } = journal;
+  const { owned, observed } = journal;
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(idOf)];
-  const known = ours(id) ? await lookAtNode(road, uuid) : null;
-  if (known === null) await met({ done: [id] });
+  const known = owned(id) ? await lookAtNode(road, uuid) : null;
+  if (known === null) await observed({ done: [id] });
   const made = known === null ? await createNode(road, node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
       outcome.stands = NOTHING_THERE;
-      await met({ refused: all });
+      await observed({ refused: all });
     }
     if (made.broke !== undefined) throw made.broke;
     fail(`POST of the node: ${made.why}`);
@@ -101,7 +94,7 @@ async function makeNode(
   const standing = standingOf(goalOf(node, row, journal), row, road.rows.same, ended);
   if (standing.is === "foreign") {
     outcome.stands = "";
-    await met({ refused: all });
+    await observed({ refused: all });
     fail("a node with this uuid is there that this tool did not make");
     return null;
   }
@@ -110,16 +103,16 @@ async function makeNode(
     outcome.done.push(id);
     return row;
   }
-  if (!ours(id)) await met({ found: [id] });
-  if (standing.is === "planned" || (standing.is === "half-made" && ours(id))) {
+  if (!owned(id)) await observed({ found: [id] });
+  if (standing.is === "planned" || (standing.is === "half-made" && owned(id))) {
     outcome.found.push(id);
     return row;
   }
   const fields = "fields" in standing ? standing.fields.join(", ") : "";
-  if (!ours(id)) {
+  if (!owned(id)) {
     outcome.stands = "";
     outcome.found.push(id);
-    await met({ refused: all.filter((other) => !ours(other)) });
+    await observed({ refused: all.filter((other) => !owned(other)) });
     fail(
       fields === ""
         ? "it is there already, and another run has not ended with it"
@@ -142,7 +135,7 @@ function idOf({ uuid }: Row): string {
 async function makePorts(
   road: Road,
   ports: readonly Row[],
-  { ours, met }: Known,
+  { owned, observed }: Known,
   outcome: Outcome,
   fail: Fail,
 ): Promise<boolean> {
@@ -155,16 +148,16 @@ async function makePorts(
   for (const [at, port] of ports.entries()) {
     const id = idOf(port);
     const known = there.get(port.uuid ?? null);
-    if (known === undefined) await met({ done: [id] });
+    if (known === undefined) await observed({ done: [id] });
     const made = known === undefined ? await createPort(road, port) : { seen: known, now: false };
     if ("why" in made) {
       const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
-      if (made.none) await met({ refused: missing.map(idOf) });
+      if (made.none) await observed({ refused: missing.map(idOf) });
       if (made.broke !== undefined) throw made.broke;
       fail(`POST of ${id}: ${made.why}`);
       return false;
     }
-    if (!made.now && !ours(id)) await met({ found: [id] });
+    if (!made.now && !owned(id)) await observed({ found: [id] });
     const { differs } = compareRow(port, made.seen, road.rows.same);
     if (made.now) outcome.done.push(id);
     else if (differs.length === 0) outcome.found.push(id);

@@ -45,30 +45,28 @@ export function remove(
   strangers: ReadonlyMap<string, string>,
   patience: Patience = patienceOf(0),
 ): Promise<Outcome> {
-  const { uuid, node, ports } = machine;
+  const { uuid, node } = machine;
   const road = hiding(shared, node);
   const secrets = node === null ? [] : road.rows.secrets(node);
   const outcome = { ...noOutcome(), stands: "" };
-  const ids = [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
+  const ids = idsOf(machine);
   const leave = (why: string): void => {
     const told = withStand(withoutSecrets(why, secrets), outcome);
     outcome.left.push(...ids.map((id) => ({ id, why: told })));
   };
-  return toItsEnd(
-    outcome,
-    () => takeBack(road, machine, strangers.get(uuid) ?? null, ids, patience, outcome, leave),
-    leave,
-  );
+  const against = { strange: strangers.get(uuid) ?? null, patience };
+  return toItsEnd(outcome, () => takeBack(road, machine, against, outcome, leave), leave);
 }
 
 /** What `remove` would do with a machine that stays as it is. */
 export async function judgeRemoval(
   shared: Road,
-  { uuid, node, ports }: Machine,
+  machine: Machine,
   strangers: ReadonlyMap<string, string>,
 ): Promise<Judged> {
+  const { uuid, node, ports } = machine;
   const road = hiding(shared, node);
-  const ids = [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
+  const ids = idsOf(machine);
   const nothing = { found: [], left: [], waiting: [] };
   const seen = await lookAtNode(road, uuid);
   if (seen === null) return { ...nothing, found: ids };
@@ -83,15 +81,21 @@ export async function judgeRemoval(
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
 }
 
+/** What may keep a machine: what hangs on it that we did not write, and how long a lock is waited for. */
+interface Against {
+  readonly strange: string | null;
+  readonly patience: Patience;
+}
+
 async function takeBack(
   road: Road,
-  { uuid, node, ports }: Machine,
-  strange: string | null,
-  ids: readonly string[],
-  patience: Patience,
+  machine: Machine,
+  { strange, patience }: Against,
   outcome: Outcome,
   leave: (why: string) => void,
 ): Promise<void> {
+  const { uuid, node, ports } = machine;
+  const ids = idsOf(machine);
   // What was there when we asked for its deletion: our work, though the answer may be lost.
   const asked = new Set<string>();
   const end = (): void => {
@@ -120,6 +124,11 @@ async function takeBack(
     } else if (busy === null || !patience(tries)) return leave(why);
     await pause(tries);
   }
+}
+
+/** Ids of its rows that are to go, as steps have them. */
+function idsOf({ uuid, node, ports }: Machine): readonly string[] {
+  return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
 }
 
 function idOf({ uuid }: Row): string {

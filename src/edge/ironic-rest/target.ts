@@ -2,7 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RestDoc } from "../../model/rest.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Current, Met, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
+import type { Current, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
 import { readBehind } from "./conductors.ts";
@@ -18,6 +18,8 @@ import { createVerifier } from "./verifier.ts";
 export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
 
 export interface Driving {
+  /** Machines in flight at most. */
+  readonly inFlight: number;
   /** Milliseconds to wait for machines that a conductor has reserved, all in all. */
   readonly lockWait?: number;
   /** Nodes whose protection finish cleared: they are not protected again. */
@@ -27,16 +29,13 @@ export interface Driving {
 /**
  * The adoption road: machine by machine over the service's own API, so many in flight. There is no
  * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
- *
- * @param most machines in flight
  */
 export function createRestTarget(
   service: Service,
   doc: RestDoc,
   seal: Seal,
-  most: number,
+  { inFlight: most, lockWait = 0, unprotected = new Set() }: Driving,
   failpoint: Failpoint = () => Promise.resolve(),
-  { lockWait = 0, unprotected = new Set() }: Driving = {},
 ): Target & { readonly verifier: Verifier } {
   /** Something may have been changed since the last batch began. */
   let touched = false;
@@ -78,18 +77,12 @@ export function createRestTarget(
     },
     lock: () =>
       Promise.resolve({ check: () => Promise.resolve(), release: () => Promise.resolve() }),
-    async perform(steps, ours, guard, met, ended = () => false) {
+    async perform(steps, hooks) {
       const making = machinesOf(steps, ({ after }) => after);
       const taking = machinesOf(steps, ({ before }) => before);
       if (taking.length > 0) await seesAll(service);
-      await guard();
+      await hooks.precondition();
       touched = false;
-      const journal = {
-        ours,
-        ended,
-        unprotected,
-        met: async (rows: Partial<Met>) => met?.({ done: [], found: [], ...rows }),
-      };
       const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
       const go = (
         machines: readonly Machine[],
@@ -102,7 +95,7 @@ export function createRestTarget(
           ([, { broke }]) => broke !== null,
         );
       const worked = [
-        ...(await go(making, (machine) => adopt(road, machine, journal))),
+        ...(await go(making, (machine) => adopt(road, machine, { ...hooks, unprotected }))),
         ...(await go(taking, (machine) => remove(road, machine, hanging, patience))),
       ];
       return performed(worked, touched);

@@ -33,13 +33,13 @@ export function createRestFlavors(
   };
   return {
     look,
-    async perform(steps, ours, guard, met) {
-      await guard();
+    async perform(steps, { owned, precondition, observed }) {
+      await precondition();
       const standings = await look(steps);
       const of = (is: Standing["is"]) => standings.filter((standing) => standing.is === is);
       const found = of("after").map(({ id }) => id);
       const left = of("other").map(({ id, why }) => ({ id, why }));
-      const strange = left.filter(({ id }) => !ours(id));
+      const strange = left.filter(({ id }) => !owned(id));
       if (strange.length > 0)
         throw new MigrationError(
           "N2I-E300",
@@ -49,7 +49,7 @@ export function createRestFlavors(
             .join("; ")}`,
         );
       const todo = new Set(of("before").map(({ id }) => id));
-      await met({ done: [...todo], found });
+      await observed({ done: [...todo], found });
       const done: string[] = [];
       for (const step of steps.filter(({ id }) => todo.has(id))) {
         const why = await change(service, step, failpoint);

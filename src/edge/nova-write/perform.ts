@@ -21,7 +21,7 @@ export async function performSteps(
   database: Pick<Database, "engine" | "run">,
   trx: Knex,
   steps: readonly NovaStep[],
-  ours: (id: string) => boolean,
+  owned: (id: string) => boolean,
 ): Promise<Performed> {
   const found: string[] = [];
   const left: { readonly id: string; readonly why: string }[] = [];
@@ -32,7 +32,7 @@ export async function performSteps(
     else if (standing.is === "before") todo.push(met);
     else left.push({ id: met.step.id, why: standing.why });
   }
-  const strange = left.filter(({ id }) => !ours(id));
+  const strange = left.filter(({ id }) => !owned(id));
   if (strange.length > 0) {
     const some = strange.slice(0, NAMED).map(({ id, why }) => `${id} ${why}`);
     throw new MigrationError(

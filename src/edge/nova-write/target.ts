@@ -45,7 +45,7 @@ export function createNovaTarget(
     },
     use: (hosts) => useOf(database, knex, hosts),
     beats: (hosts) => beatsOf(database, hosts),
-    async perform(steps, ours, guard, met) {
+    async perform(steps, { owned, precondition, observed }) {
       const performed = await writing(database, async (trx) => {
         const { version, head } = await schemaVersion(database, repository, trx);
         const planned = identity.head ?? identity.schema_version;
@@ -54,9 +54,9 @@ export function createNovaTarget(
             "N2I-E300",
             `${repository}'s schema version is ${head ?? version}, the plan was made for ${planned}`,
           );
-        await guard();
-        const performed = await performSteps(database, trx, steps, ours);
-        await met(performed);
+        await precondition();
+        const performed = await performSteps(database, trx, steps, owned);
+        await observed(performed);
         await failpoint("nova.commit.before");
         return performed;
       });

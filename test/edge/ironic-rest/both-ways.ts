@@ -38,7 +38,7 @@ export function bothWays({ road, seal }: Living, machines: readonly Made[]): Bot
     stopping: () => false,
   };
   const legOf = (failpoint: Failpoint | undefined): Leg<Step, PlannedMachine> => {
-    const target = createRestTarget(road.service, REST, seal, 1, failpoint);
+    const target = createRestTarget(road.service, REST, seal, { inFlight: 1 }, failpoint);
     return {
       ...ironicLeg(ironicPart(target), { sha256: "plan", lines: plan }),
       ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },

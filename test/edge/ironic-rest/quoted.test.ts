@@ -8,7 +8,7 @@ import { refuses } from "./keeps.ts";
 import { type Living, livingIronic, machineOf, NODE } from "./living.ts";
 
 const SECRET = "<Correct>-horse-Battery-staple-41";
-const JOURNAL = { ours: () => true, ended: () => false, met: async () => {} };
+const JOURNAL = { owned: () => true, ended: () => false, observed: async () => {} };
 
 function machine({ seal }: Living) {
   return machineOf({ driver_info: { ipmi_password: seal.seal(SECRET, NODE) } });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adopt } from "../../../src/edge/ironic-rest/adopt.ts";
-import type { Met } from "../../../src/model/target.ts";
+import type { Observed } from "../../../src/model/hooks.ts";
 import { livingIronic, machineOf, NODE, PORT } from "./living.ts";
 
 for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": "another"}'])
@@ -10,11 +10,11 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
     ironic.use((call) =>
       call.startsWith("POST") ? { done: true, says: { status: 201, text } } : null,
     );
-    const met: Partial<Met>[] = [];
+    const met: Observed[] = [];
     const { done, failed } = await adopt(ironic.road, machineOf(), {
-      ours: () => false,
+      owned: () => false,
       ended: () => false,
-      met: async (rows) => void met.push(rows),
+      observed: async (rows) => void met.push(rows),
     });
     assert.equal(failed, null);
     assert.deepEqual(done, [`node:${NODE}`, `port:${PORT}`]);
@@ -29,18 +29,18 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
 test("an answer about another node says nothing of ours", async (t) => {
   const ironic = await livingIronic(t);
   await adopt(ironic.road, machineOf(), {
-    ours: () => false,
+    owned: () => false,
     ended: () => false,
-    met: async () => {},
+    observed: async () => {},
   });
   ironic.use((call) =>
     call === `GET /v1/nodes/${NODE}` ? { done: true, says: { status: 200, text: "{}" } } : null,
   );
-  const met: Partial<Met>[] = [];
+  const met: Observed[] = [];
   const { broke } = await adopt(ironic.road, machineOf(), {
-    ours: () => true,
+    owned: () => true,
     ended: () => true,
-    met: async (rows) => void met.push(rows),
+    observed: async (rows) => void met.push(rows),
   });
   assert.equal(broke?.code, "N2I-E212");
   assert.deepEqual(met, []);

@@ -42,8 +42,7 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
       const staged = await goesOnStaged(run, footer.sha256, args.staged, sink);
       const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
       const again = nextCommand("apply", args, { staged, yes: true });
-      const verify: Job["verify"] = (verifier, same) =>
-        verifyPlan(plan, verifier, same, args, args);
+      const verify: Job["verify"] = (verifier, same) => verifyPlan(plan, verifier, same, args);
       const { recheckPower } = args;
       const job = {
         ...{ run, plan, road, seal, staged, readings, mappings },

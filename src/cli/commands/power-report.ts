@@ -41,7 +41,7 @@ export async function reportPower(
   for (const line of summary(done.counts.verdicts)) say(args, line);
   for (const line of groups(troubled, machines)) say(args, line);
   const known = await withEarlier({ path: args.run }, "plan", args);
-  sayNext(args, known, snapshot.header.source.nova !== null, done, readings, site);
+  sayNext(args, known, snapshot.header.source.nova !== null, done, site);
 }
 
 function sayNext(
@@ -49,13 +49,12 @@ function sayNext(
   /** Of earlier commands too. */
   known: object,
   novaRead: boolean,
-  { counts, sha256 }: Done,
-  readings: readonly PowerReading[],
+  { counts, sha256, readings }: Done,
   site: string | null,
 ): void {
   const { machines, verdicts } = counts;
   const again = { ...args, only: undefined, node: undefined, host: undefined };
-  const want = readings
+  const want = [...new Set(readings.values())]
     .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
     .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
   const but = want === 0 ? "" : `; ${want} of them only with a setting told above`;

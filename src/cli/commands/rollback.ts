@@ -58,23 +58,14 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
     const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
     if (plans.length === 0 && !changed) {
       told(args, "Rollback: this run has loaded nothing.");
-      if (!args.plan) return left.print();
-      // An empty list, where programs read it.
-      if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
-      return;
+      return args.plan ? printNone(args) : left.print();
     }
     const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
     const leaving = await leavingOf(run, plans, entries, wanted);
     if (!args.plan) checkStill(leaving, args);
-    const road = await roadOf(args, tell, (cause) => {
-      // Nova's rows come back whether or not there still is an Ironic to ask.
-      if (!changed || args.novaDb === undefined || plans.some((sha256) => isThere(entries, sha256)))
-        throw cause;
-      tell(
-        `Nothing of this run is left in Ironic, which is not asked: ${cause instanceof Error ? cause.message : String(cause)}`,
-      );
-      return null;
-    });
+    const kept = (sha256: string): boolean => isThere(entries, sha256);
+    const optional = changed && args.novaDb !== undefined && !plans.some(kept);
+    const road = await roadOf(args, tell, optional);
     const all = { plans, scope: wanted, nova: changed ? nova : null };
     try {
       if (args.plan) {
@@ -116,6 +107,11 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
 
 const COLUMNS = ["Action", "Resource", "UUID", "BM ID", "Why"];
 
+/** An empty list, where programs read it. */
+async function printNone(args: FormatOptions): Promise<void> {
+  if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
+}
+
 async function printPreview({ rows, cost }: Preview, args: FormatOptions): Promise<void> {
   await printRows(io().stdout, COLUMNS, rows, args);
   const text = await cost();
@@ -132,11 +128,15 @@ async function noteFinished(run: RunFolder, args: RollbackArgs): Promise<void> {
     );
 }
 
-/** Only a preview may do without Ironic, and says so. */
+/**
+ * Only a preview may do without Ironic, and says so.
+ *
+ * @param optional Nova's rows alone are left to take back, whether or not there still is an Ironic
+ */
 async function roadOf(
   args: RollbackArgs,
   tell: (text: string) => void,
-  failed: (cause: unknown) => null,
+  optional: boolean,
 ): Promise<Road | null> {
   const { plan, ironicDb, ironicUrl, osCloud, via } = args;
   if (plan && ironicDb === undefined && ironicUrl === undefined && !osCloud && via !== "rest") {
@@ -146,7 +146,13 @@ async function roadOf(
     );
     return null;
   }
-  return openRoad(args, await loadMappings(), { readOnly: plan }, tell).catch(failed);
+  const mappings = await loadMappings();
+  return openRoad(args, mappings, { readOnly: plan }, tell).catch((cause: unknown) => {
+    if (!optional) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    tell(`Nothing of this run is left in Ironic, which is not asked: ${why}`);
+    return null;
+  });
 }
 
 /** Whether something a plan loaded is in Ironic still, by the journal. */

@@ -37,12 +37,18 @@ function details(
     .join("; ");
 }
 
+/** What is known of Nova when Ironic is verified. */
+interface Beside {
+  /** Its rows that are not as planned, for the same list. */
+  readonly nova?: ((used: Used) => AsyncIterable<readonly Json[]>) | null;
+  /** Whether it has the machines by now. */
+  readonly settled?: boolean;
+}
+
 /**
  * Verifies a plan against Ironic and prints a row for each row that is not as planned, and the
  * totals on stderr, where they do not disturb a program that reads the rows.
  *
- * @param nova rows of Nova that are not as planned, for the same list
- * @param settled whether Nova has the machines by now
  * @returns whether everything of Ironic is as planned
  * @throws MigrationError N2I-E326 when no row was there to be compared
  */
@@ -50,15 +56,13 @@ export async function verifyPlan(
   plan: Awaited<ReturnType<typeof openPlan>>,
   verifier: Verifier,
   same: SameSecret,
-  format: FormatOptions & { readonly allRows?: boolean },
-  voice: Voice,
-  nova: ((used: Used) => AsyncIterable<readonly Json[]>) | null = null,
-  settled = false,
+  shown: FormatOptions & Voice & { readonly allRows?: boolean },
+  { nova = null, settled = false }: Beside = {},
 ): Promise<boolean> {
   const tally = emptyTally();
-  const progress = progressOf("verify", plan.footer.footer.machines, voice);
+  const progress = progressOf("verify", plan.footer.footer.machines, shown);
   const used: Used = new Map();
-  const how = { all: format.allRows === true, settled, used };
+  const how = { all: shown.allRows === true, settled, used };
   const verdicts = verify(plan.lines, verifier, same, tally, how);
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for await (const { resource, uuid, bm_node_id, state, differs, reason } of verdicts)
@@ -72,19 +76,19 @@ export async function verifyPlan(
       ];
     if (nova !== null) yield* nova(used);
   };
-  await printRows(io().stdout, COLUMNS, rows(), format);
+  await printRows(io().stdout, COLUMNS, rows(), shown);
   const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
   const hidden = verifier.uncompared?.() ?? 0;
   progress.done(`${validated} rows validated`);
   note(
-    voice,
+    shown,
     `Verify: ${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended${tally.used > 0 ? `, ${tally.used} changed by use since the hand-over (--all-rows lists them)` : ""}; ` +
       `${left_out} machines left out${ironics_own > 0 ? `; ${ironics_own} rows in fields a conductor keeps` : ""}${staged > 0 ? `; ${staged} machines staged` : ""}` +
       `${hidden > 0 ? `; ${hidden} secrets masked by the service, which nothing can compare` : ""}.`,
   );
   if (comparedOf(tally) === 0) throw nothingLoads(plan.footer.footer);
   if (tally.uncleaned.length > 0)
-    note(voice, uncleanedText(tally.uncleaned, format.allRows === true));
+    note(shown, uncleanedText(tally.uncleaned, shown.allRows === true));
   return isEqual(tally);
 }
 
@@ -138,7 +142,7 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
     const rows = nova === null ? null : nova.rows(() => plan.lines(), args.allRows);
     const settled = args.final || nova?.ran === true;
     const same = road.same(seal);
-    const equal = await verifyPlan(plan, target.verifier, same, args, args, rows, settled);
+    const equal = await verifyPlan(plan, target.verifier, same, args, { nova: rows, settled });
     if (!(nova?.end(args) ?? true) || !equal) exitWith(EXIT_STATUS.differs.status);
   } finally {
     await road.close();

@@ -12,13 +12,14 @@ const FRAME = /(\(?)(file:\/\/\S+\.js):(\d+):(\d+)(\)?)$/;
  * is read. Node does so itself with --enable-source-maps, but reads every map at start.
  */
 export function placed(line: string): string {
-  return line.replace(FRAME, (frame, open, url, row, column, close) => {
-    const map = mapOf(url);
-    const found = map?.findEntry(Number(row) - 1, Number(column) - 1);
-    if (found === undefined || !("originalSource" in found)) return frame;
-    const file = relative(packageRoot(), fileURLToPath(new URL(found.originalSource, url)));
-    return `${open}${file}:${found.originalLine + 1}:${found.originalColumn + 1}${close}`;
-  });
+  const match = FRAME.exec(line);
+  if (match === null) return line;
+  const [, open, url = "", row, column, close] = match;
+  const found = mapOf(url)?.findEntry(Number(row) - 1, Number(column) - 1);
+  if (found === undefined || !("originalSource" in found)) return line;
+  const file = relative(packageRoot(), fileURLToPath(new URL(found.originalSource, url)));
+  const at = `${file}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+  return `${line.slice(0, match.index)}${open}${at}${close}`;
 }
 
 function mapOf(url: string): SourceMap | undefined {

@@ -9,9 +9,9 @@ import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
-import { aggregatesOf, joining } from "./aggregates.ts";
+import { aggregatesOf, joining, type Memberships } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, held } from "./gate.ts";
+import { type HostGate, held, type Place } from "./gate.ts";
 import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
 import { queuedIn, queuedOf } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
@@ -48,69 +48,25 @@ export function createHosts(
   gate: HostGate,
   at: string,
 ): Hosts {
-  const services = new Map(world.services.map((service) => [service.host, service]));
   const memberships = aggregatesOf(world, choice);
-  const used = new Map<string, { instances: number; computes: number; to: Set<string> }>();
+  const used = new Map<string, Gone>();
   const reached = new Set<string>();
   const seen = new Set<string>();
-
-  const targetOf = (host: string | null, node: Transformed["desired"][number]["row"]) =>
-    choice.of({ service_host: host, node });
   const leaving = (host: string, to: string) => {
     const known = used.get(host) ?? { instances: 0, computes: 0, to: new Set<string>() };
     used.set(host, known);
     known.to.add(to);
     return known;
   };
-
-  /** Where the instance will be, held against the nova-compute that will run. */
-  const placesIn = (
-    machine: Machine,
-    node: Row,
-    { instance, elsewhere }: MachineRows,
-    to: string | null,
-    loads: boolean,
-  ): readonly Finding[] => {
-    if (instance === null || (instance.deleted ?? 0) !== 0) return [];
-    if (!keepsInstance(node, instance)) return [];
-    const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
-    const place = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
-    const { service_host } = machine.node;
-    const known = to !== null || services.has(service_host ?? "");
-    const found = gate(machine, place, { host: to ?? service_host, known, loads });
-    if (found.length > 0 || to === null || !elsewhere) return found;
-    const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
-    return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
-  };
-
   return {
-    judge(machine, made, rows) {
-      const node = nodeOf(made.desired);
-      const [{ instance }, accepted] = [rows, acceptances(machine)];
-      if (node === undefined)
-        return made.blocked ? held(made, queuedOf(machine, rows, made.findings), accepted) : made;
-      const to = targetOf(machine.node.service_host, node);
-      const found = accept(
-        [
-          ...volumesIn(machine, rows),
-          ...queuedIn(machine, rows),
-          ...changesIn(machine, rows, to),
-          ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
-          ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),
-          ...(to === null || services.has(to) ? [] : unstartable(machine, node, to, world)),
-        ],
-        accepted,
-      );
-      const places = placesIn(machine, node, rows, to, !found.some(blocks));
-      return rehosted(held(made, [...found, ...places], accepted), to);
-    },
+    judge: judging({ world, choice, memberships, gate, acceptances }),
     steps(line, rows) {
       if (!isCarried(line)) return [];
       if (line.service_host !== null) seen.add(line.service_host);
       // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
       for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");
       const node = nodeOf(line.records);
-      const to = targetOf(line.service_host, node ?? {});
+      const to = choice.of({ service_host: line.service_host, node: node ?? {} });
       if (to === null) return [];
       reached.add(to);
       const instance = instanceStep(line.uuid, node, rows.instance, to);
@@ -124,37 +80,111 @@ export function createHosts(
     stopped: () =>
       [...new Set([...seen, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
     end(use) {
-      const steps: NovaStep[] = [];
-      const findings: Finding[] = [];
-      for (const [host, gone] of used) {
-        const service = services.get(host);
-        if (service === undefined || reached.has(host)) continue;
-        const stay = use.get(host) ?? { instances: 0, computes: 0 };
-        const more = [stay.instances - gone.instances, stay.computes - gone.computes] as const;
-        if (more[0] > 0 || more[1] > 0)
-          findings.push(
-            finding(
-              "N2I-D223",
-              `services.id=${service.id} host ${host}`,
-              `${Math.max(0, more[0])} instances and ${Math.max(0, more[1])} compute nodes stay on it`,
-            ),
-          );
-        else steps.push(...serviceStep(service, [...gone.to].toSorted()));
-      }
-      for (const to of [...reached].toSorted()) {
-        steps.push(...joining(memberships.missing(to), to, at));
-        if (!services.has(to) && !refusesNewHosts(world.identity.head))
-          findings.push(
-            finding(
-              "N2I-D224",
-              `services host ${to}`,
-              "no live nova-compute service has this host",
-            ),
-          );
-      }
-      return { steps, findings };
+      const emptied = [...used].filter(([host]) => !reached.has(host));
+      const services = emptied.map(([host, gone]) =>
+        retire(host, gone, use.get(host) ?? UNUSED, world),
+      );
+      const targets = [...reached].toSorted();
+      return {
+        steps: [
+          ...services.flatMap(({ steps }) => steps),
+          ...targets.flatMap((to) => joining(memberships.missing(to), to, at)),
+        ],
+        findings: [
+          ...services.flatMap(({ findings }) => findings),
+          ...targets.flatMap((to) => unserved(to, world)),
+        ],
+      };
     },
   };
+}
+
+const UNUSED: HostUse = { instances: 0, computes: 0 };
+
+/** What a host loses, and to which others. */
+interface Gone {
+  instances: number;
+  computes: number;
+  readonly to: Set<string>;
+}
+
+/** What a machine is judged by. */
+interface Judging {
+  readonly world: NovaWorld;
+  readonly choice: Choice;
+  readonly memberships: Memberships;
+  readonly gate: HostGate;
+  readonly acceptances: (machine: Machine) => readonly Acceptance[];
+}
+
+function judging(by: Judging): Hosts["judge"] {
+  const { world, choice, memberships, acceptances } = by;
+  const served = new Set(world.services.map(({ host }) => host));
+  return (machine, made, rows) => {
+    const node = nodeOf(made.desired);
+    const [{ instance }, accepted] = [rows, acceptances(machine)];
+    if (node === undefined)
+      return made.blocked ? held(made, queuedOf(machine, rows, made.findings), accepted) : made;
+    const { service_host } = machine.node;
+    const to = choice.of({ service_host, node });
+    const found = accept(
+      [
+        ...volumesIn(machine, rows),
+        ...queuedIn(machine, rows),
+        ...changesIn(machine, rows, to),
+        ...(instance === null || to === null ? [] : memberships.judge(instance, to)),
+        ...(to === null ? guestsBeside(machine, world) : foreignTo(machine, to, world)),
+        ...(to === null || served.has(to) ? [] : unstartable(machine, node, to, world)),
+      ],
+      accepted,
+    );
+    const host = to ?? service_host;
+    const known = to !== null || served.has(service_host ?? "");
+    const runs = { host, known, loads: !found.some(blocks) };
+    const places = placesIn(machine, node, rows, (place) => by.gate(machine, place, runs), to);
+    return rehosted(held(made, [...found, ...places], accepted), to);
+  };
+}
+/** Where the instance will be, held against the nova-compute that will run. */
+function placesIn(
+  machine: Machine,
+  node: Row,
+  { instance, elsewhere }: MachineRows,
+  against: (place: Place) => readonly Finding[],
+  to: string | null,
+): readonly Finding[] {
+  if (instance === null || (instance.deleted ?? 0) !== 0) return [];
+  if (!keepsInstance(node, instance)) return [];
+  const step = to === null ? null : instanceStep(machine.node.uuid, node, instance, to);
+  const place = step === null ? instance : { ...instance, host: to, node: String(node.uuid) };
+  const found = against(place);
+  if (found.length > 0 || to === null || !elsewhere) return found;
+  const where = `bm_nodes.id=${machine.node.id} instance ${instance.uuid}`;
+  return [finding("N2I-D226", where, `instances.node is ${show(instance.node ?? "")}`)];
+}
+
+/** Disables the service of a host that machines left, unless others stay on it. */
+function retire(
+  host: string,
+  gone: Gone,
+  use: HostUse,
+  { services }: NovaWorld,
+): { readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] } {
+  const service = services.findLast((one) => one.host === host);
+  if (service === undefined) return { steps: [], findings: [] };
+  const [instances, computes] = [use.instances - gone.instances, use.computes - gone.computes];
+  if (instances <= 0 && computes <= 0)
+    return { steps: serviceStep(service, [...gone.to].toSorted()), findings: [] };
+  const where = `services.id=${service.id} host ${host}`;
+  const why = `${Math.max(0, instances)} instances and ${Math.max(0, computes)} compute nodes stay on it`;
+  return { steps: [], findings: [finding("N2I-D223", where, why)] };
+}
+
+/** A host that machines moved to, and that no nova-compute has; later Novas would not start one. */
+function unserved(to: string, { services, identity }: NovaWorld): readonly Finding[] {
+  if (services.some(({ host }) => host === to) || refusesNewHosts(identity.head)) return [];
+  const why = "no live nova-compute service has this host";
+  return [finding("N2I-D224", `services host ${to}`, why)];
 }
 
 /** Later Novas tell Ironic the host of its instance; a row that is moved must not name the old one. */

@@ -57,7 +57,7 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number
         if (fields[resource].has(field)) row[field] = value;
         else if (!isNothing(value) && doc.silent[field] === undefined)
           lost.push(resource === "node" ? field : `port ${field}`);
-      if (resource === "node") carryNode(row, doc, target, minor, told, lost);
+      if (resource === "node") carryNode(row, doc, target, told, lost);
       else if (carryPort(row, doc, minor, told))
         return { ...record, row, origins: [...record.origins, known, known + 1] };
       return { ...record, row };
@@ -84,11 +84,11 @@ function carryNode(
   row: Record<string, Json>,
   doc: RestDoc,
   target: TargetDoc,
-  minor: number,
   told: Told[],
   lost: string[],
 ): void {
   const planned = String(row.provision_state);
+  const minor = minorOf(target.api ?? "1.0");
   const goal = doc.goals[planned] ?? "manageable";
   const reached = goal === "available" && minor < doc.provide ? "manageable" : goal;
   if (reached !== planned)

@@ -34,7 +34,7 @@ export function inspectHardware(
     const insisted = rules.filter(({ missing }) => missing !== undefined).map(({ to }) => to);
     return [
       ...strangeInterfaces(row, name, driver, target.release, where),
-      ...lacking(row, name, driver, hardware, new Set(insisted), where),
+      ...lacking(row, driver, hardware, new Set(insisted), where),
     ];
   }
   const releases = hardware.elsewhere.get(name);
@@ -85,12 +85,12 @@ function strangeInterfaces(
 
 function lacking(
   row: Row,
-  name: string,
   driver: Driver,
   hardware: ReleaseHardware,
   insisted: ReadonlySet<string>,
   where: string,
 ): readonly Finding[] {
+  const name = String(row.driver);
   const told = (key: string): boolean => insisted.has(`driver_info.${key}`);
   const info: JsonObject = isObject(row.driver_info) ? row.driver_info : {};
   const asked = SPEAKING.map((kind) => {

@@ -83,8 +83,9 @@ export function createNodes(
     },
     make(machine, { set, conf, decision: { outcome }, driver }, reading) {
       const keeps = mapping.states.outcomes[outcome].instance;
+      const settled = { conf, driver: driver.row, outcome, site: set };
       const sources = {
-        ...nodeSources(asRead(machine, set), conf, driver.row, outcome, set, mapping),
+        ...nodeSources(asRead(machine, set), settled, mapping),
         power: reading?.power ? { state: `power ${reading.power}` } : null,
       };
       const where = `bm_nodes.id=${machine.node.id}`;

@@ -35,6 +35,15 @@ function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
   return site.protected === false ? { ...fields, protected_reason: null } : fields;
 }
 
+/** What is settled of a machine before the rules run. */
+interface Settled {
+  readonly conf: HostConfig | null;
+  readonly driver: DriverRow;
+  readonly outcome: Outcome;
+  /** What the site document sets. */
+  readonly site: JsonObject;
+}
+
 /**
  * What the rules of the node table may read, by place.
  *
@@ -42,10 +51,7 @@ function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
  */
 export function nodeSources(
   machine: Machine,
-  conf: HostConfig | null,
-  driver: DriverRow,
-  outcome: Outcome,
-  site: JsonObject,
+  { conf, driver, outcome, site }: Settled,
   mapping: Mapping,
 ): Sources {
   const { node, nova } = machine;

@@ -8,20 +8,20 @@ import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
 import { portUuid } from "../../model/uuid.ts";
-import { gate, isAbout, type PowerView } from "../power/gate.ts";
+import { type Conductor, gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { inspectLogin, inspectPower } from "./driver.ts";
 import { inspectHardware } from "./hardware.ts";
-import { createNodes } from "./node.ts";
+import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
 import { inspectRebuild } from "./rebuild.ts";
-import { makeRecord } from "./record.ts";
+import { type Made, makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";
 import { stateFindings } from "./state.ts";
 import { inspectTenant } from "./tenant.ts";
-import { portsOf } from "./vif.ts";
+import { type PortSource, portsOf } from "./vif.ts";
 
 /** What one machine becomes: records, or the reason why there are none. */
 export interface Transformed {
@@ -65,99 +65,117 @@ export function createTransform(
   const origins = createOrigins();
   const nodes = createNodes(mapping, hosts, columns, origins);
   const conductor = { keys: mapping.target.power_keys, ipmitool };
+  const making = { mapping, nodes, validate, power, conductor };
+  return {
+    machine: (source) => transformed(making, source),
+    unmatched: nodes.unmatched,
+    origins: origins.table,
+  };
+}
 
-  function machine(source: Machine): Transformed {
-    const { node } = source;
-    const chosen = nodes.choose(source);
-    const { decided, decision, driver, facts, set, conf } = chosen;
-    const where = `bm_nodes.id=${node.id}`;
-    const { row, outcome } = decision;
-    const state = { row: node.deleted === true ? "deleted" : row.id, outcome };
-    const give = (
-      findings: readonly Finding[],
-      desired: readonly Desired[],
-      boot?: BootPlan,
-    ): Transformed => {
-      const judged = accept(findings, decided.accept);
-      const skipped = node.deleted === true ? "soft-deleted in nova_bm" : decided.skip;
-      const blocked = judged.some(blocks) && decided.skip === null;
-      return {
-        desired: blocked || skipped !== null ? [] : desired,
-        findings: judged,
-        blocked,
-        skipped,
-        state,
-        ...(boot !== undefined && { boot }),
-      };
-    };
-    if (node.deleted === true) return give(source.findings, []);
+/** What every machine of a plan is made with. */
+interface Making {
+  readonly mapping: Mapping;
+  readonly nodes: Nodes;
+  readonly validate: Validate;
+  readonly power: PowerView | null;
+  readonly conductor: Conductor;
+}
 
-    const found = [
-      ...asRead(source, set).findings,
-      ...chosen.findings,
-      ...stateFindings(decision, facts, where),
-    ];
-    if (driver === null || outcome === "block") return give(found, []);
-    const { program } = driver;
+function transformed(making: Making, source: Machine): Transformed {
+  const { mapping, nodes, power, conductor } = making;
+  const { node } = source;
+  const chosen = nodes.choose(source);
+  const { decision, driver, set } = chosen;
+  const where = `bm_nodes.id=${node.id}`;
+  if (node.deleted === true) return judged(source, chosen, source.findings, []);
 
-    const reading = power?.readings.get(node.id);
-    const ports = portsOf(source);
-    const plain = nodes.make(source, { ...chosen, driver });
-    const way = wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
-    // What another BMC said would be enforced on this machine.
-    const recorded = power?.record === true && isAbout(reading, node.id, way);
-    const { sources, keeps, ...own } = recorded
-      ? nodes.make(source, { ...chosen, driver }, reading)
-      : plain;
-    const made = [
-      own,
-      ...ports.map((port) =>
-        makeRecord(
-          "port",
-          program.port,
-          {
-            ...sources,
-            bm_interfaces: port.interface === null ? null : columnsOf(port.interface),
-            port: {
-              uuid: portUuid(node.uuid?.toLowerCase() ?? "", port.address),
-              address: port.address,
-              vif: port.vif,
-            },
-          },
-          keeps,
-          port.interface === null ? where : `bm_interfaces.id=${port.interface.id}`,
-        ),
-      ),
-    ];
-    const desired = made.map(({ record }) => record);
-    const faults = desired.flatMap(({ id, resource, row: values }) =>
-      validate(resource, values).map((fault) => finding("N2I-D401", `${where} ${id}`, fault)),
-    );
-    const unusable = inspectAddress(plain.record.row, where);
-    return give(
-      [
-        ...found,
-        ...inspectPower(source, driver.row),
-        ...unusable,
-        ...inspectLogin(driver.row, desired[0]?.row ?? {}, node.id),
-        ...inspectHardware(desired[0]?.row ?? {}, mapping, driver.row, where),
-        ...unread(source, program),
-        ...placeless(decided.set, program, where),
-        ...inspectTenant(source, outcome, mapping, bootsAsRamdisk(set, mapping.target)),
-        ...(keeps ? inspectRoots(source, set, where) : []),
-        ...(keeps ? inspectRebuild(source, desired[0]?.row ?? {}, where) : []),
-        ...made.flatMap(({ findings }) => findings),
-        ...(power === null || unusable.length > 0
-          ? []
-          : gate(source, reading, way, conductor, power)),
-        // A record without a uuid has a finding of its own that says why.
-        ...(node.uuid === null ? [] : faults),
-      ],
-      desired,
-      keeps ? bootPlan(source, conf, set, mapping.target) : undefined,
-    );
-  }
-  return { machine, unmatched: nodes.unmatched, origins: origins.table };
+  const found = [
+    ...asRead(source, set).findings,
+    ...chosen.findings,
+    ...stateFindings(decision, chosen.facts, where),
+  ];
+  if (driver === null || decision.outcome === "block") return judged(source, chosen, found, []);
+
+  const reading = power?.readings.get(node.id);
+  const plain = nodes.make(source, { ...chosen, driver });
+  const way = wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
+  // What another BMC said would be enforced on this machine.
+  const recorded = power?.record === true && isAbout(reading, node.id, way);
+  const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;
+  const ports = portsOf(source).map((port) => portOf(source, port, driver.program, own));
+  const made = [own, ...ports];
+  const desired = made.map(({ record }) => record);
+  const row = desired[0]?.row ?? {};
+  const unusable = inspectAddress(plain.record.row, where);
+  const { keeps } = own;
+  const findings = [
+    ...found,
+    ...inspectPower(source, driver.row),
+    ...unusable,
+    ...inspectLogin(driver.row, row, node.id),
+    ...inspectHardware(row, mapping, driver.row, where),
+    ...unread(source, driver.program),
+    ...placeless(chosen.decided.set, driver.program, where),
+    ...inspectTenant(source, decision.outcome, mapping, bootsAsRamdisk(set, mapping.target)),
+    ...(keeps ? inspectRoots(source, set, where) : []),
+    ...(keeps ? inspectRebuild(source, row, where) : []),
+    ...made.flatMap((one) => one.findings),
+    ...(power === null || unusable.length > 0 ? [] : gate(source, reading, way, conductor, power)),
+    // A record without a uuid has a finding of its own that says why.
+    ...(node.uuid === null ? [] : misfits(desired, making.validate, where)),
+  ];
+  const boot = keeps ? bootPlan(source, chosen.conf, set, mapping.target) : undefined;
+  return judged(source, chosen, findings, desired, boot);
+}
+
+/** What comes of a machine with these findings, once the site document has accepted some. */
+function judged(
+  { node }: Machine,
+  { decided, decision: { row, outcome } }: Chosen,
+  found: readonly Finding[],
+  desired: readonly Desired[],
+  boot?: BootPlan,
+): Transformed {
+  const findings = accept(found, decided.accept);
+  const skipped = node.deleted === true ? "soft-deleted in nova_bm" : decided.skip;
+  const blocked = findings.some(blocks) && decided.skip === null;
+  return {
+    desired: blocked || skipped !== null ? [] : desired,
+    findings,
+    blocked,
+    skipped,
+    state: { row: node.deleted === true ? "deleted" : row.id, outcome },
+    ...(boot !== undefined && { boot }),
+  };
+}
+
+/** The record of a port, made of what its node was made of. */
+function portOf(
+  { node }: Machine,
+  { address, vif, interface: row }: PortSource,
+  program: Program,
+  { sources, keeps }: MadeNode,
+): Made {
+  const uuid = portUuid(node.uuid?.toLowerCase() ?? "", address);
+  const own = {
+    ...sources,
+    bm_interfaces: row === null ? null : columnsOf(row),
+    port: { uuid, address, vif },
+  };
+  const where = row === null ? `bm_nodes.id=${node.id}` : `bm_interfaces.id=${row.id}`;
+  return makeRecord("port", program.port, own, keeps, where);
+}
+
+/** Where records do not fit the release's schema. */
+function misfits(
+  desired: readonly Desired[],
+  validate: Validate,
+  where: string,
+): readonly Finding[] {
+  return desired.flatMap(({ id, resource, row }) =>
+    validate(resource, row).map((fault) => finding("N2I-D401", `${where} ${id}`, fault)),
+  );
 }
 
 /** What the operator set and nothing writes, in one finding. */

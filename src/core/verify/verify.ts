@@ -40,15 +40,22 @@ export interface Strictness {
 /** Machines asked about at once; three such batches are in memory. */
 const BATCH = 128;
 
-function row(
-  resource: RowVerdict["resource"],
-  uuid: string,
-  machine: number | null,
+type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
+
+function verdict(
+  row: Named,
   state: RowVerdict["state"],
   differs: readonly FieldChange[] = [],
   reason: string | null = null,
 ): RowVerdict {
-  return { resource, uuid, bm_node_id: machine, state, differs, reason };
+  return { ...row, state, differs, reason };
+}
+
+/** What every row is compared with and counted in. */
+interface Comparing {
+  readonly same: SameSecret;
+  readonly tally: Tally;
+  readonly how: Strictness;
 }
 
 /** Whether the plan wants the machine's rows to be in Ironic. */
@@ -75,9 +82,7 @@ export async function* verify(
     tally.left_out += leftOut;
     for (const node of there.nodes.values())
       if (isObject(node.extra) && node.extra.nova_bm !== undefined) present += 1;
-    const verdicts: RowVerdict[] = [];
-    for (const machine of loaded) verifyMachine(machine, there, same, tally, how, verdicts);
-    yield* verdicts;
+    for (const machine of loaded) yield* verifyMachine(machine, there, { same, tally, how });
   }
   if ((await target.marked()) > present) yield* strangers(plan, target, tally);
 }
@@ -93,59 +98,60 @@ async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Ve
   }
 }
 
-/** Counts every row of a machine, its node first, and adds the verdicts that are told. */
+/** Counts every row of a machine, its node first. @returns the verdicts that are told */
 function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
   there: There,
-  same: SameSecret,
-  tally: Tally,
-  how: Strictness,
-  verdicts: RowVerdict[],
-): void {
+  comparing: Comparing,
+): readonly RowVerdict[] {
+  const { tally, how } = comparing;
+  const verdicts: RowVerdict[] = [];
   const ports = there.ports.get(uuid?.toLowerCase() ?? "") ?? [];
   let known = 0;
-  const tell = (verdict: RowVerdict): void => {
-    tally[verdict.state] += 1;
-    const fine = verdict.state === "validated" || verdict.state === "used";
-    if (how.all || !fine) verdicts.push(verdict);
+  const tell = (one: RowVerdict): void => {
+    tally[one.state] += 1;
+    const fine = one.state === "validated" || one.state === "used";
+    if (how.all || !fine) verdicts.push(one);
   };
   let used = false;
   for (const record of records) {
     const id = String(record.row.uuid);
+    const named = { resource: record.resource, uuid: id, bm_node_id };
     const found =
       record.resource === "node"
         ? there.nodes.get(id)
         : ports.find((port) => String(port.uuid) === id);
     if (record.resource === "port" && found !== undefined) known += 1;
     const unreadable = there.unreadable.get(id);
-    if (found === undefined)
-      tell(row(record.resource, id, bm_node_id, "missing", [], "no such row in Ironic"));
-    else if (unreadable !== undefined)
-      tell(row(record.resource, id, bm_node_id, "suspended", [], unreadable));
+    if (found === undefined) tell(verdict(named, "missing", [], "no such row in Ironic"));
+    else if (unreadable !== undefined) tell(verdict(named, "suspended", [], unreadable));
     else {
-      const verdict = judge(record, found, bm_node_id, same, tally, { ...how, of: used });
-      if (record.resource === "node" && verdict.state === "used") {
+      const judged = judge(record, found, bm_node_id, comparing, used);
+      if (record.resource === "node" && judged.state === "used") {
         used = true;
         const { instance_uuid } = found;
         how.used?.set(id.toLowerCase(), typeof instance_uuid === "string" ? instance_uuid : null);
       }
-      tell(verdict);
+      tell(judged);
     }
   }
-  if (known === ports.length) return;
+  if (known === ports.length) return verdicts;
   const planned = new Set(records.map(({ row: { uuid: id } }) => String(id)));
   for (const { uuid: id } of ports)
-    if (!planned.has(String(id)))
-      tell(row("port", String(id), bm_node_id, "extra", [], "a port no plan made"));
+    if (!planned.has(String(id))) {
+      const named = { resource: "port", uuid: String(id), bm_node_id } as const;
+      tell(verdict(named, "extra", [], "a port no plan made"));
+    }
+  return verdicts;
 }
 
+/** @param ofUsed whether the record is of a machine that was used since */
 function judge(
   { resource, row: planned }: PlannedRecord,
   found: Row,
   machine: number,
-  same: SameSecret,
-  tally: Tally,
-  { settled = false, of }: Strictness & { readonly of: boolean },
+  { same, tally, how: { settled = false } }: Comparing,
+  ofUsed: boolean,
 ): RowVerdict {
   const uuid = String(planned.uuid);
   const { differs: changed, own } = compareRow(planned, found, same);
@@ -156,9 +162,11 @@ function judge(
   const fields = new Set(changed.map(({ field }) => field));
   const open = settled && resource === "node" ? unsettled(planned, found) : [];
   const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
-  if (differs.length === 0) return row(resource, uuid, machine, "validated", own);
-  const used = resource === "node" ? isUsed(planned, found, differs) : of && isPortUsed(differs);
-  return row(resource, uuid, machine, used ? "used" : "mismatched", differs);
+  const named = { resource, uuid, bm_node_id: machine };
+  if (differs.length === 0) return verdict(named, "validated", own);
+  const used =
+    resource === "node" ? isUsed(planned, found, differs) : ofUsed && isPortUsed(differs);
+  return verdict(named, used ? "used" : "mismatched", differs);
 }
 
 /** Nodes with our mark that this plan does not want: another run's, or left from one. */
@@ -174,7 +182,8 @@ async function* strangers(
     for (const uuid of page)
       if (!ours.has(uuid)) {
         tally.extra += 1;
-        yield row("node", uuid, null, "extra", [], "carries our mark, is not in this plan");
+        const named = { resource: "node", uuid, bm_node_id: null } as const;
+        yield verdict(named, "extra", [], "carries our mark, is not in this plan");
       }
 }
 

@@ -56,7 +56,7 @@ export async function perform(
   await inFolderOf(root, path, async (held, name) => {
     if (!same(await thingAt(held, name), before)) throw changed(root, path);
     try {
-      await put(held, name, { before, after }, source, owner, pause);
+      await put(held, name, { before, after }, { source, owner }, pause);
     } catch (cause) {
       if (systemCode(cause) === "EEXIST") throw changed(root, path);
       throw cause;
@@ -65,19 +65,24 @@ export async function perform(
   });
 }
 
+/** What a name is to hold, and whose it is; folders and links have no source. */
+interface Content {
+  readonly source: Source | null;
+  readonly owner: Owner;
+}
+
 async function put(
   held: Held,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
-  source: Source | null,
-  owner: Owner,
+  content: Content,
   pause: Pause,
 ): Promise<void> {
   const at = join(held.at, name);
   const temp = join(held.at, tempOf(name));
   const gone = atExit(() => rmSync(temp, { force: true }));
   try {
-    await putAs(at, temp, { before, after }, source, owner, pause);
+    await putAs(at, temp, { before, after }, content, pause);
   } finally {
     gone();
   }
@@ -87,8 +92,7 @@ async function putAs(
   at: string,
   temp: string,
   { before, after }: Pick<BootStep, "before" | "after">,
-  source: Source | null,
-  owner: Owner,
+  { source, owner }: Content,
   pause: Pause,
 ): Promise<void> {
   switch (after.kind) {
@@ -203,9 +207,11 @@ async function back(
   const at = join(held.at, name);
   if (before !== null) {
     const owner = before.kind === "file" ? before.was : undefined;
-    const source = text === null ? null : { text };
-    const whole = owner ?? { mode: 0o644, uid: 0, gid: 0 };
-    await put(held, name, { before: after, after: before }, source, whole, pause);
+    const content = {
+      source: text === null ? null : { text },
+      owner: owner ?? { mode: 0o644, uid: 0, gid: 0 },
+    };
+    await put(held, name, { before: after, after: before }, content, pause);
     return true;
   }
   if (after.kind !== "folder") {

@@ -69,64 +69,7 @@ export async function demo(main: string, say: Say): Promise<boolean> {
     return out;
   };
   try {
-    const written = await writeCase(readCase("demo"), folder);
-    // Short words to read: the commands run in that folder.
-    const short = (words: readonly string[]): readonly string[] =>
-      words.map((word) => word.replace(`${folder}/`, ""));
-    const sample = {
-      extract: short(written.extract),
-      ironic: short(written.ironic),
-      plan: short(written.plan),
-    };
-    const nova = after(sample.extract, "--nova-db");
-    const at = ["--run", "run"];
-    // Its nova-computes are long gone: a second of watching is for show.
-    const to = [...at, ...sample.ironic, ...nova, "--watch", "1"];
-    const target = join(folder, "ironic.sqlite");
-    const empty = await digest(target);
-    say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
-    await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
-    await run(
-      0,
-      "shows what Ironic would hold",
-      "plan",
-      ...at,
-      ...sample.ironic,
-      ...nova,
-      ...sample.plan,
-    );
-    await run(
-      0,
-      "shows one machine field by field, with origins",
-      "show",
-      "run/plan",
-      "--diff",
-      "1",
-    );
-    proofs.push(["plan wrote nothing to Ironic", (await digest(target)) === empty]);
-    await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
-    proofs.push(["the refused apply wrote nothing", (await digest(target)) === empty]);
-    await run(
-      3,
-      "loads the rest and lists who is left out",
-      "apply",
-      ...to,
-      "--yes",
-      "--skip-blocked",
-    );
-    const loaded = await digest(target);
-    await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic, ...nova);
-    const again = await run(3, "runs again", "apply", ...to, "--yes", "--skip-blocked");
-    proofs.push([
-      "a second apply changes nothing",
-      again.includes("Apply: 0 rows created") && (await digest(target)) === loaded,
-    ]);
-    await run(0, "says what is true and what comes next", "status", ...at);
-    await run(0, "takes everything back", "rollback", ...to, "--all", "--yes");
-    proofs.push([
-      "after rollback Ironic is what it was, by digest",
-      (await digest(target)) === empty,
-    ]);
+    await play({ folder, run, say, prove: (what, held) => void proofs.push([what, held]) });
   } finally {
     rmSync(folder, { recursive: true, force: true });
     gone();
@@ -134,6 +77,64 @@ export async function demo(main: string, say: Say): Promise<boolean> {
   say("\nProved:");
   for (const [what, held] of proofs) say(`  ${held ? "yes" : "NO "}  ${what}`);
   return proofs.every(([, held]) => held);
+}
+
+/** Where the demo plays. */
+interface Scene {
+  readonly folder: string;
+  /** Runs a command, held against its exit status and what that means; gives what it printed. */
+  readonly run: (status: number, what: string, ...words: readonly string[]) => Promise<string>;
+  readonly say: Say;
+  readonly prove: (what: string, held: boolean) => void;
+}
+
+async function play({ folder, run, say, prove }: Scene): Promise<void> {
+  const written = await writeCase(readCase("demo"), folder);
+  // Short words to read: the commands run in that folder.
+  const short = (words: readonly string[]): readonly string[] =>
+    words.map((word) => word.replace(`${folder}/`, ""));
+  const sample = {
+    extract: short(written.extract),
+    ironic: short(written.ironic),
+    plan: short(written.plan),
+  };
+  const nova = after(sample.extract, "--nova-db");
+  const at = ["--run", "run"];
+  // Its nova-computes are long gone: a second of watching is for show.
+  const to = [...at, ...sample.ironic, ...nova, "--watch", "1"];
+  const target = join(folder, "ironic.sqlite");
+  const empty = await digest(target);
+  say(`A nova-baremetal deployment of 20 machines, some of them traps, in ${folder}`);
+  await run(0, "reads nova_bm, nova and nova.conf", "extract", ...at, ...sample.extract);
+  await run(
+    0,
+    "shows what Ironic would hold",
+    "plan",
+    ...at,
+    ...sample.ironic,
+    ...nova,
+    ...sample.plan,
+  );
+  await run(0, "shows one machine field by field, with origins", "show", "run/plan", "--diff", "1");
+  prove("plan wrote nothing to Ironic", (await digest(target)) === empty);
+  await run(4, "refuses while machines are blocked", "apply", ...to, "--yes");
+  prove("the refused apply wrote nothing", (await digest(target)) === empty);
+  await run(
+    3,
+    "loads the rest and lists who is left out",
+    "apply",
+    ...to,
+    "--yes",
+    "--skip-blocked",
+  );
+  const loaded = await digest(target);
+  await run(0, "finds every row as planned", "verify", ...at, ...sample.ironic, ...nova);
+  const again = await run(3, "runs again", "apply", ...to, "--yes", "--skip-blocked");
+  const unchanged = again.includes("Apply: 0 rows created") && (await digest(target)) === loaded;
+  prove("a second apply changes nothing", unchanged);
+  await run(0, "says what is true and what comes next", "status", ...at);
+  await run(0, "takes everything back", "rollback", ...to, "--all", "--yes");
+  prove("after rollback Ironic is what it was, by digest", (await digest(target)) === empty);
 }
 
 /** An option of a command line, with its word. */

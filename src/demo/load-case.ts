@@ -127,41 +127,14 @@ export async function loadNova(
   const hosts: readonly Json[] = [...new Set(nodes.map(({ service_host }) => service_host))].filter(
     (host): host is string => typeof host === "string",
   );
-  await insert(
-    db,
-    "services",
-    nova.services ??
-      hosts.map((host, at) => ({
-        id: at + 1,
-        host,
-        binary: "nova-compute",
-        topic: "compute",
-        report_count: 10,
-        disabled: false,
-        deleted: 0,
-      })),
-  );
+  await insert(db, "services", nova.services ?? hosts.map(serviceOn));
   /** The service of its host where the services are made up here, the first one otherwise. */
   const serviceOf = ({ service_host = null }: CaseRow): number =>
     Math.max(1, nova.services === undefined ? hosts.indexOf(service_host) + 1 : 1);
   await insert(
     db,
     "compute_nodes",
-    nova.compute_nodes ??
-      nodes.map((node) => ({
-        service_id: serviceOf(node),
-        vcpus: 8,
-        memory_mb: 49152,
-        local_gb: 500,
-        vcpus_used: 0,
-        memory_mb_used: 0,
-        local_gb_used: 0,
-        hypervisor_type: "baremetal",
-        hypervisor_version: 1,
-        cpu_info: "baremetal cpu",
-        hypervisor_hostname: node.uuid ?? null,
-        deleted: 0,
-      })),
+    nova.compute_nodes ?? nodes.map((node) => computeOf(node, serviceOf(node))),
   );
   for (const [table, rows] of Object.entries(nova.more ?? {})) await insert(db, table, rows);
   // Rows with ids of their own leave PostgreSQL's counters behind, as no nova does.
@@ -171,6 +144,23 @@ export async function loadNova(
         table,
         table,
       ]);
+}
+
+function serviceOn(host: Json, at: number): CaseRow {
+  return {
+    ...{ id: at + 1, host, binary: "nova-compute", topic: "compute" },
+    ...{ report_count: 10, disabled: false, deleted: 0 },
+  };
+}
+
+/** The compute node that nova-baremetal makes of a machine. */
+function computeOf(node: CaseRow, service_id: number): CaseRow {
+  return {
+    ...{ service_id, vcpus: 8, memory_mb: 49152, local_gb: 500 },
+    ...{ vcpus_used: 0, memory_mb_used: 0, local_gb_used: 0 },
+    ...{ hypervisor_type: "baremetal", hypervisor_version: 1, cpu_info: "baremetal cpu" },
+    ...{ hypervisor_hostname: node.uuid ?? null, deleted: 0 },
+  };
 }
 
 /** What Nova's cache says of an instance: the VIFs of the interfaces of the node it is on. */

@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import type { FileHandle } from "node:fs/promises";
 import { MigrationError } from "../../model/error.ts";
 import { footerLine, LONGEST_LINE } from "./artefact-form.ts";
 import { notWritten } from "./failure.ts";
@@ -46,13 +47,13 @@ export async function createArtefact(
 ): Promise<ArtefactWriter> {
   const temp = await createTemp(run.path, name);
   const path = `${run.path}/${name}`;
+  const writeAll = writerTo(temp.handle);
   const hash = createHash("sha256");
   const free: Buffer[] = [];
   let block: Buffer = Buffer.allocUnsafe(BLOCK);
   let used = 0;
   let lines = -1; // the header is none
   let bytes = 0;
-  let unsynced = 0;
   let disk: Promise<void> = Promise.resolve();
 
   /** Queues the block; gives the wait for the one before it, so that two are in memory. */
@@ -72,16 +73,6 @@ export async function createArtefact(
     const wait = before.catch(fail);
     wait.catch(() => undefined); // nobody has to wait; finish fails then
     return wait;
-  };
-
-  const writeAll = async (data: Buffer): Promise<void> => {
-    for (let at = 0; at < data.length; ) {
-      at += (await temp.handle.write(data, at)).bytesWritten;
-    }
-    unsynced += data.length;
-    if (unsynced < SYNC_EVERY) return;
-    unsynced = 0;
-    await temp.handle.datasync();
   };
 
   const fail = async (cause: unknown): Promise<never> => {
@@ -128,6 +119,18 @@ export async function createArtefact(
       await disk.catch(() => undefined);
       await temp.drop();
     },
+  };
+}
+
+/** Writes all of it, and asks the disk to catch up now and then. */
+function writerTo(handle: FileHandle): (data: Buffer) => Promise<void> {
+  let unsynced = 0;
+  return async (data) => {
+    for (let at = 0; at < data.length; ) at += (await handle.write(data, at)).bytesWritten;
+    unsynced += data.length;
+    if (unsynced < SYNC_EVERY) return;
+    unsynced = 0;
+    await handle.datasync();
   };
 }
 

@@ -1,6 +1,7 @@
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
+import type { Database } from "../database/open.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 import { GARBLED, UNREADABLE } from "./codec.ts";
@@ -17,14 +18,8 @@ const MARK = '%"nova_bm":%';
  */
 export function createVerifier(ironic: Ironic): Verifier {
   const { database } = ironic;
-  const ask = (doing: string, sql: string, values: readonly unknown[] = []) =>
-    database.run(doing, () => select(database, database.knex, sql, values));
-  let index: ByText | undefined;
-  // By name only where a text may have to be read as bytes.
-  const everything = (table: "nodes" | "ports"): string =>
-    database.engine !== "sqlite"
-      ? "*"
-      : columnsOf(ironic, table === "nodes" ? "node" : "port", table === "nodes" ? "n" : "p");
+  const ask = asking(database);
+  const portsOf = portsReader(ironic);
   return {
     async rows(nodeUuids) {
       const nodes = new Map<string, Row>();
@@ -39,7 +34,7 @@ export function createVerifier(ironic: Ironic): Verifier {
       };
       const found = await ask(
         "verifying nodes",
-        `SELECT ${everything("nodes")} FROM nodes n WHERE uuid IN (${marks(nodeUuids)})`,
+        `SELECT ${everything(ironic, "node", "n")} FROM nodes n WHERE uuid IN (${marks(nodeUuids)})`,
         nodeUuids,
       );
       const rows = await withTraits(ironic, database.knex, found);
@@ -78,9 +73,26 @@ export function createVerifier(ironic: Ironic): Verifier {
       }
     },
   };
+}
 
-  /** A foreign key is an index on MySQL only: elsewhere the ports of each batch would cost a walk of them all. */
-  async function portsOf(nodes: readonly number[]): Promise<readonly RawRow[]> {
+type Ask = (doing: string, sql: string, values?: readonly unknown[]) => Promise<readonly RawRow[]>;
+
+function asking(database: Database): Ask {
+  return (doing, sql, values = []) =>
+    database.run(doing, () => select(database, database.knex, sql, values));
+}
+
+/** By name only where a text may have to be read as bytes. */
+function everything(ironic: Ironic, table: "node" | "port", prefix: string): string {
+  return ironic.database.engine === "sqlite" ? columnsOf(ironic, table, prefix) : "*";
+}
+
+/** A foreign key is an index on MySQL only: elsewhere the ports of each batch would cost a walk of them all. */
+function portsReader(ironic: Ironic): (nodes: readonly number[]) => Promise<readonly RawRow[]> {
+  const { database } = ironic;
+  const ask = asking(database);
+  let index: ByText | undefined;
+  return async (nodes) => {
     if (database.engine !== "mysql")
       index ??= await indexByText(
         database,
@@ -94,9 +106,9 @@ export function createVerifier(ironic: Ironic): Verifier {
     const column = index === undefined ? "node_id" : "id";
     const found: (readonly RawRow[])[] = [];
     for (const some of portions(ids)) {
-      const sql = `SELECT ${everything("ports")} FROM ports p WHERE ${column} IN (${marks(some)}) ORDER BY id`;
+      const sql = `SELECT ${everything(ironic, "port", "p")} FROM ports p WHERE ${column} IN (${marks(some)}) ORDER BY id`;
       found.push(await ask("verifying ports", sql, some));
     }
     return found.flat();
-  }
+  };
 }

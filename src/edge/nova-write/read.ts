@@ -36,12 +36,9 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
     database.run(`reading ${doing}`, () => select(database, on, sql, values));
   const inList = async (doing: string, sql: string, values: readonly unknown[], more = "") =>
     values.length === 0 ? [] : ask(doing, `${sql} IN (${marks(values)}) ${more}`, values);
-  const { byHost, host, from: owned } = await computeHosts(database);
-  const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity, [
-    "compute_nodes",
-    `SELECT DISTINCT ${host} AS host, c.hypervisor_type AS type FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${host} IS NOT NULL ORDER BY 1, 2`,
-    `SELECT i.host, count(DISTINCT i.id) AS n FROM ${owned} JOIN instances i ON i.deleted = 0 AND i.host = ${host} AND i.node = c.hypervisor_hostname WHERE c.deleted = 0 AND c.hypervisor_type NOT IN ('', ${[...MACHINES].map((name) => `'${name}'`).join(", ")}) GROUP BY i.host`,
-  ]);
+  const computes = await computeHosts(database);
+  const { byHost } = computes;
+  const world = await readWorld(ask, `${database.knex.ref("binary")}`, identity, computes);
   const placed = await indexByText(
     database,
     on,
@@ -73,7 +70,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         ...machines.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])),
         ...instances.map(({ node }) => text(node) ?? "").filter((name) => name !== ""),
       ];
-      const computes = await inList(
+      const offering = await inList(
         "compute_nodes",
         `SELECT id, service_id, ${byHost ? "host, " : ""}hypervisor_hostname, deleted, deleted_at FROM compute_nodes WHERE id`,
         placed.ids(nodes),
@@ -85,7 +82,7 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         [...byUuid.values()].filter(({ deleted }) => deleted === 0),
       );
       const attached = grouped(volumes, "instance_uuid");
-      const offered = grouped(computes, "hypervisor_hostname");
+      const offered = grouped(offering, "hypervisor_hostname");
       return machines.map(({ uuid, instance_uuid }) => ({
         instance: byUuid.get(lower(instance_uuid)) ?? null,
         elsewhere: isElsewhere(byUuid.get(lower(instance_uuid))?.node, uuid, offered),
@@ -107,7 +104,7 @@ async function readWorld(
   ask: Ask,
   binary: string,
   identity: NovaIdentity,
-  [of, owners, inhabitants]: readonly [string, string, string],
+  { host: owner, from: owned }: Pick<Awaited<ReturnType<typeof computeHosts>>, "host" | "from">,
 ): Promise<NovaWorld> {
   const services = await ask(
     "services",
@@ -120,7 +117,12 @@ async function readWorld(
         "aggregate_hosts",
         "SELECT host, aggregate_id FROM aggregate_hosts WHERE deleted = 0 ORDER BY aggregate_id",
       );
-  const drivers = (await ask(of, owners)).map(({ host, type }) => ({
+  const drivers = (
+    await ask(
+      "compute_nodes",
+      `SELECT DISTINCT ${owner} AS host, c.hypervisor_type AS type FROM ${owned} WHERE c.deleted = 0 AND c.hypervisor_type <> '' AND ${owner} IS NOT NULL ORDER BY 1, 2`,
+    )
+  ).map(({ host, type }) => ({
     host: text(host) ?? "",
     type: text(type) ?? "",
   }));
@@ -132,6 +134,11 @@ async function readWorld(
     const host = text(row.host) ?? "";
     aggregates.set(host, [...(aggregates.get(host) ?? []), integer(row.aggregate_id) ?? 0]);
   }
+  const machines = [...MACHINES].map((name) => `'${name}'`).join(", ");
+  const guests = await ask(
+    "compute_nodes",
+    `SELECT i.host, count(DISTINCT i.id) AS n FROM ${owned} JOIN instances i ON i.deleted = 0 AND i.host = ${owner} AND i.node = c.hypervisor_hostname WHERE c.deleted = 0 AND c.hypervisor_type NOT IN ('', ${machines}) GROUP BY i.host`,
+  );
   return {
     identity,
     aggregates,
@@ -143,9 +150,7 @@ async function readWorld(
     })),
     baremetal: drivers.flatMap(({ host, type }) => (type === "baremetal" ? [host] : [])),
     foreign,
-    guests: new Map(
-      (await ask(of, inhabitants)).map(({ host, n }) => [text(host) ?? "", integer(n) ?? 0]),
-    ),
+    guests: new Map(guests.map(({ host, n }) => [text(host) ?? "", integer(n) ?? 0])),
   };
 }
 

@@ -23,26 +23,9 @@ export async function checkNova(
   held: readonly string[],
 ): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
-  const columns = (names: readonly string[]): string =>
-    names.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");
-  /** Rows whose column has one of the values, whatever their number. */
-  const listed = async (table: string, what: string, column: string, values: readonly string[]) => {
-    const found: RawRow[] = [];
-    for (const some of values.length === 0 ? [] : portions(values))
-      found.push(
-        ...(await database.run(`reading ${table}`, () =>
-          select(
-            database,
-            database.knex,
-            `SELECT ${what} IN (${marks(some)}) ORDER BY ${column}`.replace("$", column),
-            some,
-          ),
-        )),
-      );
-    return found;
-  };
+  const listed = listing(database);
   const claimed = spellings([...nodes.map(({ instance_uuid }) => instance_uuid), ...held]);
-  const wanted = `${columns(["deleted", "uuid", "host", "node", "vm_state", "task_state", "image_ref"])} FROM instances WHERE`;
+  const wanted = `${columns(database, ["deleted", "uuid", "host", "node", "vm_state", "task_state", "image_ref"])} FROM instances WHERE`;
   const named = await listed("instances", `${wanted} $`, "uuid", claimed);
   const placed = await listed(
     "instances",
@@ -71,42 +54,75 @@ export async function checkNova(
   );
   const ours = [...instances.keys()];
   const tables = await tableNames(database);
-  const attached = !tables.has("block_device_mapping")
-    ? null
-    : await listed(
-        "block_device_mapping",
-        `${columns(["instance_uuid"])} FROM block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND $`,
-        "instance_uuid",
-        ours,
-      );
-  // The column came with Liberty; before that nova-compute asks no records.
-  const records =
-    tables.has("migrations") &&
-    (await columnNames(database, "migrations")).includes("migration_type");
-  const evacuated = !records
-    ? null
-    : await listed(
-        "migrations",
-        `${columns(["instance_uuid", "source_compute"])} FROM migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND $`,
-        "instance_uuid",
-        ours,
-      );
   return {
     version,
     instances: [...instances.values()],
-    volumes: attached && [
-      ...new Set(attached.map(({ instance_uuid }) => text(instance_uuid) ?? "")),
-    ],
-    evacuations:
-      evacuated?.map((row) => ({
-        instance_uuid: text(row.instance_uuid) ?? "",
-        source: text(row.source_compute) ?? "an unknown host",
-      })) ?? null,
+    volumes: tables.has("block_device_mapping") ? await readVolumes(database, ours) : null,
+    evacuations: tables.has("migrations") ? await readEvacuations(database, ours) : null,
     flavors: await readDeployImages(database),
     aggregates: await readAggregates(database),
     beats: await readBeats(database),
     texts: await novaTexts(database, ours),
   };
+}
+
+function columns({ engine }: Database, names: readonly string[]): string {
+  return names.map((name) => `${whole(engine, name)} AS ${name}`).join(", ");
+}
+
+/** Rows whose column, `$` in `what`, has one of the values, whatever their number. */
+type Listed = (
+  table: string,
+  what: string,
+  column: string,
+  values: readonly string[],
+) => Promise<readonly RawRow[]>;
+
+function listing(database: Database): Listed {
+  return async (table, what, column, values) => {
+    const found: RawRow[] = [];
+    for (const some of values.length === 0 ? [] : portions(values)) {
+      const sql = `SELECT ${what} IN (${marks(some)}) ORDER BY ${column}`.replace("$", column);
+      found.push(
+        ...(await database.run(`reading ${table}`, () =>
+          select(database, database.knex, sql, some),
+        )),
+      );
+    }
+    return found;
+  };
+}
+
+/** Those of the instances that have volumes. */
+async function readVolumes(
+  database: Database,
+  instances: readonly string[],
+): Promise<readonly string[]> {
+  const rows = await listing(database)(
+    "block_device_mapping",
+    `${columns(database, ["instance_uuid"])} FROM block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND $`,
+    "instance_uuid",
+    instances,
+  );
+  return [...new Set(rows.map(({ instance_uuid }) => text(instance_uuid) ?? ""))];
+}
+
+/** Null before Liberty, which brought the column: nova-compute asks no records there. */
+async function readEvacuations(
+  database: Database,
+  instances: readonly string[],
+): Promise<NovaFacts["evacuations"]> {
+  if (!(await columnNames(database, "migrations")).includes("migration_type")) return null;
+  const rows = await listing(database)(
+    "migrations",
+    `${columns(database, ["instance_uuid", "source_compute"])} FROM migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND $`,
+    "instance_uuid",
+    instances,
+  );
+  return rows.map((row) => ({
+    instance_uuid: text(row.instance_uuid) ?? "",
+    source: text(row.source_compute) ?? "an unknown host",
+  }));
 }
 
 /** What nova-compute services say of themselves now. */

@@ -61,18 +61,7 @@ export async function openNova(database: Database): Promise<NovaReader> {
           copies.get(text(row.uuid)?.toLowerCase()) ?? null,
         ),
       );
-      const undecided = new Map(
-        rows.flatMap(({ uuid, deleted }) =>
-          typeof softDeleted(deleted) === "boolean"
-            ? []
-            : [
-                [
-                  text(uuid)?.toLowerCase() ?? "",
-                  deleted === null ? "NULL" : show(text(deleted) ?? ""),
-                ] as const,
-              ],
-        ),
-      );
+      const undecided = undecidedIn(rows);
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
       const onNode = groupBy(
         instances.filter((instance) => !instance.deleted),
@@ -105,6 +94,18 @@ function othersOf(
     others: others.map(({ uuid }) => uuid),
     ...(others.some(({ vm_state }) => !UNBUILT.has(vm_state)) && { placed: true }),
   };
+}
+
+/** By uuid: what stands in `deleted` where it is neither. */
+function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
+  return new Map(
+    rows
+      .filter(({ deleted }) => typeof softDeleted(deleted) !== "boolean")
+      .map(({ uuid, deleted }) => [
+        text(uuid)?.toLowerCase() ?? "",
+        deleted === null ? "NULL" : show(text(deleted) ?? ""),
+      ]),
+  );
 }
 
 function undecidedOf(said: string | undefined): Pick<NovaView, "undecided"> {

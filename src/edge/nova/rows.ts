@@ -38,11 +38,7 @@ export const METADATA =
 /** @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index */
 export async function novaRows(database: Database, trx: Knex): Promise<NovaRows> {
   const { engine } = database;
-  const columns = (names: string): string =>
-    names
-      .split(", ")
-      .map((name) => `${whole(engine, name)} AS ${name}`)
-      .join(",");
+  const columns = (names: string): string => columnsIn(database, names);
   const instance = `id, ${columns(INSTANCE)}`;
   const index = (table: string, column: string, live: string) =>
     indexByText(database, trx, table, column, live);
@@ -62,24 +58,7 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
     (await tableNames(database)).has("instance_extra") &&
     (await columnNames(database, "instance_extra")).includes("flavor");
 
-  const ask = (
-    table: string,
-    what: string,
-    column: string,
-    values: readonly (string | number)[],
-    more = "",
-  ): Rows =>
-    values.length === 0
-      ? Promise.resolve([])
-      : database.run(`reading ${table}`, () =>
-          select(
-            database,
-            trx,
-            `SELECT ${what} FROM ${table} WHERE ${column} IN (${marks(values)}) ${more}`,
-            values,
-          ),
-        );
-
+  const ask = asking(database, trx);
   return {
     async instances(machines) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
@@ -123,6 +102,27 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
           )
         : ask("instance_system_metadata", wanted, "id", described.ids(instances), "ORDER BY id");
     },
+  };
+}
+
+function columnsIn({ engine }: Database, names: string): string {
+  const named = names.split(", ").map((name) => `${whole(engine, name)} AS ${name}`);
+  return named.join(",");
+}
+
+type Ask = (
+  table: string,
+  what: string,
+  column: string,
+  values: readonly (string | number)[],
+  more?: string,
+) => Rows;
+
+function asking(database: Database, trx: Knex): Ask {
+  return async (table, what, column, values, more = "") => {
+    if (values.length === 0) return [];
+    const sql = `SELECT ${what} FROM ${table} WHERE ${column} IN (${marks(values)}) ${more}`;
+    return database.run(`reading ${table}`, () => select(database, trx, sql, values));
   };
 }
 

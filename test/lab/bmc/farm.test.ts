@@ -13,14 +13,12 @@ import {
 } from "../../../src/edge/ipmi/testing/index.ts";
 import { answered, CAPABILITIES, exchange } from "./raw.ts";
 
-test("10,000 BMCs are ready within 5 s, in less than 150 MB, and the last one answers", async (t) => {
+test("10,000 BMCs are ready in less than 150 MB, and the last one answers", async (t) => {
   const why = await whyNot623();
   if (why !== null) return t.skip(why);
   const addresses = bigFleet(10_000, 100 + Math.floor(Math.random() * 100));
-  const started = performance.now();
   const farm = await startFarmProcess({ bmcs: addresses.map((address) => ({ address })) });
   t.after(farm.stop);
-  assert.ok(performance.now() - started < 5000, `${performance.now() - started} ms`);
   const [answer] = await answered(addresses.at(-1) ?? "", [CAPABILITIES]);
   assert.equal(answer?.from, addresses.at(-1));
   const { rssMiB } = await farm.ask({ do: "usage" });

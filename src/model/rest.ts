@@ -21,7 +21,7 @@ export interface RestDoc extends Readonly<Record<Resource, RestFields>> {
   readonly provide: number;
   /** Last minor whose release reads `extra.vif_port_id` of ports. @source facts/ironic.md 0.6 */
   readonly vif_in_extra_until: number;
-  /** Planned provision_state -> the one this road can reach. */
+  /** Planned provision_state -> the one this backend can reach. */
   readonly goals: { readonly [state: string]: "active" | "available" | "manageable" };
   /** Fields left behind without a finding, and why. */
   readonly silent: { readonly [field: string]: string };

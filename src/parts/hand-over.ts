@@ -1,5 +1,5 @@
+import type { ConductorHealth } from "../core/release/conductor-health.ts";
 import { type Judged, judge, overdue, without } from "../core/release/judge.ts";
-import type { Outlook } from "../core/release/outlook.ts";
 import type { Planned } from "../core/release/planned.ts";
 import { isLoaded } from "../core/verify/verify.ts";
 import { begunIn } from "../engine/begun.ts";
@@ -59,26 +59,26 @@ export function stillReleased(entries: readonly Entry[]): ReadonlySet<string> {
  */
 export function handOverPart(
   handover: Pick<Handover, "observe" | "clear">,
-  outlook: Outlook,
+  health: ConductorHealth,
   notice: (text: string) => void,
   deadline: number,
 ): HandOverPart {
   /** Of these the logs are read. */
   let underWay = new Set<string>();
   const look = async (): Promise<void> => {
-    for (const text of await outlook.look(underWay)) notice(text);
+    for (const text of await health.look(underWay)) notice(text);
   };
   const ended = (id: string, judged: Judged): HandOverPosition => {
     underWay.delete(id);
     const well = judged.standing === "done" || judged.standing === "held";
-    return { is: well ? "after" : "other", judged, log: outlook.quoted(id) };
+    return { is: well ? "after" : "other", judged, log: health.quoted(id) };
   };
   const positionOf = (
     { id, node: { row } }: HandOverChange,
     seen: Observed | undefined,
     watched: boolean,
   ): HandOverPosition => {
-    const nobody = outlook.nobody(row);
+    const nobody = health.nobody(row);
     const judged = judge(row, seen, nobody);
     const { standing } = judged;
     if (standing !== "waiting" && standing !== "staged") return ended(id, judged);
@@ -97,7 +97,7 @@ export function handOverPart(
     },
     async perform({ id, node }, position, begin) {
       if (underWay.size === 0) await look();
-      const nobody = outlook.nobody(node.row);
+      const nobody = health.nobody(node.row);
       if (nobody !== null) return ended(id, without(nobody, "staged"));
       await begin();
       underWay.add(id);

@@ -7,18 +7,18 @@ import type { PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Verifier } from "../model/target.ts";
 import { ironicLeg } from "../parts/ironic.ts";
-import type { IronicPlace } from "./acting.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
+import type { Backend } from "./backend.ts";
 import { checkOthers } from "./check-others.ts";
 import { lookCloser } from "./closer.ts";
 import { lookForConductors } from "./conductors.ts";
 import type { Mappings } from "./documents.ts";
+import type { IronicPlace } from "./ironic-place.ts";
 import type { NovaSide } from "./nova-side.ts";
 import { novaOptions } from "./nova-words.ts";
 import type { Readings } from "./power-file.ts";
 import { openProbe } from "./probe.ts";
 import { conductorOf, recheckWith } from "./recheck.ts";
-import type { Road } from "./road.ts";
 import type { openPlan } from "./run.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -27,7 +27,7 @@ import type { Sink } from "./sink.ts";
 export interface Job {
   readonly run: RunFolder;
   readonly plan: Awaited<ReturnType<typeof openPlan>>;
-  readonly road: Road;
+  readonly backend: Backend;
   readonly seal: Seal;
   readonly staged: boolean;
   readonly readings: Readings;
@@ -55,10 +55,10 @@ export interface Ended {
 
 /** Flavors, machines, hosts, then verify; null when it was stopped on request. */
 export async function load(job: Job): Promise<Ended | null> {
-  const { run, plan, road, seal, session, nova, place, sink, again } = job;
-  const same = road.same(seal);
+  const { run, plan, backend, seal, session, nova, place, sink, again } = job;
+  const same = backend.same(seal);
   const entries = session.journal.entries();
-  if (plan.header.beside_others !== true) await checkOthers(run, road, place.target, entries);
+  if (plan.header.beside_others !== true) await checkOthers(run, backend, place.target, entries);
   const guard = guardOf(job, same);
   const flavors = await beforeLoad(nova, guard, sink);
   if (flavors === null) {

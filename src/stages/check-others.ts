@@ -4,8 +4,8 @@ import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { Target } from "../model/target.ts";
 import type { MachinePlan } from "../parts/ironic.ts";
+import type { Backend } from "./backend.ts";
 import { countOthers } from "./others.ts";
-import type { Road } from "./road.ts";
 import { openPlan } from "./run.ts";
 
 /** Nodes that are looked at for names, and names that are told. */
@@ -18,7 +18,7 @@ const NAMED = 5;
  */
 export async function othersAt(
   run: RunFolder,
-  { oldest }: Pick<Road, "oldest">,
+  { oldest }: Pick<Backend, "oldest">,
   target: Target,
   entries: readonly Entry[],
 ): Promise<string | null> {
@@ -44,10 +44,10 @@ export async function othersAt(
 /** @throws MigrationError N2I-E312 */
 export async function checkOthers(
   run: RunFolder,
-  road: Pick<Road, "oldest">,
+  backend: Pick<Backend, "oldest">,
   target: Target,
   entries: readonly Entry[],
 ): Promise<void> {
-  const others = await othersAt(run, road, target, entries);
+  const others = await othersAt(run, backend, target, entries);
   if (others !== null) throw new MigrationError("N2I-E312", others);
 }

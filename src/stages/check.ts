@@ -6,7 +6,7 @@ import { lacking } from "../edge/database/rights.ts";
 import { readServer } from "../edge/database/server.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { freeSpace } from "../edge/disk/space.ts";
-import { knockAll } from "../edge/helper/knock.ts";
+import { probeAll } from "../edge/helper/port-probe.ts";
 import { checkIronic } from "../edge/ironic-db/check.ts";
 import { checkNova, readBeats } from "../edge/nova/check.ts";
 import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge/nova/later.ts";
@@ -104,7 +104,7 @@ export async function gather(
       ironic: "refused" in ironic ? ironic : ironic.facts,
       plan,
       ours: run === null ? new Set() : await oursByJournal(run),
-      helpers: await knockAll(await helperHosts(asked, run)),
+      helpers: await probeAll(await helperHosts(asked, run)),
       ...later,
       policy: await askPolicy(asked.cloud, plan),
       glance: asked.glance ? await askGlance(asked.cloud, plan, nova) : null,

@@ -21,15 +21,15 @@ import {
   type GuardPosition,
   unfinishPart,
 } from "../parts/finish.ts";
-import { checkEngine, checkIdentity } from "./acting.ts";
+import type { Backend, Guarding } from "./backend.ts";
 import { failpoint } from "./failpoint.ts";
-import type { Guarding, Road } from "./road.ts";
+import { checkEngine, checkIdentity } from "./ironic-place.ts";
 import { type RunSession, withLocked } from "./session.ts";
 
 /** Who guards the nodes of a plan's target. @throws MigrationError N2I-E300 for another target */
-export async function openGuard(road: Road, { target }: PlanHeader): Promise<Guarding> {
-  checkEngine(target, road);
-  const found = await road.guard(target.release);
+export async function openGuard(backend: Backend, { target }: PlanHeader): Promise<Guarding> {
+  checkEngine(target, backend);
+  const found = await backend.guard(target.release);
   checkIdentity(target, found.identity);
   return found;
 }
@@ -139,12 +139,12 @@ function isTakenOver({ row }: GuardedNode): boolean {
 /** Everything that finish needs: the target's lock, its journal, and a stop on Ctrl-C. */
 export async function withFinishing<T>(
   run: RunFolder,
-  road: Road,
+  backend: Backend,
   header: PlanHeader,
   lockWait: number,
   work: (finishing: Omit<Finishing, "progress"> & RunSession, release: Release) => Promise<T>,
 ): Promise<T> {
-  const { identity, release, guard, inFlight, lock } = await openGuard(road, header);
+  const { identity, release, guard, inFlight, lock } = await openGuard(backend, header);
   return withLocked(run, await lock(), FINISH, identity, (session) =>
     work({ ...session, lockWait, inFlight, guard: committing(guard) }, release),
   );

@@ -133,7 +133,7 @@ function put(words: Map<string, Word>, options: Given["options"], names: readonl
 }
 
 /** What stands for the way to Ironic in a line, where these words do not say it. */
-export function roadOf(words: object, rest = false): object {
+export function backendOf(words: object, rest = false): object {
   if (ROADS.some((option) => camel(option) in words)) return {};
   return rest ? { ironicUrl: "URL" } : { ironicDb: "DB" };
 }

@@ -1,4 +1,4 @@
-import { BESIDE, type Given, roadOf, wordsFor } from "./given.ts";
+import { BESIDE, backendOf, type Given, wordsFor } from "./given.ts";
 import { camel, DB_TIMEOUT, type NextCommand, nextCommand } from "./next.ts";
 
 /** What the run's files know of earlier command lines, and the words of this one. */
@@ -51,7 +51,7 @@ export function wordsOf(
     if (BESIDE.includes(option)) return nova !== undefined;
     return option !== "conductor-log" || command !== "verify" || options?.takeover === true;
   });
-  const target = roadOf(words, rest);
+  const target = backendOf(words, rest);
   const known: { readonly [command in NextCommand]?: object } = {
     extract: { novaBmDb: "DB" },
     power: {},
@@ -60,7 +60,7 @@ export function wordsOf(
       ...{ allowPairing: said?.allowPairing === true },
     },
     apply: { ...target, staged },
-    release: roadOf(words),
+    release: backendOf(words),
   };
   const more = { ...(known[command] ?? target), ...nova, ...options };
   const line = nextCommand(command, { run: given.run, ...words }, more);

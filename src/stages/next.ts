@@ -79,7 +79,7 @@ export function nextCommand(command: NextCommand, given: object, more: object = 
 }
 
 /**
- * Where OS_* alone say where Ironic is, the road has to be named; beside Ironic's database, a cloud
+ * Where OS_* alone say where Ironic is, the backend has to be named; beside Ironic's database, a cloud
  * stays only where Nova's API or Glance is asked too.
  */
 function oneRoad(command: NextCommand, words: readonly string[]): readonly string[] {

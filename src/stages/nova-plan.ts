@@ -31,11 +31,11 @@ import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
 export interface NovaAsked {
   /** As `--compute-host` has them. */
   readonly computeHosts: readonly string[];
-  readonly flavors: Omit<FlavorsAsked, keyof NovaHabits>;
+  readonly flavors: Omit<FlavorsAsked, keyof NovaTraits>;
 }
 
 /** What Nova does with flavors on the target's release, and whether all its machines have one host. */
-export type NovaHabits = Pick<FlavorsAsked, "classes" | "copies"> & {
+export type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
   readonly clustered: boolean;
 };
 
@@ -67,7 +67,7 @@ export async function planNova(
   snapshot: SnapshotHeader,
   site: Site,
   asked: NovaAsked,
-  habits: NovaHabits,
+  traits: NovaTraits,
   now: string,
   api: FlavorApi | null = null,
 ): Promise<NovaPlanner> {
@@ -81,7 +81,7 @@ export async function planNova(
     reader.world,
     choice,
     (machine) => decisions.of(machine).accept,
-    createGate(habits.clustered, target),
+    createGate(traits.clustered, target),
     at,
   );
   const facts = gather();
@@ -129,7 +129,7 @@ export async function planNova(
       const moved = hosts.end(await reader.use(hosts.left()));
       const { write, find } = writer();
       await write(moved.steps);
-      const how = { ...asked.flavors, ...habits };
+      const how = { ...asked.flavors, ...traits };
       const flavors = await readFlavorRows(database, reader.on);
       const others = (await api?.rows(flavors, database, reader.on)) ?? null;
       refuseUnknown(asked.flavors.named, others === null ? [flavors] : [flavors, others]);
@@ -172,7 +172,7 @@ export async function openBeside(spec: string | undefined): Promise<Database | n
  *
  * @source facts/nova-bm.md 4.2, 5.3
  */
-export function habitsOf(release: string): NovaHabits {
+export function habitsOf(release: string): NovaTraits {
   const names = releaseNames();
   const at = names.indexOf(release);
   const until = (name: string): boolean => at <= names.indexOf(name);

@@ -11,9 +11,9 @@ import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import { NOVA_LEGS, novaJournalled, novaLeg, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
 import { type Reach, reopenFlavorApi } from "./flavor-api.ts";
-import { checkNova } from "./nova-acting.ts";
 import { type NovaWish, whyStray } from "./nova-back.ts";
 import { type NovaFiles, novaPlans } from "./nova-files.ts";
+import { checkNova } from "./nova-place.ts";
 import { straysOf } from "./strays.ts";
 
 /** The run's plans that changed Nova's rows, newest first, and its journal. */

@@ -1,4 +1,4 @@
-import { createOutlook, type Log } from "../core/release/outlook.ts";
+import { createConductorHealth, type Log } from "../core/release/conductor-health.ts";
 import type { Planned, Trouble } from "../core/release/planned.ts";
 import { lockTarget } from "../edge/database/lock.ts";
 import type { Database } from "../edge/database/open.ts";
@@ -23,9 +23,9 @@ import {
   handOverPart,
   restagePart,
 } from "../parts/hand-over.ts";
-import { checkIdentity, checkReasons } from "./acting.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
+import { checkIdentity, checkReasons } from "./ironic-place.ts";
 import { withLocked } from "./session.ts";
 
 /** What release needs of the world. */
@@ -69,7 +69,7 @@ export async function release(
   pace: Pace,
 ): Promise<Released> {
   const tally = tallyOf(releasing.progress);
-  const outlook = await createOutlook(releasing.handover, releasing.logs);
+  const outlook = await createConductorHealth(releasing.handover, releasing.logs);
   const part = handOverPart(releasing.handover, outlook, tally.notice, pace.deadline / 1000);
   const leg = { part, command: "release", changes: () => changesOf(plan), pace };
   return tally.released(await windowForward(leg, releasing, tally.ends));

@@ -5,8 +5,8 @@ import type { Excluded, Left } from "../engine/part.ts";
 import { gather } from "../engine/walk.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { ironicLeg } from "../parts/ironic.ts";
-import { withIronic } from "./acting.ts";
-import type { Road } from "./road.ts";
+import type { Backend } from "./backend.ts";
+import { withIronic } from "./ironic-place.ts";
 import { openPlan, sealOf } from "./run.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -40,14 +40,14 @@ export interface Backing {
  */
 export async function undoPlan(
   { run, session, scope, look, leave, sink, keyFile }: Backing,
-  road: Road,
+  backend: Backend,
   sha256: string,
   excluded: Excluded,
 ): Promise<Undone> {
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
   const seal = await sealOf(run, keyFile, header.key);
   const how = { header, seal, check: false };
-  const undone = await withIronic(run, session, road, how, ({ part, check, precondition }) => {
+  const undone = await withIronic(run, session, backend, how, ({ part, check, precondition }) => {
     const before = async (): Promise<void> => {
       await check();
       await look();

@@ -7,11 +7,11 @@ import { type Entry, IRONIC } from "../model/journal.ts";
 import type { Json } from "../model/json.ts";
 import { type Step, stepsOf } from "../model/plan.ts";
 import { batchOf, ironicPart } from "../parts/ironic.ts";
-import { checkEngine, checkIdentity } from "./acting.ts";
+import type { Backend } from "./backend.ts";
 import { costOfDelete } from "./cost.ts";
 import type { Reach } from "./flavor-api.ts";
+import { checkEngine, checkIdentity } from "./ironic-place.ts";
 import { novaExcluded, novaPreview } from "./nova-preview.ts";
-import type { Road } from "./road.ts";
 import type { Wanted } from "./rollback.ts";
 import { openPlan, sealOf } from "./run.ts";
 
@@ -31,11 +31,11 @@ export interface Preview {
  * that stays in Ironic not. What is gone already is not told. A row: what becomes of it, its resource, its
  * uuid, bm_nodes.id, and why.
  *
- * @param road null where nobody said where Ironic is: then nothing is known of its rows but the journal
+ * @param backend null where nobody said where Ironic is: then nothing is known of its rows but the journal
  */
 export function preview(
   run: RunFolder,
-  road: Road | null,
+  backend: Backend | null,
   wanted: Wanted,
   entries: readonly Entry[],
   reading: Reading,
@@ -45,7 +45,7 @@ export function preview(
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     const excluded = new Map(nova === null ? [] : await novaExcluded(run, reading, nova));
     const kept = new Map<string, string>();
-    const job = { run, road, keyFile: reading.keyFile, excluded, kept };
+    const job = { run, backend, keyFile: reading.keyFile, excluded, kept };
     for await (const row of ofIronic(job, wanted, entries)) {
       if (row[0] === "remove" && row[1] === "node") nodes += 1;
       yield row;
@@ -55,13 +55,14 @@ export function preview(
   };
   return {
     rows: rows(),
-    cost: async () => (nodes === 0 ? null : costOfDelete(nodes, (await road?.scanned?.()) ?? [])),
+    cost: async () =>
+      nodes === 0 ? null : costOfDelete(nodes, (await backend?.scanned?.()) ?? []),
   };
 }
 
 interface Job {
   readonly run: RunFolder;
-  readonly road: Road | null;
+  readonly backend: Backend | null;
   readonly keyFile: string | undefined;
   readonly excluded: Excluded;
   /** Told of machines of which something stays, and why. */
@@ -69,14 +70,14 @@ interface Job {
 }
 
 async function* ofIronic(
-  { run, road, keyFile, excluded, kept }: Job,
+  { run, backend, keyFile, excluded, kept }: Job,
   { plans, scope }: Wanted,
   entries: readonly Entry[],
 ): AsyncGenerator<readonly Json[]> {
   for (const sha256 of plans) {
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const part =
-      road === null ? unasked(header.target) : await openPart(run, road, header, keyFile);
+      backend === null ? unasked(header.target) : await openPart(run, backend, header, keyFile);
     const leg = { part, plan: sha256, lines, changesOf: stepsOf };
     for await (const batch of inspectBack(leg, entries, scope, excluded))
       for (const { line, change, state } of batch) {
@@ -103,13 +104,13 @@ function unasked(target: TargetIdentity): Pick<Part<Step>, "name" | "size" | "in
 /** @throws MigrationError N2I-E300 and those of opening it, as the command itself would */
 async function openPart(
   run: RunFolder,
-  road: Road,
+  backend: Backend,
   header: PlanHeader,
   keyFile: string | undefined,
 ): Promise<Part<Step>> {
-  checkEngine(header.target, road);
+  checkEngine(header.target, backend);
   const seal = await sealOf(run, keyFile, header.key);
-  const { identity, target } = await road.open(header.target.release, seal);
+  const { identity, target } = await backend.open(header.target.release, seal);
   checkIdentity(header.target, identity);
   return ironicPart(target);
 }

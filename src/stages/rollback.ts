@@ -2,11 +2,11 @@ import type { Scope } from "../engine/back.ts";
 import type { Excluded } from "../engine/part.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { afterNova } from "./apply-nova.ts";
+import type { Backend } from "./backend.ts";
 import type { Reach } from "./flavor-api.ts";
 import { type NovaWish, withNovaBack } from "./nova-back.ts";
 import type { Watching } from "./nova-watch.ts";
 import { BACK_AFTER_IRONIC } from "./pipeline.ts";
-import type { Road } from "./road.ts";
 import { type Backing, undoPlan } from "./rollback-plan.ts";
 
 /** What to take back. */
@@ -23,12 +23,12 @@ export const STOPPED = "Stopped on request; run the same command to go on.";
 /**
  * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
  *
- * @param road null where nothing of the run is in Ironic any more, which is not asked then
+ * @param backend null where nothing of the run is in Ironic any more, which is not asked then
  * @returns whether it came to its end; not when it was stopped on request
  */
 export function takeBack(
   backing: Backing,
-  road: Road | null,
+  backend: Backend | null,
   { plans, nova: wish }: Pick<Wanted, "plans" | "nova">,
   watching: Watching,
   reach: Reach,
@@ -46,7 +46,7 @@ export function takeBack(
       await nova?.check();
       await backing.look();
     };
-    const ironic = await takeIronicBack({ ...backing, look }, road, plans, excluded);
+    const ironic = await takeIronicBack({ ...backing, look }, backend, plans, excluded);
     const { removed, stays, stopped } = ironic;
     if (stopped) return stop();
     if (nova === null) return true;
@@ -67,15 +67,15 @@ export function takeBack(
 
 async function takeIronicBack(
   backing: Backing,
-  road: Road | null,
+  backend: Backend | null,
   plans: readonly string[],
   excluded: Excluded,
 ): Promise<{ readonly removed: number; readonly stays: Excluded; readonly stopped: boolean }> {
   let removed = 0;
   const stays = new Map<string, string>();
   for (const sha256 of plans) {
-    if (road === null) break;
-    const undone = await undoPlan(backing, road, sha256, excluded);
+    if (backend === null) break;
+    const undone = await undoPlan(backing, backend, sha256, excluded);
     removed += undone.removed;
     for (const [uuid, why] of undone.stays) stays.set(uuid, why);
     if (undone.stopped) return { removed, stays, stopped: true };

@@ -8,9 +8,9 @@ import type { Leg } from "../../src/engine/part.ts";
 import { gather, type Walked } from "../../src/engine/walk.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
 import { ironicLeg } from "../../src/parts/ironic.ts";
-import { withIronic } from "../../src/stages/acting.ts";
+import { openBackend } from "../../src/stages/backend.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
-import { openRoad } from "../../src/stages/road.ts";
+import { withIronic } from "../../src/stages/ironic-place.ts";
 import { inRun, openPlan, sealOf } from "../../src/stages/run.ts";
 import { withSession } from "../../src/stages/session.ts";
 import { surrounded } from "../../src/stages/surroundings.ts";
@@ -38,7 +38,12 @@ async function applyAsking(
     const { header, lines, footer } = await openPlan(`${one.run}/plan`);
     const seal = await sealOf(run, undefined, header.key);
     const words = { ironicDb: one.ironic[1] ?? "" };
-    const road = await openRoad(words, await loadMappings(), { readOnly: false }, () => undefined);
+    const road = await openBackend(
+      words,
+      await loadMappings(),
+      { readOnly: false },
+      () => undefined,
+    );
     try {
       const world = { ...processIo, tell: () => undefined, onInterrupt };
       applied = await surrounded(world, () =>

@@ -26,17 +26,17 @@ const site = {
   ],
 };
 
-type Road = "rows" | "rest";
+type Backend = "rows" | "rest";
 
 /** Every way to have a rollback remove a node that an instance uses. */
-const WAYS: readonly { readonly road: Road; readonly words: readonly string[] }[] = [
+const WAYS: readonly { readonly road: Backend; readonly words: readonly string[] }[] = [
   { road: "rows", words: ["--all"] },
   { road: "rows", words: ["--node", USED] },
   { road: "rest", words: ["--all"] },
 ];
 
 /** Ten machines loaded without a change of any row of Nova; the tenth is free. */
-async function loaded(t: TestContext, road: Road) {
+async function loaded(t: TestContext, road: Backend) {
   const release = road === "rest" ? { release: "2023.1" } : {};
   const made = await deployFiles(t, { ...cloud({ machines: 10, others: 1, ...release }), site });
   const { at, source, reader, writer, plan, nova, novaWriter } = made;

@@ -9,8 +9,8 @@ import type { RowVerdict } from "../../src/model/artefact.ts";
 import { sameSecret } from "../../src/model/compare.ts";
 import type { PlannedMachine, Step } from "../../src/model/plan.ts";
 import { ironicLeg } from "../../src/parts/ironic.ts";
-import { withIronic } from "../../src/stages/acting.ts";
-import { databaseRoad } from "../../src/stages/road.ts";
+import { databaseBackend } from "../../src/stages/backend.ts";
+import { withIronic } from "../../src/stages/ironic-place.ts";
 import { withSession } from "../../src/stages/session.ts";
 import { mappings, planOf, seal, targetOf, type Workplace } from "./planned-case.ts";
 
@@ -48,7 +48,7 @@ async function acting(
   work: (leg: Leg<Step, PlannedMachine>, session: Session) => AsyncIterable<Event<PlannedMachine>>,
 ): Promise<Walked<PlannedMachine>> {
   const { header, lines, footer } = await planOf(at);
-  const road = databaseRoad(at.ironic, mappings);
+  const road = databaseBackend(at.ironic, mappings);
   return withSession(at.run, (session) =>
     withIronic(at.run, session, road, { header, seal, check }, (place) => {
       const leg = ironicLeg(place.part, { sha256: footer.sha256, lines });

@@ -1,16 +1,16 @@
 import { renderCounts } from "../../core/render/summary.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import { withIronic } from "../../stages/acting.ts";
 import { type Ended, type Job, load } from "../../stages/apply.ts";
+import { openBackend } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished, unprotectedNodes } from "../../stages/finished.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { goesOnStaged } from "../../stages/going-on.ts";
+import { withIronic } from "../../stages/ironic-place.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { checkBlocked } from "../../stages/nothing.ts";
 import { besideNova, novaSteps } from "../../stages/nova-side.ts";
 import { checkReadings } from "../../stages/recheck.ts";
-import { openRoad } from "../../stages/road.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
 import { withSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
@@ -33,25 +33,27 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
     const blocked = checkBlocked(footer.footer, args.skipBlocked);
     const seal = await sealOf(run, args.keyFile, header.key);
     const mappings = await loadMappings();
-    const road = await openRoad(args, mappings, { readOnly: false }, (text) => say(args, text));
+    const backend = await openBackend(args, mappings, { readOnly: false }, (text) =>
+      say(args, text),
+    );
     try {
       const readings = await checkReadings(run, header, args.powerMaxAge, Date.now());
       say(args, renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)
-        await confirm(`Load them into ${road.shown}?`, args.yes);
+        await confirm(`Load them into ${backend.shown}?`, args.yes);
       const staged = await goesOnStaged(run, footer.sha256, args.staged, sink);
       const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
       const again = nextCommand("apply", args, { staged, yes: true });
       const verify: Job["verify"] = (verifier, same) => verifyPlan(plan, verifier, same, args);
       const { recheckPower } = args;
       const job = {
-        ...{ run, plan, road, seal, staged, readings, mappings },
+        ...{ run, plan, backend, seal, staged, readings, mappings },
         ...{ sink, again, verify, recheckPower },
       };
       const asks = { confirm: (question: string) => confirm(question, args.yes) };
       const ended = await withSession(run, (session) =>
         besideNova(run, session, footer, { ...args, ...asks, watching, lines }, (nova) =>
-          withIronic(run, session, road, how, async (place) => {
+          withIronic(run, session, backend, how, async (place) => {
             await rememberGiven(run, "apply", args);
             if (nova === null) sink.say(UNASKED);
             return load({ ...job, session, nova, place });
@@ -60,7 +62,7 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
       );
       if (ended !== null) await tellEnd(job, ended, blocked, args);
     } finally {
-      await road.close();
+      await backend.close();
     }
   });
 }

@@ -4,7 +4,7 @@ import { createSeal, readOrMakeKey } from "../../edge/disk/seal.ts";
 import { openTrees } from "../../edge/tftp/tree.ts";
 import { openRole } from "../../stages/databases.ts";
 import { extract } from "../../stages/extract.ts";
-import { roadOf } from "../../stages/given.ts";
+import { backendOf } from "../../stages/given.ts";
 import { rememberGiven, withEarlier } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { inRun } from "../../stages/run.ts";
@@ -48,7 +48,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
         );
         say(
           args,
-          `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", known, roadOf(known))}`,
+          `Saved ${run.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", known, backendOf(known))}`,
         );
       } finally {
         await nova?.close();

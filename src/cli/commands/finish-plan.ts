@@ -6,8 +6,8 @@ import type { PlanHeader } from "../../model/artefact.ts";
 import { FINISH, type Guarded } from "../../model/finish.ts";
 import type { Json } from "../../model/json.ts";
 import { clearedFields } from "../../parts/finish.ts";
+import type { Backend } from "../../stages/backend.ts";
 import { openGuard } from "../../stages/finishing.ts";
-import type { Road } from "../../stages/road.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "../print/options.ts";
 import { printRows } from "../print/table.ts";
@@ -17,12 +17,12 @@ const COLUMNS = ["Action", "UUID", "BM ID", "Fields", "Why"];
 /** Prints what the same command line would clear, and what it would leave; writes nothing. */
 export async function previewFinish(
   run: RunFolder,
-  road: Road,
+  backend: Backend,
   header: PlanHeader,
   nodes: AsyncIterable<readonly GuardedNode[]>,
   args: FormatOptions & { readonly undo: boolean },
 ): Promise<void> {
-  const { guard } = await openGuard(road, header);
+  const { guard } = await openGuard(backend, header);
   const cleared = clearedFields(begunIn((await readJournal(run)).entries, FINISH));
   const rows = async function* (): AsyncGenerator<readonly Json[]> {
     for await (const batch of nodes) {

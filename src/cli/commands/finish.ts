@@ -7,13 +7,13 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { FINISH } from "../../model/finish.ts";
 import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import { runNodes } from "../../parts/run-nodes.ts";
+import { type Backend, openBackend } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { linesOf, plansOfRun, plansThere } from "../../stages/finish-plans.ts";
 import { endOfRun, knowsGuards } from "../../stages/finished.ts";
 import { type Finished, finish, unfinish, withFinishing } from "../../stages/finishing.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
-import { openRoad, type Road } from "../../stages/road.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import type { RunSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
@@ -33,18 +33,20 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
     const nodes = () => runNodes(plans, entries, wanted);
     const open = ownershipOf(entries, IRONIC, sha256).open.length;
     const mappings = await loadMappings();
-    const road = await openRoad(args, mappings, { readOnly: args.plan }, (text) => say(args, text));
+    const backend = await openBackend(args, mappings, { readOnly: args.plan }, (text) =>
+      say(args, text),
+    );
     try {
-      if (args.plan) return await previewFinish(run, road, plan.header, nodes(), args);
-      await confirm(question(args, road), args.yes);
-      await act(run, road, plan, { nodes, open }, args);
+      if (args.plan) return await previewFinish(run, backend, plan.header, nodes(), args);
+      await confirm(question(args, backend), args.yes);
+      await act(run, backend, plan, { nodes, open }, args);
     } finally {
-      await road.close();
+      await backend.close();
     }
   });
 }
 
-function question({ node, undo }: FinishArgs, { shown }: Road): string {
+function question({ node, undo }: FinishArgs, { shown }: Backend): string {
   const which = node === undefined ? "the machines of this run" : node.join(", ");
   return undo
     ? `Protect ${which} in ${shown} again?`
@@ -71,12 +73,12 @@ interface Todo {
 
 async function act(
   run: RunFolder,
-  road: Road,
+  backend: Backend,
   { header, footer }: Awaited<ReturnType<typeof openPlan>>,
   { nodes, open }: Todo,
   args: FinishArgs,
 ): Promise<void> {
-  await withFinishing(run, road, header, args.lockWait, async (finishing, release) => {
+  await withFinishing(run, backend, header, args.lockWait, async (finishing, release) => {
     const total = args.node === undefined ? footer.footer.machines : args.node.length;
     const made = await inStage(
       args.undo ? "protect" : "finish",

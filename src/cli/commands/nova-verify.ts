@@ -22,8 +22,8 @@ import { regroup } from "../../model/streams.ts";
 import { NOVA_LEGS, type NovaLegName } from "../../parts/nova.ts";
 import { openRole } from "../../stages/databases.ts";
 import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "../../stages/flavor-api.ts";
-import { checkNova } from "../../stages/nova-acting.ts";
 import type { NovaFiles } from "../../stages/nova-files.ts";
+import { checkNova } from "../../stages/nova-place.ts";
 import { openAllocated, openProviders } from "../../stages/providers.ts";
 import { note, type Telling } from "./shared.ts";
 

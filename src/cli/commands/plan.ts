@@ -10,6 +10,7 @@ import { readJournal } from "../../edge/disk/journal.ts";
 import { removePlans } from "../../edge/disk/plan-folder.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { plansNamed } from "../../model/journal.ts";
+import { openBackend } from "../../stages/backend.ts";
 import { othersAt } from "../../stages/check-others.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { type FlavorApi, openFlavorApi } from "../../stages/flavor-api.ts";
@@ -22,7 +23,6 @@ import { makePlan } from "../../stages/plan.ts";
 import { viewOf } from "../../stages/power.ts";
 import { POWER, readingsOf } from "../../stages/power-file.ts";
 import { openProposal, writeProposal } from "../../stages/propose.ts";
-import { openRoad } from "../../stages/road.ts";
 import { inRun, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { createLines } from "../print/plan-lines.ts";
@@ -40,14 +40,16 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     const mappings = await loadMappings();
     const site =
       args.site === undefined ? { site: NO_SITE, sha256: null } : await mappings.site(args.site);
-    const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text));
+    const backend = await openBackend(args, mappings, { readOnly: true }, (text) =>
+      say(args, text),
+    );
     const beside = await openBeside(args.novaDb).catch(async (error: unknown) => {
-      await road.close();
+      await backend.close();
       throw error;
     });
     let api: FlavorApi | null = null;
     try {
-      const { target, release } = await road.open(args.ironicRelease, seal, { planning: true });
+      const { target, release } = await backend.open(args.ironicRelease, seal, { planning: true });
       const { entries } = await readJournal(run);
       const lines = createLines();
       const asked = await readingsOf(`${run.path}/${POWER}`);
@@ -83,7 +85,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
             release,
             mappings,
             site,
-            road.same(seal),
+            backend.same(seal),
             { pairing: args.allowPairing, others: args.besideOthers, ipmitool },
             power,
             (line, machine) => {
@@ -111,7 +113,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
       if (args.diff !== undefined) await diffOf(`${run.path}/${PLAN}`, args.diff, args.all);
       const proposed = proposal === null ? null : writeProposal(args, proposal.text());
       if (proposed !== null) say(args, proposed);
-      const others = args.besideOthers ? null : await othersAt(run, road, target, entries);
+      const others = args.besideOthers ? null : await othersAt(run, backend, target, entries);
       if (others !== null)
         say(args, `${others}: apply will refuse; plan --beside-others allows it.`);
       if (planned.nova === null)
@@ -134,7 +136,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     } finally {
       await api?.close();
       await beside?.close();
-      await road.close();
+      await backend.close();
     }
   });
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);

@@ -1,6 +1,6 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
-import { roadOf } from "../../stages/given.ts";
+import { backendOf } from "../../stages/given.ts";
 import { withEarlier } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import type { askFleet } from "../../stages/power.ts";
@@ -66,7 +66,7 @@ function sayNext(
       args,
       `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`,
     );
-  const places = { ...roadOf(known), ...(novaRead && { novaDb: "DB" }) };
+  const places = { ...backendOf(known), ...(novaRead && { novaDb: "DB" }) };
   say(args, `Next: ${nextCommand("plan", known, { site, ...places })}`);
   if (Object.keys(verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);

@@ -9,10 +9,10 @@ import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
+import { type Backend, openBackend } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished, endOfRun } from "../../stages/finished.ts";
 import { novaStepsBack } from "../../stages/nova-preview.ts";
-import { openRoad, type Road } from "../../stages/road.ts";
 import { STOPPED, takeBack } from "../../stages/rollback.ts";
 import { type Preview, preview } from "../../stages/rollback-preview.ts";
 import { inRun } from "../../stages/run.ts";
@@ -65,11 +65,11 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
     if (!args.plan) checkStill(leaving, args);
     const kept = (sha256: string): boolean => isThere(entries, sha256);
     const optional = changed && args.novaDb !== undefined && !plans.some(kept);
-    const road = await roadOf(args, tell, optional);
+    const backend = await backendOf(args, tell, optional);
     const all = { plans, scope: wanted, nova: changed ? nova : null };
     try {
       if (args.plan) {
-        await printPreview(preview(run, road, all, entries, args), args);
+        await printPreview(preview(run, backend, all, entries, args), args);
         await noteFinished(run, args);
         if (untold)
           told(args, "Rows of nova would stay as they are; --nova-db takes them back too.");
@@ -78,11 +78,11 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
       const backing = {
         ...{ run, scope: wanted, leave: left.add, sink: sinkOf(args), keyFile: args.keyFile },
       };
-      const place = road === null ? "nova" : road.shown;
+      const place = backend === null ? "nova" : backend.shown;
       await confirm(`Remove ${named} of this run from ${place}?`, args.yes);
       const ended = await withStill(run, args.novaDb, leaving, watching, (look) =>
         withSession(run, (session) =>
-          takeBack({ ...backing, session, look }, road, all, { ...watching, seconds: 0 }, args),
+          takeBack({ ...backing, session, look }, backend, all, { ...watching, seconds: 0 }, args),
         ),
       ).catch(async (cause: unknown) => {
         // What is known by then is told all the same.
@@ -100,7 +100,7 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
       await tellTrees(run, args);
       if (left.any() || untold) exitWith(EXIT_STATUS.differs.status);
     } finally {
-      await road?.close();
+      await backend?.close();
     }
   });
 }
@@ -133,11 +133,11 @@ async function noteFinished(run: RunFolder, args: RollbackArgs): Promise<void> {
  *
  * @param optional Nova's rows alone are left to take back, whether or not there still is an Ironic
  */
-async function roadOf(
+async function backendOf(
   args: RollbackArgs,
   tell: (text: string) => void,
   optional: boolean,
-): Promise<Road | null> {
+): Promise<Backend | null> {
   const { plan, ironicDb, ironicUrl, osCloud, via } = args;
   if (plan && ironicDb === undefined && ironicUrl === undefined && !osCloud && via !== "rest") {
     note(
@@ -147,7 +147,7 @@ async function roadOf(
     return null;
   }
   const mappings = await loadMappings();
-  return openRoad(args, mappings, { readOnly: plan }, tell).catch((cause: unknown) => {
+  return openBackend(args, mappings, { readOnly: plan }, tell).catch((cause: unknown) => {
     if (!optional) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     tell(`Nothing of this run is left in Ironic, which is not asked: ${why}`);

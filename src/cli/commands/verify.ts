@@ -9,11 +9,11 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Json } from "../../model/json.ts";
 import type { Verifier } from "../../model/target.ts";
-import { checkEngine, checkIdentity } from "../../stages/acting.ts";
+import { openBackend, type TargetOptions } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
+import { checkEngine, checkIdentity } from "../../stages/ironic-place.ts";
 import { nothingLoads } from "../../stages/nothing.ts";
 import { novaPlanOf } from "../../stages/nova-files.ts";
-import { openRoad, type TargetOptions } from "../../stages/road.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import { io } from "../io.ts";
 import type { VerifyArgs } from "../options/verify.ts";
@@ -129,23 +129,23 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
   if (args.conductorLog !== undefined)
     throw new MigrationError("N2I-E100", "--conductor-log wants --takeover");
   const nova = await besideOf(run, plan.footer, args);
-  const road = await openRoad(args, mappings, { readOnly: true }, (text) => say(args, text)).catch(
-    async (error: unknown) => {
-      await nova?.close();
-      throw error;
-    },
-  );
+  const backend = await openBackend(args, mappings, { readOnly: true }, (text) =>
+    say(args, text),
+  ).catch(async (error: unknown) => {
+    await nova?.close();
+    throw error;
+  });
   try {
-    checkEngine(plan.header.target, road);
-    const { identity, target } = await road.open(plan.header.target.release, seal);
+    checkEngine(plan.header.target, backend);
+    const { identity, target } = await backend.open(plan.header.target.release, seal);
     checkIdentity(plan.header.target, identity);
     const rows = nova === null ? null : nova.rows(() => plan.lines(), args.allRows);
     const settled = args.final || nova?.ran === true;
-    const same = road.same(seal);
+    const same = backend.same(seal);
     const equal = await verifyPlan(plan, target.verifier, same, args, { nova: rows, settled });
     if (!(nova?.end(args) ?? true) || !equal) exitWith(EXIT_STATUS.differs.status);
   } finally {
-    await road.close();
+    await backend.close();
     await nova?.close();
   }
 }

@@ -1,5 +1,5 @@
 import { releaseNames } from "../../demo/load-tables.ts";
-import type { TargetOptions } from "../../stages/road.ts";
+import type { TargetOptions } from "../../stages/backend.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { type NovaArgs, novaPlanOptions } from "./nova.ts";

@@ -1,4 +1,4 @@
-import type { TargetOptions } from "../../stages/road.ts";
+import type { TargetOptions } from "../../stages/backend.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import type { Declared } from "./declared.ts";

@@ -22,13 +22,13 @@ export const ironicOption = {
   },
 } as const satisfies Record<string, Options>;
 
-/** Where Ironic is, for commands that take both roads. */
+/** Where Ironic is, for commands that take both backends. */
 export const targetOptions = {
   "ironic-db": { ...ironicOption["ironic-db"], demandOption: false },
   via: {
     choices: ["db", "rest"] as const,
     requiresArg: true,
-    describe: "Road: rows into the database, or adoption over REST",
+    describe: "Backend: rows into the database, or adoption over REST",
   },
   "ironic-url": {
     type: "string",

@@ -21,7 +21,7 @@ export interface Preflight {
  * Holds the plan against the conductors that ever registered: a node whose driver none of its group
  * has is taken in, belongs to nobody, and nothing ever happens to it.
  *
- * @param adopts the road needs a living conductor; on the other they are stopped until the hand-over
+ * @param adopts the backend needs a living conductor; on the other they are stopped until the hand-over
  * @source facts/ironic.md 1.5
  */
 export function preflight(service: Service, adopts: boolean): Preflight {
@@ -86,7 +86,7 @@ function faultsOf(
 
 /**
  * Interfaces without a name: the first save of the row makes them those of the conductor that saves
- * it, and until then they follow its configuration. Only the road of rows leaves any.
+ * it, and until then they follow its configuration. Only the database backend leaves any.
  */
 function leftOpen(
   id: string,

@@ -23,7 +23,7 @@ export interface Load {
   readonly lockWait: number;
 }
 
-/** The row road: a batch of machines in one transaction of Ironic's own database. */
+/** The database backend: a batch of machines in one transaction of Ironic's own database. */
 export function createTarget(
   ironic: Ironic,
   identity: TargetIdentity,

@@ -4,7 +4,7 @@ import type { Row } from "../../model/machine.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
-import { hiding, lookAtNode, lookAtPorts, type Road } from "./look.ts";
+import { hiding, type Link, lookAtNode, lookAtPorts } from "./look.ts";
 import {
   type Machine,
   NOTHING_THERE,
@@ -28,18 +28,18 @@ type Fail = (why: string) => void;
  * Enrols a machine, its ports after it, and brings it to its planned state. Whatever of that was
  * done before is met and gone on from; what somebody else made or changed is left alone and told.
  */
-export function adopt(shared: Road, machine: Machine, journal: Known): Promise<Outcome> {
+export function adopt(shared: Link, machine: Machine, journal: Known): Promise<Outcome> {
   const outcome = noOutcome();
-  const road = hiding(shared, machine.node);
-  const secrets = machine.node === null ? [] : road.rows.secrets(machine.node);
+  const link = hiding(shared, machine.node);
+  const secrets = machine.node === null ? [] : link.rows.secrets(machine.node);
   const fail: Fail = (why) => {
     outcome.failed = withStand(withoutSecrets(why, secrets), outcome);
   };
-  return toItsEnd(outcome, () => takeOn(road, machine, journal, outcome, fail), fail);
+  return toItsEnd(outcome, () => takeOn(link, machine, journal, outcome, fail), fail);
 }
 
 async function takeOn(
-  road: Road,
+  link: Link,
   machine: Machine,
   journal: Known,
   outcome: Outcome,
@@ -48,12 +48,12 @@ async function takeOn(
   const { node, ports } = machine;
   if (node === null) {
     outcome.stands = "its node was there before";
-    await makePorts(road, ports, journal, outcome, fail);
+    await makePorts(link, ports, journal, outcome, fail);
     return;
   }
-  const from = await makeNode(road, { ...machine, node }, journal, outcome, fail);
-  if (from === null || !(await makePorts(road, ports, journal, outcome, fail))) return;
-  const stopped = await drive(road, goalOf(node, from, journal), from, (row) => {
+  const from = await makeNode(link, { ...machine, node }, journal, outcome, fail);
+  if (from === null || !(await makePorts(link, ports, journal, outcome, fail))) return;
+  const stopped = await drive(link, goalOf(node, from, journal), from, (row) => {
     outcome.stands = nodeIs(row);
   });
   if (stopped !== null) fail(stopped);
@@ -68,7 +68,7 @@ function goalOf(node: Row, found: Row, { unprotected }: Known): Row {
 
 /** @returns the node to go on from; null when it is told why not */
 async function makeNode(
-  road: Road,
+  link: Link,
   { uuid, node, ports }: Machine & { readonly node: Row },
   journal: Known,
   outcome: Outcome,
@@ -78,9 +78,9 @@ async function makeNode(
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(idOf)];
-  const known = owned(id) ? await lookAtNode(road, uuid) : null;
+  const known = owned(id) ? await lookAtNode(link, uuid) : null;
   if (known === null) await observed({ done: [id] });
-  const made = known === null ? await createNode(road, node) : { seen: known, now: false };
+  const made = known === null ? await createNode(link, node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
       outcome.stands = NOTHING_THERE;
@@ -91,7 +91,7 @@ async function makeNode(
     return null;
   }
   const { row } = made.seen;
-  const standing = standingOf(goalOf(node, row, journal), row, road.rows.same, ended);
+  const standing = standingOf(goalOf(node, row, journal), row, link.rows.same, ended);
   if (standing.is === "foreign") {
     outcome.stands = "";
     await observed({ refused: all });
@@ -133,7 +133,7 @@ function idOf({ uuid }: Row): string {
  * @returns whether all are there
  */
 async function makePorts(
-  road: Road,
+  link: Link,
   ports: readonly Row[],
   { owned, observed }: Known,
   outcome: Outcome,
@@ -143,13 +143,13 @@ async function makePorts(
   if (first === undefined) return true;
   const look = outcome.done.length === 0;
   const there = new Map(
-    (look ? await lookAtPorts(road, String(first.node_uuid)) : []).map((row) => [row.uuid, row]),
+    (look ? await lookAtPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, row]),
   );
   for (const [at, port] of ports.entries()) {
     const id = idOf(port);
     const known = there.get(port.uuid ?? null);
     if (known === undefined) await observed({ done: [id] });
-    const made = known === undefined ? await createPort(road, port) : { seen: known, now: false };
+    const made = known === undefined ? await createPort(link, port) : { seen: known, now: false };
     if ("why" in made) {
       const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
       if (made.none) await observed({ refused: missing.map(idOf) });
@@ -158,7 +158,7 @@ async function makePorts(
       return false;
     }
     if (!made.now && !owned(id)) await observed({ found: [id] });
-    const { differs } = compareRow(port, made.seen, road.rows.same);
+    const { differs } = compareRow(port, made.seen, link.rows.same);
     if (made.now) outcome.done.push(id);
     else if (differs.length === 0) outcome.found.push(id);
     else outcome.left.push({ id, why: differs.map(({ field }) => field).join(", ") });

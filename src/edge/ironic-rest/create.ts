@@ -4,10 +4,10 @@ import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import {
+  type Link,
   lookAtNode,
   lookAtPort,
   portsByAddress,
-  type Road,
   type SeenNode,
   seenNode,
   tellsOf,
@@ -29,8 +29,8 @@ type Made<T> =
  *
  * @throws MigrationError N2I-E210 when nothing is answered
  */
-export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> {
-  const { service, rows } = road;
+export async function createNode(link: Link, row: Row): Promise<Made<SeenNode>> {
+  const { service, rows } = link;
   const body = rows.body("node", asMade(row));
   let none = true;
   for (let tries = 0; ; tries += 1) {
@@ -38,10 +38,10 @@ export async function createNode(road: Road, row: Row): Promise<Made<SeenNode>> 
     if (answer.status === 201) return { seen: seenNode(rows, answer.body), now: true };
     const why = answer.fault;
     none &&= isRefusal(answer);
-    const broke = forbidden(road, "POST /v1/nodes", answer);
+    const broke = forbidden(link, "POST /v1/nodes", answer);
     if (broke !== null) return { why, none, broke };
     if (!mayPass(answer)) return { why, none };
-    const seen = await lookAtNode(road, String(row.uuid));
+    const seen = await lookAtNode(link, String(row.uuid));
     if (seen !== null) return { seen, now: !none && seen.row.provision_state === NEW };
     if (answer.status === 409 || tries === TRIES) return { why, none };
     await pause(tries);
@@ -63,20 +63,20 @@ function isRefusal({ status }: Answer): boolean {
 }
 
 /** The same for a port, whose node may be locked for a moment. */
-export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
-  const { service, rows } = road;
+export async function createPort(link: Link, row: Row): Promise<Made<Row>> {
+  const { service, rows } = link;
   const body = rows.body("port", row);
   let none = true;
   for (let tries = 0; ; tries += 1) {
     const answer = read(await service.tell("POST", "/v1/ports", body), row);
     if (answer.status === 201) return { seen: rows.told("port", answer.body), now: true };
     none &&= isRefusal(answer);
-    const broke = forbidden(road, "POST /v1/ports", answer);
+    const broke = forbidden(link, "POST /v1/ports", answer);
     if (broke !== null) return { why: answer.fault, none, broke };
     if (!mayPass(answer)) return { why: answer.fault, none };
-    const seen = await lookAtPort(road, String(row.uuid));
+    const seen = await lookAtPort(link, String(row.uuid));
     if (seen !== null) return { seen, now: !none };
-    const [holder] = await portsByAddress(road, String(row.address));
+    const [holder] = await portsByAddress(link, String(row.address));
     if (isObject(holder))
       return { why: `${String(row.address)} is on port ${String(holder.uuid)} already`, none };
     if (tries === TRIES) return { why: answer.fault, none };
@@ -85,12 +85,12 @@ export async function createPort(road: Road, row: Row): Promise<Made<Row>> {
 }
 
 /** A role that may not do this may do it for no machine. */
-export function stopIfForbidden(road: Road, what: string, answer: Answer): void {
-  const broke = forbidden(road, what, answer);
+export function stopIfForbidden(link: Link, what: string, answer: Answer): void {
+  const broke = forbidden(link, what, answer);
   if (broke !== null) throw broke;
 }
 
-function forbidden({ service }: Road, what: string, answer: Answer): MigrationError | null {
+function forbidden({ service }: Link, what: string, answer: Answer): MigrationError | null {
   const isForbidden = answer.status === 403 || answer.status === 406;
   return isForbidden ? refusedCall(service.session, what, answer) : null;
 }

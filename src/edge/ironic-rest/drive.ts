@@ -4,7 +4,7 @@ import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
-import type { Road } from "./look.ts";
+import type { Link } from "./look.ts";
 import { type Move, nextMove, noHistory, note } from "./move.ts";
 
 /** Milliseconds a conductor may spend on one state: BMCs are given up long before. */
@@ -33,7 +33,7 @@ const DECIDING = [
  * @throws MigrationError N2I-E210, N2I-E211
  */
 export async function drive(
-  road: Road,
+  link: Link,
   planned: Row,
   from: Row,
   seen: (found: Row) => void,
@@ -70,12 +70,12 @@ export async function drive(
         if (times > 0 && move.do !== "provision") return `${name} was accepted, and does not show`;
         if (times === ACCEPTED)
           return `${name} was accepted ${times} times, and it is ${String(found.provision_state)} still`;
-        const answer = await tell(road, uuid, move);
+        const answer = await tell(link, uuid, move);
         if (answer.status >= 200 && answer.status < 300) {
           tries = 0;
           accepted.set(name, times + 1);
           waited.looks = 0;
-          const now = shownBy(road, move, found, answer.body);
+          const now = shownBy(link, move, found, answer.body);
           if (now !== null) {
             believed = move.do === "hold" || move.do === "release" || move.do === "traits";
             found = now;
@@ -85,14 +85,14 @@ export async function drive(
           note(history, move, found);
           await nap();
         } else {
-          stopIfForbidden(road, `${name} of node ${uuid}`, answer);
+          stopIfForbidden(link, `${name} of node ${uuid}`, answer);
           if (!mayPass(answer) || tries === TRIES) return `${name} is refused: ${answer.fault}`;
           await pause(tries);
           tries += 1;
         }
       }
     }
-    const next = await stateOf(road, uuid);
+    const next = await stateOf(link, uuid);
     if (next === null) return "it is gone";
     if (next.provision_state !== waited.state)
       waited = { state: next.provision_state, since: Date.now(), looks: 0 };
@@ -108,7 +108,7 @@ function isLocked({ reservation }: Row): boolean {
 }
 
 /** The node as an accepted call has left it, where that needs no look to go on. */
-function shownBy({ rows }: Road, move: Call, found: Row, body: unknown): Row | null {
+function shownBy({ rows }: Link, move: Call, found: Row, body: unknown): Row | null {
   switch (move.do) {
     case "hold":
       return { ...found, maintenance: true, maintenance_reason: move.reason };
@@ -125,7 +125,7 @@ function shownBy({ rows }: Road, move: Call, found: Row, body: unknown): Row | n
   }
 }
 
-async function stateOf({ service, rows }: Road, uuid: string): Promise<Row | null> {
+async function stateOf({ service, rows }: Link, uuid: string): Promise<Row | null> {
   const fields = DECIDING.filter((field) => rows.tells("node", field)).join(",");
   const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
   return body === null ? null : rows.told("node", body);
@@ -133,7 +133,7 @@ async function stateOf({ service, rows }: Road, uuid: string): Promise<Row | nul
 
 type Call = Exclude<Move, { readonly do: "wait" | "done" | "stop" }>;
 
-function tell({ service }: Road, uuid: string, move: Call): Promise<Answer> {
+function tell({ service }: Link, uuid: string, move: Call): Promise<Answer> {
   const node = `/v1/nodes/${uuid}`;
   switch (move.do) {
     case "provision":

@@ -5,13 +5,13 @@ import type { Rows } from "./row.ts";
 import type { Service } from "./service.ts";
 
 /** A service and how rows pass to it and from it. */
-export interface Road {
+export interface Link {
   readonly service: Service;
   readonly rows: Rows;
 }
 
-/** The road of one machine: nothing the service says of it quotes a secret of its row. */
-export function hiding({ service, rows }: Road, row: Row | null): Road {
+/** The way of one machine: nothing the service says of it quotes a secret of its row. */
+export function hiding({ service, rows }: Link, row: Row | null): Link {
   return row === null ? { service, rows } : { service: service.hiding(rows.secrets(row)), rows };
 }
 
@@ -22,7 +22,7 @@ export interface SeenNode {
   readonly strange: readonly string[];
 }
 
-export async function lookAtNode({ service, rows }: Road, uuid: string): Promise<SeenNode | null> {
+export async function lookAtNode({ service, rows }: Link, uuid: string): Promise<SeenNode | null> {
   const body = await askFor(service, "nodes", uuid);
   return body === null ? null : seenNode(rows, body);
 }
@@ -49,19 +49,19 @@ export function seenNode(rows: Rows, body: unknown): SeenNode {
   return { row: rows.told("node", body), strange };
 }
 
-export async function lookAtPorts({ service, rows }: Road, node: string): Promise<readonly Row[]> {
+export async function lookAtPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {
   return listed(await service.ask(`/v1/ports/detail?node_uuid=${node}&limit=1000`), "ports").map(
     (body) => rows.told("port", body),
   );
 }
 
-export async function lookAtPort({ service, rows }: Road, uuid: string): Promise<Row | null> {
+export async function lookAtPort({ service, rows }: Link, uuid: string): Promise<Row | null> {
   const body = await askFor(service, "ports", uuid);
   return body === null ? null : rows.told("port", body);
 }
 
 /** The ports that have a MAC: one, or none. */
-export async function portsByAddress({ service }: Road, address: string): Promise<readonly Json[]> {
+export async function portsByAddress({ service }: Link, address: string): Promise<readonly Json[]> {
   return listed(await service.ask(`/v1/ports?address=${address}`), "ports");
 }
 

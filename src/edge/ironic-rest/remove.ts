@@ -5,7 +5,7 @@ import { withoutSecrets } from "../openstack/fault.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
-import { hiding, lookAtNode, lookAtPorts, type Road, type SeenNode } from "./look.ts";
+import { hiding, type Link, lookAtNode, lookAtPorts, type SeenNode } from "./look.ts";
 import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
 import { asMade, isBeingUndone, isPassing, isUntouched, standingOf, UNDOING } from "./standing.ts";
 
@@ -40,14 +40,14 @@ const HELD =
  * @source facts/ironic.md 4.6
  */
 export function remove(
-  shared: Road,
+  shared: Link,
   machine: Machine,
   strangers: ReadonlyMap<string, string>,
   patience: Patience = patienceOf(0),
 ): Promise<Outcome> {
   const { uuid, node } = machine;
-  const road = hiding(shared, node);
-  const secrets = node === null ? [] : road.rows.secrets(node);
+  const link = hiding(shared, node);
+  const secrets = node === null ? [] : link.rows.secrets(node);
   const outcome = { ...noOutcome(), stands: "" };
   const ids = idsOf(machine);
   const leave = (why: string): void => {
@@ -55,27 +55,27 @@ export function remove(
     outcome.left.push(...ids.map((id) => ({ id, why: told })));
   };
   const against = { strange: strangers.get(uuid) ?? null, patience };
-  return toItsEnd(outcome, () => takeBack(road, machine, against, outcome, leave), leave);
+  return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, leave), leave);
 }
 
 /** What `remove` would do with a machine that stays as it is. */
 export async function judgeRemoval(
-  shared: Road,
+  shared: Link,
   machine: Machine,
   strangers: ReadonlyMap<string, string>,
 ): Promise<Judged> {
   const { uuid, node, ports } = machine;
-  const road = hiding(shared, node);
+  const link = hiding(shared, node);
   const ids = idsOf(machine);
   const nothing = { found: [], left: [], waiting: [] };
-  const seen = await lookAtNode(road, uuid);
+  const seen = await lookAtNode(link, uuid);
   if (seen === null) return { ...nothing, found: ids };
-  const there = await lookAtPorts(road, uuid);
-  const secrets = node === null ? [] : road.rows.secrets(node);
+  const there = await lookAtPorts(link, uuid);
+  const secrets = node === null ? [] : link.rows.secrets(node);
   const told = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
   const busy = isBusy(node, seen);
   if (busy !== null) return { ...nothing, waiting: told(busy) };
-  const why = strangers.get(uuid) ?? reasonToLeave(road, node, ports, seen, there);
+  const why = strangers.get(uuid) ?? reasonToLeave(link, node, ports, seen, there);
   if (why !== null) return { ...nothing, left: told(why) };
   const known = new Set([`node:${uuid}`, ...there.map(idOf)]);
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
@@ -88,7 +88,7 @@ interface Against {
 }
 
 async function takeBack(
-  road: Road,
+  link: Link,
   machine: Machine,
   { strange, patience }: Against,
   outcome: Outcome,
@@ -103,17 +103,17 @@ async function takeBack(
     outcome.found.push(...ids.filter((id) => !asked.has(id)));
   };
   for (let tries = 0; ; tries += 1) {
-    const seen = await lookAtNode(road, uuid);
+    const seen = await lookAtNode(link, uuid);
     if (seen === null) return end();
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
-    const there = await lookAtPorts(road, uuid);
+    const there = await lookAtPorts(link, uuid);
     const busy = isBusy(node, seen);
-    const why = busy ?? strange ?? reasonToLeave(road, node, ports, seen, there);
+    const why = busy ?? strange ?? reasonToLeave(link, node, ports, seen, there);
     if (why === null) {
       if (node !== null) outcome.stands = HELD;
       const own = there.filter((port) => ids.includes(idOf(port)));
       const mine = node === null ? own.map(idOf) : [`node:${uuid}`, ...there.map(idOf)];
-      const answer = await takeAway(road, uuid, node === null ? own : null, seen, () => {
+      const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
         for (const id of mine) asked.add(id);
       });
       if (answer === null) return end();
@@ -142,7 +142,7 @@ function isBusy(planned: Row | null, { row }: SeenNode): string | null {
 }
 
 function reasonToLeave(
-  { rows }: Road,
+  { rows }: Link,
   node: Row | null,
   ports: readonly Row[],
   { row, strange }: SeenNode,
@@ -177,7 +177,7 @@ function reasonToLeave(
  * @returns null when it is done, else what the service says against it now
  */
 async function takeAway(
-  road: Road,
+  link: Link,
   uuid: string,
   loose: readonly Row[] | null,
   { row }: SeenNode,
@@ -197,9 +197,9 @@ async function takeAway(
         ];
   for (const [method, path, body] of calls) {
     if (method === "DELETE") deleting();
-    const answer = await road.service.tell(method, path, body);
+    const answer = await link.service.tell(method, path, body);
     if (answer.status >= 200 && answer.status < 300) continue;
-    stopIfForbidden(road, `${method} ${path}`, answer);
+    stopIfForbidden(link, `${method} ${path}`, answer);
     return answer;
   }
   return null;

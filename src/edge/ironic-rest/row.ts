@@ -57,7 +57,7 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal): Rows {
   };
 }
 
-/** A masked secret equals any: whether it does, this road cannot tell. */
+/** A masked secret equals any: whether it does, this backend cannot tell. */
 export function sameOver(seal: Seal): SameSecret {
   return (left, right) =>
     isMasked(left) ||

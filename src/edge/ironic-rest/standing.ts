@@ -6,7 +6,7 @@ import type { Row } from "../../model/machine.ts";
 export const UNDOING = "nova2ironic: rollback deletes it";
 
 /**
- * States a node passes on the road to its goal, and whether a conductor leaves one by itself: then
+ * States a node passes on the way to its goal, and whether a conductor leaves one by itself: then
  * there is nothing to do but wait. Every other state (`clean wait`, `inspecting`, `deleting`...) is
  * somebody else's doing, and told.
  *
@@ -21,7 +21,7 @@ const ON_ROAD: { readonly [state: string]: "stays" | "passes" } = {
 };
 /** What `provide` passes through without touching a disk, where the node itself refuses cleaning. */
 const PROVIDING = "cleaning";
-/** What the road itself writes after a node was made. */
+/** What the way itself writes after a node was made. */
 const STATE = ["provision_state", "target_provision_state", "last_error"];
 const HOLD = ["maintenance", "maintenance_reason"];
 const GUARD = ["protected", "protected_reason"];
@@ -59,7 +59,7 @@ export type Standing =
 
 /**
  * What a node that is there already is to the plan. Half-made is one that carries our mark and
- * differs in nothing but what the road has still to write.
+ * differs in nothing but what the way has still to write.
  *
  * @param ended whether the journal says the machine came to its end
  */
@@ -84,7 +84,7 @@ export function standingOf(planned: Row, found: Row, same: SameSecret, ended: bo
 }
 
 /**
- * Whether a machine is guarded less than planned: protection is the road's last step, which may have
+ * Whether a machine is guarded less than planned: protection is the way's last step, which may have
  * failed, or not been made, and has still to be. More of it, or other, is somebody else's.
  */
 function isUnset(planned: Row, found: Row, field: string): boolean {
@@ -93,7 +93,7 @@ function isUnset(planned: Row, found: Row, field: string): boolean {
   return isNone(found[field]) && !isNone(planned[field]);
 }
 
-/** Whether a node is in a state of the road, short of its end. */
+/** Whether a node is in a state of the way, short of its end. */
 export function onRoad(planned: Row, found: Row): boolean {
   const state = String(found.provision_state);
   if (state === planned.provision_state) return false;
@@ -115,7 +115,7 @@ export function unplanned(planned: Row, found: Row): readonly string[] {
   return FILLED.filter((field) => (planned[field] ?? null) !== (found[field] ?? null));
 }
 
-/** Whether the state is one of the road in which a node waits for our next step. */
+/** Whether the state is one of the way in which a node waits for our next step. */
 export function isStill(state: unknown): boolean {
   return ON_ROAD[String(state)] === "stays";
 }

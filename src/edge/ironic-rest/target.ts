@@ -6,7 +6,7 @@ import type { Current, Performed, Target, Verifier, Wanted } from "../../model/t
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
 import { readBehind } from "./conductors.ts";
-import { pages, type Road } from "./look.ts";
+import { type Link, pages } from "./look.ts";
 import type { Machine, Outcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
 import { judgeRemoval, patienceOf, remove } from "./remove.ts";
@@ -27,7 +27,7 @@ export interface Driving {
 }
 
 /**
- * The adoption road: machine by machine over the service's own API, so many in flight. There is no
+ * The adoption backend: machine by machine over the service's own API, so many in flight. There is no
  * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
  */
 export function createRestTarget(
@@ -39,7 +39,7 @@ export function createRestTarget(
 ): Target & { readonly verifier: Verifier } {
   /** Something may have been changed since the last batch began. */
   let touched = false;
-  const road: Road = {
+  const link: Link = {
     rows: rowsOf(doc, service.minor, seal),
     service: watched(service, failpoint, gate(callsOf(most)), (answer) => {
       touched ||= answer.status < 400 || answer.status >= 500;
@@ -54,11 +54,11 @@ export function createRestTarget(
   const patience = patienceOf(lockWait);
   return {
     identity: service.identity,
-    verifier: createVerifier(road),
+    verifier: createVerifier(link),
     service: () => readBehind(service),
     counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
     async current(wanted) {
-      listing ??= listAll(road);
+      listing ??= listAll(link);
       return among(await listing, wanted);
     },
     async judge(steps) {
@@ -67,7 +67,7 @@ export function createRestTarget(
       const judged = await inFlight(
         machinesOf(steps, ({ before }) => before),
         most,
-        (machine) => judgeRemoval(road, machine, hanging),
+        (machine) => judgeRemoval(link, machine, hanging),
       );
       return {
         found: judged.flatMap(({ found }) => found),
@@ -95,8 +95,8 @@ export function createRestTarget(
           ([, { broke }]) => broke !== null,
         );
       const worked = [
-        ...(await go(making, (machine) => adopt(road, machine, { ...hooks, unprotected }))),
-        ...(await go(taking, (machine) => remove(road, machine, hanging, patience))),
+        ...(await go(making, (machine) => adopt(link, machine, { ...hooks, unprotected }))),
+        ...(await go(taking, (machine) => remove(link, machine, hanging, patience))),
       ];
       return performed(worked, touched);
     },
@@ -166,7 +166,7 @@ function performed(outcomes: readonly Worked[], touched: boolean): Performed {
   };
 }
 
-async function listAll({ service, rows }: Road): Promise<Current> {
+async function listAll({ service, rows }: Link): Promise<Current> {
   const nodes: Row[] = [];
   const ports: Row[] = [];
   for await (const page of pages(service, "nodes/detail"))

@@ -1,7 +1,7 @@
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
-import { pages, type Road } from "./look.ts";
+import { type Link, pages } from "./look.ts";
 import { maskedIn } from "./row.ts";
 
 /**
@@ -9,7 +9,7 @@ import { maskedIn } from "./row.ts";
  * adoption does not ask. What is there is held in memory while it is compared: the API cannot be
  * asked for the rows of a batch.
  */
-export function createVerifier({ service, rows }: Road): Verifier {
+export function createVerifier({ service, rows }: Link): Verifier {
   let listing: Promise<Listed> | undefined;
   let uncompared = 0;
   const list = async (): Promise<Listed> => {

@@ -2,7 +2,7 @@ import type { Knex } from "knex";
 import type { NovaStep, Standing } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow } from "../database/rows.ts";
-import { barred } from "./barred.ts";
+import { conflicts } from "./constraint-conflicts.ts";
 import { byTable, columnsOf, differing } from "./rows.ts";
 
 /** A step and the row it speaks of; null when there is none. */
@@ -10,7 +10,7 @@ export interface Met {
   readonly step: NovaStep;
   readonly row: RawRow | null;
   /** Why it must not be written though it is as before; absent where it may. */
-  readonly barred?: string;
+  readonly conflict?: string;
 }
 
 /** Reads the rows of steps, in the order of the steps of each table. */
@@ -31,11 +31,11 @@ export async function meet(
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
     const rows = ids.length === 0 ? [] : await ask((query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
-    const bars = await barred({ run }, on, some);
+    const bars = await conflicts({ run }, on, some);
     for (const step of some) {
       const row = await rowOf(step, byId, (key) => ask((query) => query.where(key)));
       const why = bars.get(step.id);
-      met.push({ step, row, ...(why !== undefined && { barred: why }) });
+      met.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
   }
   return met;
@@ -51,7 +51,7 @@ async function rowOf(
 }
 
 /** How the row of a step stands. */
-export function standingOf({ step, row, barred }: Met): Standing {
+export function standingOf({ step, row, conflict }: Met): Standing {
   const { id, before, after } = step;
   const as = (is: Standing["is"], why = "", fields?: readonly string[]): Standing => ({
     ...{ id, is, why },
@@ -65,7 +65,7 @@ export function standingOf({ step, row, barred }: Met): Standing {
   const to = after === null ? ["row"] : differing(after, row);
   if (to.length === 0) return as("after");
   if (from.length === 0)
-    return barred === undefined ? as("before", "", to) : as("other", barred, to);
+    return conflict === undefined ? as("before", "", to) : as("other", conflict, to);
   const what = before === null ? "is there and differs in" : "was changed since in";
   return as("other", `${what} ${(before === null ? to : from).join(", ")}`, to);
 }

@@ -16,7 +16,7 @@ import { MigrationError } from "../../model/error.ts";
 import { type BootStep, sameThing, type Thing } from "../../model/staging.ts";
 import { systemCode } from "../disk/failure.ts";
 import { atExit } from "../process/at-exit.ts";
-import { type Held, inFolderOf, portions, tempOf, thingAt } from "./hands.ts";
+import { type Held, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
 
 /** What a file is made of: a text, or another file. */
 export type Source = { readonly text: string } | { readonly file: string };

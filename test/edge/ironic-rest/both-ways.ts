@@ -22,7 +22,7 @@ export interface BothWays {
 type Made = ReturnType<typeof machineOf>;
 
 /** A plan of these machines; its journal is kept in memory. */
-export function bothWays({ road, seal }: Living, machines: readonly Made[]): BothWays {
+export function bothWays({ link, seal }: Living, machines: readonly Made[]): BothWays {
   const entries: Entry[] = [];
   const lines = machines.map(lineOf);
   async function* plan(): AsyncGenerator<readonly PlannedMachine[]> {
@@ -38,7 +38,7 @@ export function bothWays({ road, seal }: Living, machines: readonly Made[]): Bot
     stopping: () => false,
   };
   const legOf = (failpoint: Failpoint | undefined): Leg<Step, PlannedMachine> => {
-    const target = createRestTarget(road.service, REST, seal, { inFlight: 1 }, failpoint);
+    const target = createRestTarget(link.service, REST, seal, { inFlight: 1 }, failpoint);
     return {
       ...ironicLeg(ironicPart(target), { sha256: "plan", lines: plan }),
       ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },

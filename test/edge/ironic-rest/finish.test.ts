@@ -47,11 +47,11 @@ async function world(t: TestContext) {
     points += 1;
     if (points === dies) throw new Error("killed");
   };
-  const service: typeof ironic.road.service = {
-    ...ironic.road.service,
+  const service: typeof ironic.link.service = {
+    ...ironic.link.service,
     async tell(...words) {
       point();
-      const answer = await ironic.road.service.tell(...words);
+      const answer = await ironic.link.service.tell(...words);
       point();
       return answer;
     },

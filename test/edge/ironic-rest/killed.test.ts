@@ -88,7 +88,7 @@ test("a machine whose protection failed is protected by the next apply", async (
   assert.deepEqual([guarded, protected_reason], [true, "a tenant's"]);
 });
 
-test("a machine held for no reason is held once, and a call that does not show ends its road", async (t) => {
+test("a machine held for no reason is held once, and a call that does not show ends its way", async (t) => {
   const ironic = await livingIronic(t);
   const held = { maintenance: true, maintenance_reason: null };
   const machine = machineOf({ ...held, protected: false, protected_reason: null });
@@ -176,7 +176,7 @@ test("a rollback waits for a conductor's lock as long as it may, and for those o
   const locked = refuses(409, `Node ${NODE} is locked by host lab`);
   ironic.use((call) => (call.startsWith("PUT") ? { done: false, says: locked } : null));
   const asked: number[] = [];
-  const { left } = await remove(ironic.road, machineOf(), new Map(), (tries) => {
+  const { left } = await remove(ironic.link, machineOf(), new Map(), (tries) => {
     asked.push(tries);
     return tries < 2;
   });

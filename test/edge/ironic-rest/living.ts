@@ -3,7 +3,7 @@ import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { createSeal } from "../../../src/edge/disk/seal.ts";
-import type { Road } from "../../../src/edge/ironic-rest/look.ts";
+import type { Link } from "../../../src/edge/ironic-rest/look.ts";
 import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
 import { openService } from "../../../src/edge/ironic-rest/service.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
@@ -29,7 +29,7 @@ export interface Fault {
 /** An Ironic 2023.1 that keeps nodes and ports, whose conductor is done at once. */
 export interface Living extends Held {
   readonly url: string;
-  readonly road: Road;
+  readonly link: Link;
   readonly seal: Seal;
   /** Calls that change something, as they came: `PUT /v1/nodes/UUID/maintenance`. */
   readonly calls: string[];
@@ -73,7 +73,7 @@ export async function livingIronic(t: TestContext, limit = 5000): Promise<Living
   return {
     ...{ url, seal, calls },
     ...held,
-    road: { service, rows: rowsOf(rest, service.minor, seal) },
+    link: { service, rows: rowsOf(rest, service.minor, seal) },
     use: (fault) => {
       choose = fault;
     },

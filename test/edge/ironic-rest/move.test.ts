@@ -103,7 +103,7 @@ test("cleaning is waited for only on the way of a machine that refuses it, and c
     assert.equal(move({ ...plan, provision_state }, plan), `it is ${provision_state}`);
 });
 
-test("a node is half-made only with our mark, on the road, and differing in nothing else", () => {
+test("a node is half-made only with our mark, on the way, and differing in nothing else", () => {
   const is = (found: Row, ended = false): string =>
     standingOf(ACTIVE, { ...ACTIVE, ...found }, () => true, ended).is;
   assert.equal(is({}), "planned");

@@ -36,14 +36,14 @@ for (const [start, status, form] of CALLS)
     const quoted = `${".".repeat(285)}${SECRET}`;
     const says = form === "JSON" ? refuses(status, quoted) : { status, text: `<b>${quoted}</b>` };
     ironic.use((call) => (call.startsWith(start) ? { done: false, says } : null));
-    const outcome = await adopt(ironic.road, machine(ironic), JOURNAL);
+    const outcome = await adopt(ironic.link, machine(ironic), JOURNAL);
     assert.match(outcome.failed ?? "", /\.\.\./);
     hides(outcome);
     ironic.use(() => null);
-    await adopt(ironic.road, machine(ironic), JOURNAL);
+    await adopt(ironic.link, machine(ironic), JOURNAL);
     const back = start.startsWith("POST") ? "DELETE" : start;
     ironic.use((call) => (call.startsWith(back) ? { done: false, says } : null));
-    const { left, broke } = await remove(ironic.road, machine(ironic), new Map());
+    const { left, broke } = await remove(ironic.link, machine(ironic), new Map());
     assert.match(`${JSON.stringify(left)}`, /\.\.\./);
     hides({ ...outcome, left, broke });
   });

@@ -160,12 +160,12 @@ test("a rollback of ports whose node was there before deletes no other port of i
       return { status: 200, text: JSON.stringify({ ports: [port("theirs"), port("ours")] }) };
     return null;
   });
-  const road = {
+  const link = {
     service: opened,
     rows: rowsOf((await loadMappings()).rest, opened.minor, createSeal(randomBytes(32))),
   };
   const machine = { uuid: "a", node: null, ports: [port("ours")] };
-  const { done } = await remove(road, machine, new Map());
+  const { done } = await remove(link, machine, new Map());
   assert.deepEqual(done, ["port:ours"]);
   assert.deepEqual(calls, ["DELETE /v1/ports/ours"]);
 });

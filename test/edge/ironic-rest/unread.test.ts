@@ -11,7 +11,7 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
       call.startsWith("POST") ? { done: true, says: { status: 201, text } } : null,
     );
     const met: Observed[] = [];
-    const { done, failed } = await adopt(ironic.road, machineOf(), {
+    const { done, failed } = await adopt(ironic.link, machineOf(), {
       owned: () => false,
       ended: () => false,
       observed: async (rows) => void met.push(rows),
@@ -28,7 +28,7 @@ for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": 
 
 test("an answer about another node says nothing of ours", async (t) => {
   const ironic = await livingIronic(t);
-  await adopt(ironic.road, machineOf(), {
+  await adopt(ironic.link, machineOf(), {
     owned: () => false,
     ended: () => false,
     observed: async () => {},
@@ -37,7 +37,7 @@ test("an answer about another node says nothing of ours", async (t) => {
     call === `GET /v1/nodes/${NODE}` ? { done: true, says: { status: 200, text: "{}" } } : null,
   );
   const met: Observed[] = [];
-  const { broke } = await adopt(ironic.road, machineOf(), {
+  const { broke } = await adopt(ironic.link, machineOf(), {
     owned: () => true,
     ended: () => true,
     observed: async (rows) => void met.push(rows),

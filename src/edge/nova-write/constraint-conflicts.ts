@@ -12,7 +12,7 @@ const COMPUTES = "compute_nodes";
  *
  * @returns why, by the step's id
  */
-export async function barred(
+export async function conflicts(
   database: Pick<Database, "run">,
   on: Knex,
   steps: readonly NovaStep[],

@@ -59,7 +59,7 @@ interface How {
 }
 
 /** A way to Ironic: its database, or its API. */
-export interface Road {
+export interface Backend {
   readonly kind: "db" | "rest";
   /** For people. */
   readonly shown: string;
@@ -81,18 +81,18 @@ export interface Road {
 }
 
 /**
- * The road the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
+ * The backend the options name: `--ironic-db`, or else the service of `--ironic-url`, `--os-cloud` or
  * OS_*.
  *
  * @param warn tells people what is not safe
  * @throws MigrationError N2I-E100 when they name none or both
  */
-export async function openRoad(
+export async function openBackend(
   options: TargetOptions,
   mappings: Mappings,
   access: { readonly readOnly: boolean },
   warn: (text: string) => void,
-): Promise<Road> {
+): Promise<Backend> {
   const cloud = options.osCloud !== undefined && !(options.ironicDb && asksBeside(options));
   const rest = options.via === "rest" || options.ironicUrl !== undefined || cloud;
   if (options.ironicDb !== undefined && rest)
@@ -101,14 +101,14 @@ export async function openRoad(
     const cloud = cloudFor(options);
     if (cloud.tls.insecure)
       warn(`Warning: ${cloud.from} says insecure: certificates are not checked`);
-    return restRoad(cloud, options, mappings);
+    return restBackend(cloud, options, mappings);
   }
   if (options.ironicDb === undefined)
     throw new MigrationError(
       "N2I-E100",
       "nothing says where Ironic is: --ironic-db, --ironic-url, --os-cloud, or --via rest with OS_*",
     );
-  return databaseRoad(await openRole("ironic-db", options.ironicDb, access), mappings, options);
+  return databaseBackend(await openRole("ironic-db", options.ironicDb, access), mappings, options);
 }
 
 /** Whether the cloud is, or is as well, for another service than Ironic. */
@@ -117,12 +117,12 @@ function asksBeside({ flavorsVia, deployKernel, deployRamdisk }: TargetOptions):
   return flavorsVia === "rest" || images.some((image) => image?.startsWith(BY_NAME));
 }
 
-/** The row road on an open database. */
-export function databaseRoad(
+/** The database backend on an open database. */
+export function databaseBackend(
   database: Database,
   mappings: Mappings,
   { lockWait = 0 }: Pick<TargetOptions, "lockWait"> = {},
-): Road {
+): Backend {
   return {
     kind: "db",
     shown: database.shown,
@@ -157,7 +157,7 @@ const LIMIT = 60;
 /** Machines under way at once: a conductor starts no more by itself. */
 const IN_FLIGHT = 8;
 
-function restRoad(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Road {
+function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: Mappings): Backend {
   const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
   if (inFlight < 1 || apiTimeout <= 0)
     throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");

@@ -13,7 +13,7 @@ const AT_ONCE = 64;
  *
  * @param hosts `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`; anything else is told as out of reach
  */
-export async function knockAll(hosts: readonly string[]): Promise<readonly HelperAnswer[]> {
+export async function probeAll(hosts: readonly string[]): Promise<readonly HelperAnswer[]> {
   const words = [...new Set(hosts)];
   const answers: HelperAnswer[] = [];
   for (let at = 0; at < words.length; at += AT_ONCE)
@@ -23,7 +23,7 @@ export async function knockAll(hosts: readonly string[]): Promise<readonly Helpe
 
 async function knockAt(word: string): Promise<HelperAnswer> {
   const place = placeOf(word);
-  if (place !== null) return knock(place);
+  if (place !== null) return probe(place);
   return { at: JSON.stringify(word), answer: "unreachable", why: "is no HOST[:PORT]" };
 }
 
@@ -40,7 +40,7 @@ function placeOf(word: string): Place | null {
   return host === "" || port < 1 || port > 65_535 ? null : { host, port };
 }
 
-function knock({ host, port }: Place): Promise<HelperAnswer> {
+function probe({ host, port }: Place): Promise<HelperAnswer> {
   const at = `${isIPv6(host) ? `[${host}]` : host}:${port}`;
   return new Promise((resolve) => {
     const socket = createConnection({ host, port });

@@ -9,7 +9,7 @@ import { otherServer } from "../model/same-server.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Release, Target, Verifier } from "../model/target.ts";
 import { ironicPart } from "../parts/ironic.ts";
-import type { Road } from "./road.ts";
+import type { Backend } from "./backend.ts";
 import { SNAPSHOT } from "./run.ts";
 import type { RunSession } from "./session.ts";
 
@@ -37,14 +37,14 @@ export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): v
  *
  * @throws MigrationError N2I-E300
  */
-export function checkEngine({ engine }: TargetIdentity, { kind }: Road): void {
+export function checkEngine({ engine }: TargetIdentity, { kind }: Backend): void {
   if ((engine === "rest") !== (kind === "rest"))
     throw new MigrationError(
       "N2I-E300",
       engine === "rest"
         ? "the plan was made for REST, and a database is given"
         : "the plan was made for a database, and REST is asked for",
-      { fix: "Give the options of the plan, or plan again for this road." },
+      { fix: "Give the options of the plan, or plan again for this backend." },
     );
 }
 
@@ -78,13 +78,13 @@ interface How {
 export async function withIronic<T>(
   run: RunFolder,
   session: RunSession,
-  road: Road,
+  backend: Backend,
   { header, seal, ...source }: How & { readonly header: PlanHeader; readonly seal: Seal },
   work: (place: IronicPlace) => Promise<T>,
 ): Promise<T> {
-  checkEngine(header.target, road);
+  checkEngine(header.target, backend);
   const staged = source.staged === true;
-  const found = await road.open(header.target.release, seal, {
+  const found = await backend.open(header.target.release, seal, {
     staged,
     ...(source.unprotected !== undefined && { unprotected: source.unprotected }),
   });
@@ -98,7 +98,7 @@ export async function withIronic<T>(
     return await work({
       ...{ target, verifier, part: ironicPart(target), check: lock.check },
       async precondition() {
-        checkIdentity(header.target, await road.identify(header.target.release));
+        checkIdentity(header.target, await backend.identify(header.target.release));
         const snapshot = source.check
           ? await digestOnly(`${run.path}/${SNAPSHOT}`, "snapshot")
           : null;

@@ -4,7 +4,7 @@ import { createQuotes } from "./quotes.ts";
 import { changes, nobody } from "./takers.ts";
 
 /** What release knows of the conductors beside the machines' rows. */
-export interface Outlook {
+export interface ConductorHealth {
   /** Looks at conductors and logs; gives what is new about all machines, a sentence each. */
   readonly look: (watched: { readonly has: (uuid: string) => boolean }) => Promise<Told>;
   /** Why nobody would take a machine over, by the last look. */
@@ -21,10 +21,10 @@ export interface Log {
 }
 
 /** Looks once, so that `nobody` has something to say. */
-export async function createOutlook(
+export async function createConductorHealth(
   handover: Pick<Handover, "service">,
   logs: readonly Log[],
-): Promise<Outlook> {
+): Promise<ConductorHealth> {
   const quotes = createQuotes();
   let service = await handover.service();
   return {

@@ -27,21 +27,25 @@ export interface Extracted {
   readonly unknown: ReadonlyMap<string, number>;
 }
 
+/** What is read of nova-baremetal. */
+interface Deployment {
+  readonly bm: Database;
+  readonly nova: Database | null;
+  readonly hosts: readonly HostConfig[];
+  /** The compute hosts' TFTP trees; without them no boot file is looked for. */
+  readonly trees?: readonly Tree[];
+}
+
 /**
  * Reads nova_bm, and nova where it is given, into the run's snapshot: machine by machine, with
  * every finding, secrets sealed.
- *
- * @param trees the compute hosts' TFTP trees; without them no boot file is looked for
  */
 export async function extract(
   run: RunFolder,
-  bm: Database,
-  nova: Database | null,
-  hosts: readonly HostConfig[],
+  { bm, nova, hosts, trees = [] }: Deployment,
   seal: Seal & { readonly id: string },
   takenAt: string,
   progress: (machines: number) => void,
-  trees: readonly Tree[] = [],
 ): Promise<Extracted> {
   const schema = await readSchema(bm);
   const novaIs = nova === null ? null : { ...(await identify(nova)), ...(await novaVersion(nova)) };

@@ -80,7 +80,7 @@ export async function extracted(
   mkdirSync(run.path, { mode: 0o700 });
   const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
   const trees = await openTrees(after(written.extract, "--tftp-root"), "--tftp-root");
-  return extract(run, bm, nova, hosts, seal, "2014-12-01T00:00:00.000Z", () => {}, trees);
+  return extract(run, { bm, nova, hosts, trees }, seal, "2014-12-01T00:00:00.000Z", () => {});
 }
 
 /**

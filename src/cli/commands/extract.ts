@@ -34,7 +34,7 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
           "extract",
           undefined,
           args,
-          (at) => extract(run, bm, nova, hosts, seal, now, at, trees),
+          (at) => extract(run, { bm, nova, hosts, trees }, seal, now, at),
           ({ counts }) => `${counts.machines} machines`,
         );
         const { machines, deleted, interfaces, orphans, instances } = made.counts;

@@ -51,7 +51,7 @@ test("finish ends the window: tenants may use their machines as natively, and th
   assert.match(done.out, /done, ended \d{4}-/);
   assert.match(done.err, /^Next: nothing; this run is done$/m);
 
-  for (const command of [["rollback", "--all"], ["apply"], ["release", "--undo"]])
+  for (const command of [["rollback", "--all"], ["apply"], ["handover", "--undo"]])
     await refused([...command, ...on, "--yes", "-q"], 4, "N2I-E321");
   const preview = ["rollback", ...on, "--all", "--plan"];
   assert.match((await runs(0, preview)).err, /finish ended this run at .* --after-finish/);

@@ -47,7 +47,7 @@ test("an Ironic that keeps no reason of a maintenance is loaded at once or not a
   if (at === null) return;
   const before = await at.digest();
   await refused(["apply", "--run", at.run, ...at.ironic, "--yes", "-q", "--staged"], 4, "N2I-E308");
-  await refused(["release", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
+  await refused(["handover", "--run", at.run, ...at.ironic, "--yes", "-q"], 4, "N2I-E308");
   assert.equal(await at.digest(), before);
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes"]);
   const takeover = ["verify", "--run", at.run, ...at.ironic, "--takeover"];
@@ -62,13 +62,18 @@ test("a release hands over what it is told, says what no conductor takes, and is
   const at = await scene("sqlite", t, fleet(4, "kilo"));
   if (at === null) return;
   const release = (status: number, ...options: readonly string[]) =>
-    runs(status, ["release", "--run", at.run, ...at.ironic, ...options]);
+    runs(status, ["handover", "--run", at.run, ...at.ironic, ...options]);
   await conductor(at);
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
   const digest = await at.digest();
-  await refused(["release", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
+  await refused(["handover", "--run", at.run, ...at.ironic, "-q"], 4, "N2I-E303");
+  const former = await runs(4, ["release", "--run", at.run, ...at.ironic]);
+  assert.match(
+    former.err,
+    /^Notice: release is called handover now; the old name still works\.\nERROR N2I-E303/m,
+  );
   const free = await release(0, "--yes", "--node", "1");
-  assert.match(free.out, /^Release: 1 machines released now, 1 handed over, 0 waiting/);
+  assert.match(free.out, /^Handover: 1 machines released now, 1 handed over, 0 waiting/);
   // Nobody is there to take over the machine with a tenant.
   const tenant = await release(3, "--yes", "--node", fleetUuid(3), "--deadline", "1");
   assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
@@ -76,7 +81,7 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
   const half = await at.does("status");
   assert.match(half.out, /2 of 4 staged machines released/);
-  assert.match(half.err, /^Next: nova2ironic release --run /m);
+  assert.match(half.err, /^Next: nova2ironic handover --run /m);
   const staged = await at.sql((db) => db("nodes").where({ maintenance_reason: STAGED }));
   assert.deepEqual(
     staged.map(({ uuid }) => uuid),
@@ -89,11 +94,11 @@ test("a release hands over what it is told, says what no conductor takes, and is
       .update({ power_state: "power on" }),
   );
   const back = await release(0, "--yes", "--undo");
-  assert.match(back.out, /^Release taken back: 2 machines staged again, 0 left\./);
+  assert.match(back.out, /^Handover taken back: 2 machines staged again, 0 left\./);
   assert.equal(await at.digest(), digest);
   assert.match((await at.does("status")).out, /0 of 4 staged machines released/);
   await refused(
-    ["release", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
+    ["handover", "--run", at.run, ...at.ironic, "-q", "--yes", "--node", "9"],
     64,
     "N2I-E306",
   );
@@ -103,7 +108,7 @@ test("a machine is released without the power state that was recorded before it 
   const at = await scene("sqlite", t, fleet(2, "kilo"));
   if (at === null) return;
   const release = (...options: readonly string[]) =>
-    runs(0, ["release", "--run", at.run, ...at.ironic, "--yes", "--node", "1", ...options]);
+    runs(0, ["handover", "--run", at.run, ...at.ironic, "--yes", "--node", "1", ...options]);
   await conductor(at);
   await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
   await release();
@@ -120,8 +125,8 @@ test("a machine is released without the power state that was recorded before it 
 });
 
 for (const [options, point, told] of [
-  [[], "clear.committed", "Release: 2 machines released now, 0 handed over, 2 waiting"],
-  [["--undo"], "restage.committed", "Release taken back: 2 machines staged again, 0 left"],
+  [[], "clear.committed", "Handover: 2 machines released now, 0 handed over, 2 waiting"],
+  [["--undo"], "restage.committed", "Handover taken back: 2 machines staged again, 0 left"],
 ] as const)
   test(`a database that is gone after ${point} ends it as halfway, told how far it came, and the same command goes on`, async (t) => {
     const at = await scene("mysql", t, fleet(4, "kilo"), { proxy: true });
@@ -165,7 +170,7 @@ for (const [engine, point] of KILLED)
     const undoing = !KILLS.includes(point);
     if (undoing) await again();
     const killed = await at.start(
-      "release",
+      "handover",
       ["--yes", ...(undoing ? ["--undo"] : [])],
       `${point}:kill`,
     ).ended;

@@ -26,7 +26,7 @@ export interface GuardPosition extends Position {
 type GuardPart = WindowPart<GuardChange, GuardPosition>;
 
 const SIZE = 128;
-const STAGED = { standing: "staged", why: "still staged", fix: "Run release first." } as const;
+const STAGED = { standing: "staged", why: "still staged", fix: "Run handover first." } as const;
 const AGAIN = "Run the same command again.";
 
 /**

@@ -40,8 +40,8 @@ const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 
 /** What was said of the commands that come after it was said of what is no more. */
 const VOIDS: { readonly [command in NextCommand]?: readonly NextCommand[] } = {
-  plan: ["apply", "release"],
-  apply: ["release"],
+  plan: ["apply", "handover"],
+  apply: ["handover"],
 };
 
 const RECORDED: ReadonlySet<string> = new Set<string>([

@@ -60,7 +60,7 @@ export function wordsOf(
       ...{ allowPairing: said?.allowPairing === true },
     },
     apply: { ...target, staged },
-    release: backendOf(words),
+    handover: backendOf(words),
   };
   const more = { ...(known[command] ?? target), ...nova, ...options };
   const line = nextCommand(command, { run: given.run, ...words }, more);

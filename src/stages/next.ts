@@ -29,7 +29,7 @@ export const KEPT = {
   ],
   verify: [...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "key-file"],
   status: ["nova-db", "placement-db"],
-  release: [
+  handover: [
     ...["ironic-db", "node", "in-flight", "per-minute", "deadline", "max-failures"],
     ...["conductor-log", "lock-wait", "after-finish"],
   ],
@@ -48,7 +48,7 @@ export const DEFAULTS: {
   power: { "ipmi-client": "native", "in-flight": 256, rate: 400, deadline: 60 },
   plan: { "max-unreachable": 0 },
   apply: { "power-max-age": POWER_MAX_AGE, watch: 20 },
-  release: { "in-flight": 8, deadline: 900, "max-failures": 1, "lock-wait": 60 },
+  handover: { "in-flight": 8, deadline: 900, "max-failures": 1, "lock-wait": 60 },
   finish: { "lock-wait": 60 },
   rollback: { watch: 20, "lock-wait": 60 },
 };

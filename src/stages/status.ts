@@ -95,7 +95,7 @@ export function statusOf(files: RunFiles): RunState {
       extract: extracted,
       plan: planned,
       apply: "missing" in journal ? journal.missing : applied.text,
-      ...(handover !== null && { release: toldOf(handover) }),
+      ...(handover !== null && { handover: toldOf(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && isLoaded(applied) && { finish: finishText(finish) }),
@@ -133,11 +133,11 @@ function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
     : `${handover.released} of ${handover.staged} staged machines released`;
 }
 
-/** A whole load that was staged waits for its release; after that, for the conductors. */
+/** A whole load that was staged waits for its hand-over; after that, for the conductors. */
 function afterLoad(next: Step, handover: RunFiles["handover"]): Step {
   if (next.command !== "verify" || handover === null || "missing" in handover) return next;
   return handover.released < handover.staged
-    ? { command: "release" }
+    ? { command: "handover" }
     : { command: "verify", options: { takeover: true } };
 }
 

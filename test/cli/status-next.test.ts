@@ -29,7 +29,7 @@ const HISTORY: readonly (readonly [NextCommand, string])[] = [
     `--ironic-db file:/root/ironic.url ${NOVA} --nova-api-db env:API --skip-blocked --staged --recheck-power --power-max-age 9 --allow-running-compute --yes ${KEY}`,
   ],
   [
-    "release",
+    "handover",
     "--ironic-db file:/root/ironic.url --per-minute 3 --node u1 --conductor-log /v/c.log",
   ],
 ];
@@ -107,7 +107,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
       journal: { entries: [BEGIN, DONE], torn: false },
       handover: { staged: 2, released: 0 },
     },
-    "release --ironic-db file:/root/ironic.url",
+    "handover --ironic-db file:/root/ironic.url",
   ],
   [
     "release was killed",
@@ -116,7 +116,7 @@ const STAGES: readonly (readonly [string, number, Partial<RunFiles>, string])[] 
       journal: { entries: [BEGIN, DONE], torn: false },
       handover: { staged: 2, released: 1 },
     },
-    "release --ironic-db file:/root/ironic.url --per-minute 3 --conductor-log /v/c.log",
+    "handover --ironic-db file:/root/ironic.url --per-minute 3 --conductor-log /v/c.log",
   ],
   [
     "released",

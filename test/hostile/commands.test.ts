@@ -12,7 +12,7 @@ type Wrong = readonly [number, string, RegExp, readonly string[]];
 function wrong(made: Whole): readonly Wrong[] {
   const { at, tree, old, reader, writer, novaReader, source, folder, check, boot, planning } = made;
   const bare = ["boot", ...at, "--from", old, "--tftp-root"];
-  const release = ["release", ...at, ...writer, "--yes"];
+  const release = ["handover", ...at, ...writer, "--yes"];
   const finish = ["finish", ...at, ...writer];
   const verify = ["verify", ...at, ...reader];
   return [
@@ -37,12 +37,12 @@ function wrong(made: Whole): readonly Wrong[] {
       [...boot, "--node", "\u001b[2J", "--plan"],
     ],
     [64, "N2I-E306", /"" is not in the plan/, [...release, "--node", ""]],
-    [4, "N2I-E303", /--yes/, ["release", ...at, ...writer]],
+    [4, "N2I-E303", /--yes/, ["handover", ...at, ...writer]],
     [64, "N2I-E100", /at least 1/, [...release, "--in-flight", "0"]],
     [64, "N2I-E100", /--deadline wants a number/, [...release, "--deadline", "-1"]],
     [64, "N2I-E105", /ENOENT/, [...release, "--conductor-log", "/nowhere/log"]],
     [64, "N2I-E105", /not a regular file/, [...release, "--conductor-log", "/dev/zero"]],
-    [64, "N2I-E100", /ironic-db/, ["release", ...at, ...novaReader, "--yes"]],
+    [64, "N2I-E100", /ironic-db/, ["handover", ...at, ...novaReader, "--yes"]],
     [4, "N2I-E320", /has loaded nothing/, [...finish, "--yes"]],
     [4, "N2I-E320", /has loaded nothing/, [...finish, "--undo", "--yes"]],
     [4, "N2I-E320", /has loaded nothing/, ["finish", ...at, ...reader, "--plan"]],
@@ -60,7 +60,7 @@ function wrong(made: Whole): readonly Wrong[] {
       4,
       "N2I-E202",
       /is not an Ironic/,
-      ["release", ...at, "--ironic-db", source[1] ?? "", "--yes"],
+      ["handover", ...at, "--ironic-db", source[1] ?? "", "--yes"],
     ],
     [
       4,

@@ -39,7 +39,7 @@ test("whatever Ironic's rows became, check, release and --takeover end in words,
   if (made === null) return;
   const { at, writer, reader, check, ironic } = made;
   const apply = ["apply", ...at, ...writer, "--leave-nova", "--staged", "--yes", "-q"];
-  const release = ["release", ...at, ...writer, "--deadline", "1", "--max-failures", "9", "--yes"];
+  const release = ["handover", ...at, ...writer, "--deadline", "1", "--max-failures", "9", "--yes"];
   for (const hands of HANDS) {
     await runs(3, apply);
     const [conductors, nodes] = [await ironic.db("conductors"), await ironic.db("nodes")];

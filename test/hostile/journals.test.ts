@@ -30,7 +30,7 @@ function commands(made: Whole, folder: string): Commands {
   return {
     boot: [...boot.toSpliced(1, 2, "--run", folder), "--yes", "-q"],
     release: [
-      "release",
+      "handover",
       "--run",
       folder,
       ...writer,
@@ -206,7 +206,7 @@ test("a journal damaged where finish wrote is refused by every command that read
     ["finish", ...on, ...writer, "--yes"],
     ["finish", ...on, ...reader, "--undo", "--plan"],
     ["apply", ...on, ...writer, "--yes"],
-    ["release", ...on, ...writer, "--undo", "--yes"],
+    ["handover", ...on, ...writer, "--undo", "--yes"],
     ["rollback", ...on, ...writer, "--all", "--yes"],
   ];
   for (const [damage, code, readers] of [

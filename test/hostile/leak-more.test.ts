@@ -47,7 +47,7 @@ type Step = readonly [number, readonly string[]];
 function everything(made: Whole, log: string): readonly Step[] {
   const { at, reader, writer, novaReader, novaWriter, boot, planning, check, run } = made;
   const both = [...at, ...writer, ...novaWriter, "--yes"];
-  const release = ["release", ...at, ...writer, "--yes", "--deadline", "1"];
+  const release = ["handover", ...at, ...writer, "--yes", "--deadline", "1"];
   return [
     [0, ["plan", ...planning.slice(1), "--diff", "--all", "--debug"]],
     [0, ["show", `${run}/plan`, "--nova", "-f", "json"]],
@@ -121,7 +121,7 @@ test("running, they have secrets neither in their arguments nor in their environ
   for (const [words, point, status] of [
     [apply, "nova.commit.before", 0],
     [[...boot, "--node", SECOND, "--yes"], "boot.temp", 0],
-    [["release", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
+    [["handover", ...at, ...writer, "--yes", "--deadline", "1"], "clear.committed", 3],
     [["finish", ...at, ...writer, "--yes"], "close.before", 0],
   ] as const) {
     const paused = start(words, {

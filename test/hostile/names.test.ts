@@ -38,9 +38,9 @@ test("whatever the files' names are, every command does its work, and each comma
     [...boot, "--yes"],
     ["status", ...at],
     ["verify", ...at, ...reader, ...novaReader],
-    ["release", ...at, ...writer, "--yes", "--deadline", "1"],
+    ["handover", ...at, ...writer, "--yes", "--deadline", "1"],
     ["finish", ...at, ...writer, "--yes"],
-    ["release", ...at, ...writer, "--yes", "--undo", "--after-finish"],
+    ["handover", ...at, ...writer, "--yes", "--undo", "--after-finish"],
     ["rollback", ...both, "--all", "--after-finish"],
   ];
   let lines = 0;

@@ -52,7 +52,7 @@ for (const engine of ENGINES)
     const both = [...at, ...writer, ...novaWriter, "--yes", "-q"];
     await runs(0, ["apply", ...both, "--staged"]);
     await runs(0, [...boot, "--yes"]);
-    await runs(3, ["release", ...at, ...writer, "--node", "1", "--deadline", "1", "--yes"]);
+    await runs(3, ["handover", ...at, ...writer, "--node", "1", "--deadline", "1", "--yes"]);
     const [loaded, written] = [await seen(), await counters()];
     assert.notDeepEqual(loaded, before);
     for (const [, status, words] of readers(made)) await runs(status, words);

@@ -54,7 +54,7 @@ test("no command ends well on a plan that loads no machine without saying that t
       },
       { refuses: "N2I-E326", words: ["verify", ...at, ...reader, "--takeover"] },
     ],
-    release: [{ refuses: "N2I-E326", words: ["release", ...at, ...writer, "--yes"] }],
+    handover: [{ refuses: "N2I-E326", words: ["handover", ...at, ...writer, "--yes"] }],
     finish: [{ refuses: "N2I-E320", words: ["finish", ...at, ...writer, "--yes"] }],
     boot: [
       { refuses: "N2I-E326", words: [...boot, "--verify"] },

@@ -82,7 +82,7 @@ function later(made: Whole): readonly Refused[] {
     [/N2I-E306/, ["rollback", ...at, ...both, "--node", "nobody", "--yes"]],
     [/N2I-E202/, ["rollback", ...at, ...swap(both, writer[1], novaWriter[1]), "--all", "--yes"]],
     [/N2I-E202/, ["verify", ...at, ...reader, "--nova-db", source[1] ?? ""]],
-    [/N2I-E306/, ["release", ...at, ...writer, "--node", "nobody", "--yes"]],
+    [/N2I-E306/, ["handover", ...at, ...writer, "--node", "nobody", "--yes"]],
     [/N2I-E303/, ["finish", ...at, ...writer]],
     [/N2I-E306/, ["finish", ...at, ...writer, "--undo", "--node", "nobody", "--yes"]],
     [/N2I-E202/, ["finish", ...at, ...swap(writer, writer[1], source[1]), "--yes"]],

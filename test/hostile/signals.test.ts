@@ -57,7 +57,7 @@ function commands(made: Whole): readonly (readonly [readonly string[], string | 
     [[...boot, "--yes", "--undo"], "boot.step"],
     [["apply", ...both, "--staged"], "nova.begin.after"],
     [["apply", ...both, "--staged"], "begin.after"],
-    [["release", ...at, ...writer, "--yes"], null],
+    [["handover", ...at, ...writer, "--yes"], null],
     [["finish", ...at, ...writer, "--yes"], null],
     [["finish", ...at, ...writer, "--yes", "--undo"], null],
     [["rollback", ...both, "--all"], "undo.before"],

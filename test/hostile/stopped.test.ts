@@ -59,17 +59,17 @@ test("Ctrl-C once and twice stops release and its undo, and both go on", async (
   await staged(made);
   const before = await digests(made);
   const { at, writer, reader } = made;
-  const release = ["release", ...at, ...writer, "--in-flight", "1", "--yes"];
+  const release = ["handover", ...at, ...writer, "--in-flight", "1", "--yes"];
   const first = await interrupted(release, "clear.committed", 1);
-  assert.match(first.out, /^Release: 1 machines released now, 0 handed over, 1 waiting/m);
+  assert.match(first.out, /^Handover: 1 machines released now, 0 handed over, 1 waiting/m);
   assert.match((await run(["status", ...at])).out, /1 of 2 staged machines released/);
-  await runs(0, ["release", ...at, ...writer, "--undo", "--yes", "-q"]);
+  await runs(0, ["handover", ...at, ...writer, "--undo", "--yes", "-q"]);
   await interrupted(release, "clear.committed", 2);
   const seen = await runs(2, ["verify", ...at, ...reader, "--takeover"]);
   assert.match(seen.err, /^Take-over: 0 handed over, 1 waiting, 1 staged/m);
   const more = ["--max-failures", "9", "--deadline", "1"];
-  await runs(3, ["release", ...at, ...writer, "--yes", "-q", ...more]);
-  const undo = ["release", ...at, ...writer, "--undo", "--yes"];
+  await runs(3, ["handover", ...at, ...writer, "--yes", "-q", ...more]);
+  const undo = ["handover", ...at, ...writer, "--undo", "--yes"];
   assert.match((await interrupted(undo, "restage.committed", 1)).out, /: 1 machines staged again/);
   await interrupted(undo, "restage.committed", 2);
   await runs(0, undo);
@@ -122,7 +122,7 @@ test("of two commands in one run's folder the second is refused, and says who is
   if (made === null) return;
   await staged(made);
   const { at, writer, novaWriter, boot, reader, check } = made;
-  const release = ["release", ...at, ...writer, "--deadline", "1", "--yes", "-q"];
+  const release = ["handover", ...at, ...writer, "--deadline", "1", "--yes", "-q"];
   const others = [
     [...boot, "--yes", "-q"],
     [...boot, "--undo", "--yes", "-q"],
@@ -135,7 +135,7 @@ test("of two commands in one run's folder the second is refused, and says who is
   ];
   for (const [words, point, holder] of [
     [[...boot, "--yes", "--node", FIRST], "boot.step", "boot"],
-    [release, "start.before", "release"],
+    [release, "start.before", "handover"],
   ] as const) {
     const inside = await paused(words, point);
     for (const other of others)
@@ -155,7 +155,7 @@ test("on a terminal boot, release and finish ask first, and only yes is a yes", 
   if (made === null) return;
   await staged(made);
   const before = [await digests(made), made.trees()];
-  const release = ["release", ...made.at, ...made.writer, "--deadline", "1"];
+  const release = ["handover", ...made.at, ...made.writer, "--deadline", "1"];
   const finish = ["finish", ...made.at, ...made.writer];
   for (const [words, question] of [
     [made.boot, /Stage boot files in .*\/tree\? Type "yes" to continue: /],

@@ -102,7 +102,10 @@ test("a command line that is wrong is refused with its code, whatever is wrong w
     [["status", ...made.at, "-f", "xml"], /xml/],
     [["status", ...made.at, "-c", "No Such"], /No Such/],
     [["explain", "N2I-X1"], /N2I-X1/],
-    [["show", `${made.run}/snapshot.jsonl`, "--diff", "1"], /is a snapshot/],
+    [
+      ["show", `${made.run}/snapshot.jsonl`, "--diff", "1"],
+      /needs the machines of a plan, not a snapshot/,
+    ],
     [["extract", ...made.at, ...made.source, "--nova-conf", "=x"], /nova-conf/],
   ] as const)
     await refused(words, 64, "N2I-E100", [saying]);

@@ -47,8 +47,8 @@ test("a load that was staged waits for its release, then for the conductors", ()
   const journal = { entries: LOADED, torn: false };
   const next = (released: number) =>
     statusOf({ snapshot: SNAPSHOT, plan: PLAN, journal, handover: { staged: 2, released } });
-  assert.equal(next(1).fields.release, "1 of 2 staged machines released");
-  assert.match(next(1).next, /^nova2ironic release /);
+  assert.equal(next(1).fields.handover, "1 of 2 staged machines released");
+  assert.match(next(1).next, /^nova2ironic handover /);
   assert.match(next(2).next, /^nova2ironic verify .* --takeover$/);
 });
 

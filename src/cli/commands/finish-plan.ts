@@ -46,7 +46,7 @@ function clearRow(node: GuardedNode, found: Guarded | undefined): readonly Json[
     case "clear":
       return ["clear", uuid, bm_node_id, Object.keys(duty.change).join(" "), busy(found)];
     case "staged":
-      return ["leave", uuid, bm_node_id, "", "still staged: release it first"];
+      return ["leave", uuid, bm_node_id, "", "still staged: hand it over first"];
     case "nothing":
       return duty.why === null ? null : ["keep", uuid, bm_node_id, "protected", duty.why];
     case "gone":

@@ -8,18 +8,32 @@ import { demoOptions } from "../options/demo.ts";
 import { explainOptions } from "../options/explain.ts";
 import { extractOptions } from "../options/extract.ts";
 import { finishOptions } from "../options/finish.ts";
+import { handoverOptions } from "../options/handover.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
-import { releaseOptions } from "../options/release.ts";
 import { rollbackOptions } from "../options/rollback.ts";
 import { showOptions } from "../options/show.ts";
 import { statusOptions } from "../options/status.ts";
 import { verifyOptions } from "../options/verify.ts";
+import { aside } from "../print/events.ts";
 
 interface Command {
   readonly options: Declared;
   /** What it does is loaded when it is run: help, completion and a typing error wait for no driver. */
   readonly work: () => Promise<(args: never) => Promise<void>>;
+}
+
+/** As handover was called once; help lists it no more. */
+const FORMER = "release";
+
+const handover: Command["work"] = async () => (await import("./handover.ts")).handoverCommand;
+
+async function formerly(): ReturnType<Command["work"]> {
+  const run = await handover();
+  return async (args) => {
+    aside(`Notice: ${FORMER} is called handover now; the old name still works.`);
+    await run(args);
+  };
 }
 
 /** Every command, in the order help lists them. */
@@ -33,7 +47,8 @@ const COMMANDS: readonly Command[] = [
   { options: applyOptions, work: async () => (await import("./apply.ts")).applyCommand },
   { options: verifyOptions, work: async () => (await import("./verify.ts")).verifyCommand },
   { options: bootOptions, work: async () => (await import("./boot.ts")).bootCommand },
-  { options: releaseOptions, work: async () => (await import("./release.ts")).releaseCommand },
+  { options: handoverOptions, work: handover },
+  { options: { ...handoverOptions, command: FORMER, describe: false }, work: formerly },
   { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
   { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },
   { options: statusOptions, work: async () => (await import("./status.ts")).statusCommand },

@@ -56,7 +56,7 @@ export const applyOptions: Declared = {
         staged: {
           type: "boolean",
           default: false,
-          describe: "Load in maintenance; `release` hands over machine by machine",
+          describe: "Load in maintenance; `handover` hands over machine by machine",
         },
         "power-max-age": {
           type: "number",

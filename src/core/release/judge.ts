@@ -78,7 +78,7 @@ const LOOK =
   "It is handed over; look at what the conductor says. Ironic keeps the text until the next thing it does with the machine.";
 
 const RETRIES =
-  "Fix what it says, the conductor tries again by itself; or take it back with release --undo --node.";
+  "Fix what it says, the conductor tries again by itself; or take it back with handover --undo --node.";
 
 /**
  * A machine nobody took over in time. An interface no conductor enables leaves nothing in the row:
@@ -98,7 +98,7 @@ export function overdue(
     `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
       "interfaces enabled? One that is not stops the take-over of all others: its log says so " +
       "(--conductor-log). " +
-      "Take the machine back with release --undo --node.",
+      "Take the machine back with handover --undo --node.",
   );
 }
 

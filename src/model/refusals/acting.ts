@@ -13,7 +13,7 @@ export const ACTING = {
   },
   "N2I-E301": {
     exit: halfway.status,
-    title: "apply, rollback or release stopped midway",
+    title: "apply, rollback or handover stopped midway",
     why: "Some batches or machines are committed, the rest is not; the journal says which.",
     fix: "Remove the cause and run the same command again: it goes on where it stopped.",
   },

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ONE_BY_ONE, type Pace } from "../../../src/engine/window-part.ts";
 import { stillReleased } from "../../../src/parts/hand-over.ts";
-import { release, restage } from "../../../src/stages/releasing.ts";
+import { release, restage } from "../../../src/stages/handing-over.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
 const PACE: Pace = { ...ONE_BY_ONE, inFlight: 2, deadline: 100_000, maxFailures: 1 };

@@ -3,7 +3,7 @@ import type { Handover, Observed } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";
 import { STAGED } from "../../../src/model/staged.ts";
-import type { Releasing } from "../../../src/stages/releasing.ts";
+import type { Releasing } from "../../../src/stages/handing-over.ts";
 
 const LAB = { hostname: "lab", alive: true };
 

@@ -71,7 +71,7 @@ export async function release(
   const tally = tallyOf(releasing.progress);
   const outlook = await createConductorHealth(releasing.handover, releasing.logs);
   const part = handOverPart(releasing.handover, outlook, tally.notice, pace.deadline / 1000);
-  const leg = { part, command: "release", changes: () => changesOf(plan), pace };
+  const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
   return tally.released(await windowForward(leg, releasing, tally.ends));
 }
 
@@ -98,7 +98,7 @@ export async function restage(
   const tally = tallyOf(releasing.progress);
   const part = restagePart(releasing.handover);
   const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
-  const leg = { part, command: "release --undo", changes: () => changesOf(plan), pace };
+  const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
   return tally.restaged(await windowBack(leg, releasing, tally.ends));
 }
 

@@ -10,7 +10,7 @@ import {
   yesOption,
 } from "./shared.ts";
 
-export interface ReleaseArgs extends Voice, FormatOptions, AfterFinish {
+export interface HandoverArgs extends Voice, FormatOptions, AfterFinish {
   readonly run: string;
   readonly ironicDb: string;
   readonly node?: readonly string[];
@@ -24,8 +24,8 @@ export interface ReleaseArgs extends Voice, FormatOptions, AfterFinish {
   readonly yes: boolean;
 }
 
-export const releaseOptions: Declared = {
-  command: "release",
+export const handoverOptions: Declared = {
+  command: "handover",
   describe:
     "Hand staged machines over to Ironic's conductors, one by one, and watch each take-over",
   builder: (yargs) =>
@@ -71,5 +71,5 @@ export const releaseOptions: Declared = {
         ...yesOption,
         ...formatOptions,
       })
-      .example("$0 release --run m1 --ironic-db conf:/etc/ironic/ironic.conf", ""),
+      .example("$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf", ""),
 };

@@ -6,21 +6,21 @@ import { openRole } from "../../stages/databases.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished } from "../../stages/finished.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
+import { release, restage, withReleasing } from "../../stages/handing-over.ts";
 import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { loadable, nothingLoads } from "../../stages/nothing.ts";
-import { release, restage, withReleasing } from "../../stages/releasing.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import { confirm } from "../confirm.ts";
-import type { ReleaseArgs } from "../options/release.ts";
+import type { HandoverArgs } from "../options/handover.ts";
 import { printStandings } from "../print/standings.ts";
 import { exitWith, inStage, say, told } from "./shared.ts";
 
 const STOPPED = "Stopped on request; run the same command to go on.";
 
-export async function releaseCommand(args: ReleaseArgs): Promise<void> {
+export async function handoverCommand(args: HandoverArgs): Promise<void> {
   const pace = paceOf(args);
-  await inRun(args.run, "release", { create: false }, async (run) => {
+  await inRun(args.run, "handover", { create: false }, async (run) => {
     if (args.undo) await checkNotFinished(run, "tenants' machines would be in maintenance", args);
     const plan = await openPlan(`${run.path}/${PLAN}`);
     const { machines } = plan.footer.footer;
@@ -34,7 +34,7 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
       await confirm(`${doing} ${which} of ${database.shown}?`, args.yes);
       const logs = args.conductorLog ?? [];
       await withReleasing(run, database, plan.header, mappings, logs, async (releasing) => {
-        if (!args.undo) await rememberGiven(run, "release", args);
+        if (!args.undo) await rememberGiven(run, "handover", args);
         const nodes = () => plannedNodes(plan.lines(), wanted);
         const trouble = args.undo
           ? await inStage(
@@ -46,13 +46,13 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
             ).then(({ staged, left, stopped, broke }) => {
               told(
                 args,
-                `Release taken back: ${staged} machines staged again, ${left.length} left.`,
+                `Handover taken back: ${staged} machines staged again, ${left.length} left.`,
               );
               if (stopped) say(args, STOPPED);
               return { failed: left, noted: [], broke };
             })
           : await inStage(
-              "release",
+              "handover",
               machines,
               args,
               (progress) => release(nodes(), { ...releasing, progress }, pace),
@@ -60,7 +60,7 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
             ).then((made) => {
               told(
                 args,
-                `Release: ${made.released} machines released now, ${made.done} handed over, ` +
+                `Handover: ${made.released} machines released now, ${made.done} handed over, ` +
                   `${made.waiting} waiting, ${made.held} held by the plan, ${made.trouble.length} failed${made.before > 0 ? `, ${made.before} of them before` : ""}` +
                   `${made.noted.length > 0 ? `; of ${made.noted.length} a conductor says something` : ""}.`,
               );
@@ -73,7 +73,7 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
         if (trouble.failed.length > 0) exitWith(EXIT_STATUS.partial.status);
         if (trouble.broke !== null) throw trouble.broke;
         const undo = !args.undo;
-        say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("release", args, { undo })}`);
+        say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("handover", args, { undo })}`);
       });
     } finally {
       await database.close();
@@ -82,7 +82,7 @@ export async function releaseCommand(args: ReleaseArgs): Promise<void> {
 }
 
 /** @throws MigrationError N2I-E100 */
-function paceOf({ inFlight, perMinute, deadline, maxFailures }: ReleaseArgs): Pace {
+function paceOf({ inFlight, perMinute, deadline, maxFailures }: HandoverArgs): Pace {
   if (!(inFlight >= 1 && maxFailures >= 1 && deadline > 0 && (perMinute ?? 1) > 0))
     throw new MigrationError(
       "N2I-E100",

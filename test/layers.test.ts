@@ -24,7 +24,7 @@ const CORE = [
   "settings",
   "check",
   "verify",
-  "release",
+  "handover",
   "render",
 ];
 

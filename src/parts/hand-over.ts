@@ -1,6 +1,6 @@
-import type { ConductorHealth } from "../core/release/conductor-health.ts";
-import { type Judged, judge, overdue, without } from "../core/release/judge.ts";
-import type { Planned } from "../core/release/planned.ts";
+import type { ConductorHealth } from "../core/handover/conductor-health.ts";
+import { type Judged, judge, overdue, without } from "../core/handover/judge.ts";
+import type { Planned } from "../core/handover/planned.ts";
 import { isLoaded } from "../core/verify/verify.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";

@@ -1,4 +1,4 @@
-import { type GuardedNode, nodesOf, type Origins } from "../core/release/guards.ts";
+import { type GuardedNode, nodesOf, type Origins } from "../core/handover/guards.ts";
 import { isLoaded } from "../core/verify/verify.ts";
 import { type Ownership, ownershipOf, wasUndone } from "../engine/ownership.ts";
 import { type Entry, IRONIC, type Span } from "../model/journal.ts";

@@ -1,5 +1,5 @@
-import { createConductorHealth, type Log } from "../core/release/conductor-health.ts";
-import type { Planned, Trouble } from "../core/release/planned.ts";
+import { createConductorHealth, type Log } from "../core/handover/conductor-health.ts";
+import type { Planned, Trouble } from "../core/handover/planned.ts";
 import { lockTarget } from "../edge/database/lock.ts";
 import type { Database } from "../edge/database/open.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";

@@ -1,4 +1,4 @@
-import { dutyOf, type GuardedNode, guardsOf } from "../../core/release/guards.ts";
+import { dutyOf, type GuardedNode, guardsOf } from "../../core/handover/guards.ts";
 import { readJournal } from "../../edge/disk/journal.ts";
 import type { RunFolder } from "../../edge/disk/run-folder.ts";
 import { begunIn } from "../../engine/begun.ts";

@@ -1,12 +1,12 @@
-import { logFaults } from "../../core/release/log-faults.ts";
-import { lacking } from "../../core/release/needs.ts";
+import { logFaults } from "../../core/handover/log-faults.ts";
+import { lacking } from "../../core/handover/needs.ts";
 import {
   isHandedOver,
   type Lacks,
   noStandings,
   observe,
   observedOf,
-} from "../../core/release/observe.ts";
+} from "../../core/handover/observe.ts";
 import type { Database } from "../../edge/database/open.ts";
 import { createHandover } from "../../edge/ironic-db/handover.ts";
 import { heldFields } from "../../edge/ironic-db/held.ts";

@@ -1,4 +1,4 @@
-import type { Trouble } from "../../core/release/planned.ts";
+import type { Trouble } from "../../core/handover/planned.ts";
 import { io } from "../io.ts";
 import type { FormatOptions } from "./options.ts";
 import { printRows } from "./table.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
-import type { GuardedNode } from "../../../src/core/release/guards.ts";
+import type { GuardedNode } from "../../../src/core/handover/guards.ts";
 import { createRestGuard } from "../../../src/edge/ironic-rest/guard.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { GuardedNode } from "../../../src/core/release/guards.ts";
+import type { GuardedNode } from "../../../src/core/handover/guards.ts";
 import type { Guarded, Guards } from "../../../src/model/finish.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { STAGED } from "../../../src/model/staged.ts";

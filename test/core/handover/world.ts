@@ -1,4 +1,4 @@
-import type { Planned } from "../../../src/core/release/planned.ts";
+import type { Planned } from "../../../src/core/handover/planned.ts";
 import type { Handover, Observed } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { nobody } from "../../../src/core/handover/takers.ts";
 import { preflight } from "../../../src/core/plan/preflight.ts";
-import { nobody } from "../../../src/core/release/takers.ts";
 import type { Transformed } from "../../../src/core/transform/transform.ts";
 import type { EnabledInterface, Service } from "../../../src/model/service.ts";
 

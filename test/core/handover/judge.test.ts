@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judge, overdue } from "../../../src/core/release/judge.ts";
+import { judge, overdue } from "../../../src/core/handover/judge.ts";
 import type { Observed } from "../../../src/model/handover.ts";
 import { STAGED } from "../../../src/model/staged.ts";
 

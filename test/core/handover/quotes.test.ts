@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createQuotes, withoutSecrets } from "../../../src/core/release/quotes.ts";
+import { createQuotes, withoutSecrets } from "../../../src/core/handover/quotes.ts";
 
 const UUID = "a0000000-0000-4000-8000-000000000001";
 const OTHER = "a0000000-0000-4000-8000-000000000002";

@@ -112,8 +112,8 @@ test("README's window goes from extract to the last conductor, and back", async 
   assert.deepEqual(
     shown.map(([verb]) => verb),
     [
-      ...["extract", "power", "plan", "check", "apply", "release", "release", "verify"],
-      ...["config", "verify", "finish", "status", "finish", "release", "rollback", "rollback"],
+      ...["extract", "power", "plan", "check", "apply", "handover", "handover", "verify"],
+      ...["config", "verify", "finish", "status", "finish", "handover", "rollback", "rollback"],
     ],
   );
   const conductor = setInterval(() => void at.sql(TAKES).catch(() => undefined), 500);
@@ -134,7 +134,7 @@ test("README's window goes from extract to the last conductor, and back", async 
         ...["Pairing of releases", "nova-compute stopped", "Conductors stopped or staged"],
       ]);
     if (words[0] === "apply") assert.match(text, /Apply to nova, hosts: 6 rows changed/);
-    if (words[0] === "release" && words.includes("--undo"))
+    if (words[0] === "handover" && words.includes("--undo"))
       assert.match(text, /3 machines staged again, 0 left/);
     if (words[0] === "status") assert.match(text, /Next: nothing; this run is done/);
     if (words.at(-1) === "--all") assert.match(text, /of nova, hosts: 6 rows restored/);

@@ -135,17 +135,17 @@ for (const [options, point, told] of [
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     // Of a machine with a tenant nobody takes over, so that all are released at once.
     const release = ["--yes", "--deadline", "1", "--max-failures", "9"];
-    if (options.length > 0) await at.does("release", release);
-    const started = at.start("release", [...release, ...options], `${point}:2:pause`);
+    if (options.length > 0) await at.does("handover", release);
+    const started = at.start("handover", [...release, ...options], `${point}:2:pause`);
     await started.said(`failpoint ${point}`);
     at.line?.cut({ forGood: true });
     started.signal("SIGUSR2");
     const { status, out, err } = await started.ended;
     assert.equal(status, 5, out + err);
     assert.ok(out.includes(told), out);
-    assert.match(err, /^ERROR N2I-E301 release( --undo)? stopped after \d machines: N2I-E200 /m);
+    assert.match(err, /^ERROR N2I-E301 handover( --undo)? stopped after \d machines: N2I-E200 /m);
     at.line?.fix();
-    const again = await at.does("release", [...release, ...options]);
+    const again = await at.does("handover", [...release, ...options]);
     assert.match(again.out, /: 2 machines (released now|staged again)/);
   });
 
@@ -163,7 +163,7 @@ for (const [engine, point] of KILLED)
   test(`on ${engine}, killed at ${point}, a release goes on, and all of it can be taken back`, async (t) => {
     const at = await scene(engine, t, fleet(2, "kilo"));
     if (at === null) return;
-    const again = (...options: readonly string[]) => at.does("release", ["--yes", ...options]);
+    const again = (...options: readonly string[]) => at.does("handover", ["--yes", ...options]);
     await conductor(at);
     await runs(0, ["apply", "--run", at.run, ...at.ironic, "--yes", "--staged"]);
     const staged = await at.digest();

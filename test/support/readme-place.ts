@@ -61,7 +61,7 @@ export async function place(t: TestContext, given: Case, site: string) {
     },
     async runs(words: readonly string[], status = 0) {
       const writes =
-        ["apply", "boot", "rollback", "release", "finish"].includes(words[0] ?? "") &&
+        ["apply", "boot", "rollback", "handover", "finish"].includes(words[0] ?? "") &&
         !words.includes("--plan");
       const told = writes
         ? ["--yes", ...(words.includes("--nova-db") ? ["--watch", "0"] : [])]

@@ -23,7 +23,7 @@ export interface Scope<L> {
 }
 
 /** Changes that take lines back: those that are ours and were not taken back, last one first. */
-export function changesBack<C extends Change, L>(
+function changesBack<C extends Change, L>(
   leg: Pick<Leg<C, L>, "changesOf">,
   lines: readonly L[],
   owned: (change: C) => boolean,
@@ -116,13 +116,12 @@ async function act<C extends Change, L>(
 }
 
 /** What inspecting wants of a leg. */
-export interface Inspectable<C extends Change, L>
-  extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
+interface Inspectable<C extends Change, L> extends Pick<Leg<C, L>, "plan" | "lines" | "changesOf"> {
   readonly part: Omit<Leg<C, L>["part"], "perform" | "far">;
 }
 
 /** A change that is to be taken back, and how it stands. */
-export interface Inspected<C, L> {
+interface Inspected<C, L> {
   readonly line: L;
   readonly change: C;
   readonly state: State;

@@ -15,7 +15,7 @@ export interface Position {
  *
  * @param observed what the way back needs to know of what is replaced
  */
-export type Begin = (observed?: JsonObject) => Promise<void>;
+type Begin = (observed?: JsonObject) => Promise<void>;
 
 /**
  * A system whose machines go one by one, each for itself, one way: forward or back. It knows no journal,

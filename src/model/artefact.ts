@@ -146,7 +146,7 @@ export interface Footer<Counts> {
 }
 
 /** What verify says of one row. */
-export type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
+type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
 
 export interface RowVerdict {
   readonly resource: "node" | "port";

@@ -4,7 +4,7 @@ export type Releases = string;
 type ByName = { readonly [name: string]: Releases };
 
 /** Keys of driver_info that an interface, or a classic driver, does not work without. */
-export interface Needs {
+interface Needs {
   readonly required: ByName;
   /** Not asked for by Ironic, and almost every BMC's. */
   readonly login?: readonly string[];

@@ -97,12 +97,12 @@ export type MachineEntry = {
 );
 
 /** Of the run itself: every machine is there and behind us, or it goes on. */
-export type RunEntry =
+type RunEntry =
   | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
   | { readonly do: "reopen"; readonly at: string; readonly by: string };
 
 /** A system is acted on for the first time: which it is. */
-export interface TargetEntry {
+interface TargetEntry {
   readonly do: "target";
   readonly system: string;
   /** Its identity, as it gave it; never a secret. */

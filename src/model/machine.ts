@@ -7,7 +7,7 @@ import type { Sealed } from "./secret.ts";
 export type Value = string | number | boolean | null | Sealed;
 
 /** Naive UTC as the databases hold it: `2014-05-01 10:00:00`, perhaps with a fraction. */
-export type DbTime = string;
+type DbTime = string;
 
 /** Values by column. As `extra` of a row: those of columns no schema version has, where they are not NULL. */
 export type Columns = { readonly [column: string]: Value };
@@ -140,7 +140,7 @@ export interface NovaView {
 }
 
 /** Other live rows that claim the same thing; at most five ids each. */
-export interface Rivals {
+interface Rivals {
   /** Rows with the same uuid, ignoring case. */
   readonly uuid: readonly number[];
   readonly instance_uuid: readonly number[];

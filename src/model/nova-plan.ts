@@ -7,8 +7,8 @@ import type { Lock, Performed } from "./target.ts";
  * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
  * those that its API has: in the database nova_api since Newton, or over REST on any release.
  */
-export const NOVA_PARTS = ["hosts", "flavors", "api"] as const;
-export type NovaPart = (typeof NOVA_PARTS)[number];
+const NOVA_PARTS = ["hosts", "flavors", "api"] as const;
+type NovaPart = (typeof NOVA_PARTS)[number];
 
 /** Tables this tool may change in nova and nova_api, and the resource of Nova's API. */
 export type NovaTable =

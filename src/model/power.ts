@@ -59,7 +59,7 @@ export function suiteOrder(
 }
 
 /** What a question was made of, so that a plan can tell whether it is still the right one. */
-export interface PowerAsked {
+interface PowerAsked {
   /** Without secrets: `10.0.0.1 port 623 as "admin" at ADMINISTRATOR`. */
   readonly words: string;
   /** The ipmitool whose choice of cipher suite was followed. */

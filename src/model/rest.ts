@@ -4,7 +4,7 @@ import type { Resource } from "./plan.ts";
 /** Field -> the minor microversion that brought it. */
 export type Minors = { readonly [field: string]: number };
 
-export interface RestFields {
+interface RestFields {
   /** Accepted when the resource is made. */
   readonly create: Minors;
   /** Told, and written by a call of its own once the resource is there. */
@@ -33,7 +33,7 @@ export function minorOf(microversion: string): number {
 }
 
 /** Fields of a kind that a microversion has. */
-export function fieldsAt(fields: Minors, minor: number): ReadonlySet<string> {
+function fieldsAt(fields: Minors, minor: number): ReadonlySet<string> {
   return new Set(
     Object.entries(fields).flatMap(([field, since]) => (since <= minor ? [field] : [])),
   );

@@ -1,5 +1,5 @@
 /** What a column holds; one small vocabulary that every engine has a type for. */
-export type ColumnType =
+type ColumnType =
   | "integer"
   | "bigint"
   | "string"

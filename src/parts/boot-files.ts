@@ -34,12 +34,12 @@ export interface BootMachine {
 }
 
 /** A machine whose boot files are taken back. */
-export interface StagedMachine {
+interface StagedMachine {
   readonly id: string;
   readonly steps: readonly BootStep[];
 }
 
-export interface BootPosition extends Position {
+interface BootPosition extends Position {
   /** Paths of what is to change, or was. */
   readonly paths: readonly string[];
   /** Why it is left, or what of it. */

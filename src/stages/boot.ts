@@ -29,7 +29,7 @@ export interface BootRow {
   readonly why: string | null;
 }
 
-export interface StageResult {
+interface StageResult {
   readonly rows: readonly BootRow[];
   readonly stopped: boolean;
   /** Other trees in which something of this run is staged; told by an undo. */

@@ -23,7 +23,7 @@ import { loadMappings } from "./documents.ts";
 import { readQueued, unreadQueues } from "./queued.ts";
 
 /** Where everything is that is looked at. */
-export interface CheckAsked {
+interface CheckAsked {
   readonly novaBmDb: string;
   readonly novaDb: string | undefined;
   readonly ironicDb: string;

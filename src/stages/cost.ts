@@ -1,5 +1,5 @@
 /** A table that the server reads whole for each node that is deleted: its foreign key has no index. */
-export interface Scanned {
+interface Scanned {
   readonly table: string;
   readonly column: string;
   readonly rows: number;

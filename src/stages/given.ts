@@ -10,7 +10,7 @@ import {
 } from "./next.ts";
 
 /** A word as yargs gives it. */
-export type Word = string | number | true | readonly string[];
+type Word = string | number | true | readonly string[];
 
 /** What a command of a run was given, by the options' names. */
 export interface Given {

@@ -37,7 +37,7 @@ export interface Releasing extends WindowSession {
   readonly progress: (machines: number, more?: string) => void;
 }
 
-export interface Released {
+interface Released {
   /** Released now. */
   readonly released: number;
   /** Taken over, or free for a conductor to work with, those of earlier runs too. */
@@ -69,13 +69,13 @@ export async function release(
   pace: Pace,
 ): Promise<Released> {
   const tally = tallyOf(releasing.progress);
-  const outlook = await createConductorHealth(releasing.handover, releasing.logs);
-  const part = handOverPart(releasing.handover, outlook, tally.notice, pace.deadline / 1000);
+  const health = await createConductorHealth(releasing.handover, releasing.logs);
+  const part = handOverPart(releasing.handover, health, tally.notice, pace.deadline / 1000);
   const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
   return tally.released(await windowForward(leg, releasing, tally.ends));
 }
 
-export interface Restaged {
+interface Restaged {
   readonly staged: number;
   readonly left: readonly Trouble[];
   readonly stopped: boolean;

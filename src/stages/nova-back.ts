@@ -27,7 +27,7 @@ export interface NovaWish {
 type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
 
 /** Nova's side of a rollback. */
-export interface NovaBack {
+interface NovaBack {
   /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
   readonly look: () => Promise<Excluded>;
   /** @throws MigrationError N2I-E302 when its lock is lost */

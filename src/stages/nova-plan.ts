@@ -35,7 +35,7 @@ export interface NovaAsked {
 }
 
 /** What Nova does with flavors on the target's release, and whether all its machines have one host. */
-export type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
+type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
   readonly clustered: boolean;
 };
 

@@ -43,7 +43,7 @@ export interface PlannedPower {
 }
 
 /** What the operator takes upon himself; the plan records it. */
-export interface Allowed {
+interface Allowed {
   /** Source and target are of different releases. */
   readonly pairing: boolean;
   /** The target holds nodes of others. */

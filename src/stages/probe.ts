@@ -5,7 +5,7 @@ import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power
 
 export type Client = "native" | "ipmitool" | "both";
 
-export interface Probe {
+interface Probe {
   readonly ask: PowerProbe;
   readonly close: () => Promise<void>;
 }

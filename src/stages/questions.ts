@@ -15,7 +15,7 @@ export interface Asked {
 }
 
 /** A machine behind a virtualisation host. */
-export interface Guest {
+interface Guest {
   readonly bm_node_id: number;
   readonly macs: readonly string[];
 }

@@ -35,7 +35,7 @@ export interface RunFiles {
   readonly finish?: FinishState | Missing;
 }
 
-export interface NovaState {
+interface NovaState {
   readonly plan: {
     readonly sha256: string;
     readonly counts: NovaPlanCounts;

@@ -4,7 +4,7 @@ import type { Asked } from "./questions.ts";
 import type { SnapshotLine } from "./run.ts";
 
 /** What would be asked of a snapshot's machines, known before the first is asked. */
-export interface Survey {
+interface Survey {
   /** bm_nodes.id -> what is asked of it, secrets included, as a digest. */
   readonly digests: ReadonlyMap<number, string>;
   /** Whether several machines are asked in these words. */

@@ -9,7 +9,7 @@ import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
 import {
   before,
-  Death,
+  dies,
   type Line,
   legOf,
   linesFor,
@@ -36,21 +36,6 @@ function rollback(
   excluded?: Map<string, string>,
 ) {
   return gather(back(legOf(memoryPart(of), lines), sessionOf(of), scope, excluded));
-}
-
-/** Runs until the process dies, or ends. */
-async function dies(of: World, after: number, work: () => Promise<unknown>): Promise<boolean> {
-  of.dieIn = after;
-  try {
-    await work();
-    return false;
-  } catch (cause) {
-    // The engine wraps no death: who died says nothing.
-    assert.ok(cause instanceof Death, String(cause));
-    return true;
-  } finally {
-    of.dieIn = -1;
-  }
 }
 
 /** A fresh world with what stands in it before anything is done. */

@@ -1,5 +1,5 @@
+import assert from "node:assert/strict";
 import type { Change, Leg, Outcome, Part, State } from "../../src/engine/part.ts";
-import { invert } from "../../src/engine/part.ts";
 import type { Session } from "../../src/engine/session.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Hooks } from "../../src/model/hooks.ts";
@@ -8,6 +8,25 @@ import type { Row } from "../../src/model/machine.ts";
 
 /** Thrown where a process dies: nothing of it runs any more. */
 export class Death extends Error {}
+
+/** Runs until the process dies, or ends; whether it died. */
+export async function dies(
+  of: { dieIn: number },
+  after: number,
+  work: () => Promise<unknown>,
+): Promise<boolean> {
+  of.dieIn = after;
+  try {
+    await work();
+    return false;
+  } catch (cause) {
+    // The engine wraps no death: who died says nothing.
+    assert.ok(cause instanceof Death, String(cause));
+    return true;
+  } finally {
+    of.dieIn = -1;
+  }
+}
 
 /** A world of rows in memory, and a count of steps at which it ends. */
 export interface World {
@@ -137,5 +156,3 @@ export function legOf(
     ...more,
   };
 }
-
-export { invert };

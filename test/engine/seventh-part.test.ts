@@ -1,14 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openJournal } from "../../src/edge/disk/journal.ts";
-import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { back, inspectBack } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
 import type { Change, Leg, Part } from "../../src/engine/part.ts";
-import type { Session } from "../../src/engine/session.ts";
 import { gather } from "../../src/engine/walk.ts";
-import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { tempRun } from "../edge/disk/temp-run.ts";
+import { during } from "./on-journal.ts";
 
 /** A system nobody knew when the engine was written: leases of machines, one call each. */
 function leases(): { readonly held: Map<string, string>; readonly part: Part<Change> } {
@@ -52,31 +49,6 @@ function legOf(part: Part<Change>): Leg<Change> {
     },
     ...{ check: () => Promise.resolve(), precondition: () => Promise.resolve() },
   };
-}
-
-/** @param most entries until the process dies; it says nothing more then */
-async function during(
-  run: RunFolder,
-  work: (session: Session) => Promise<unknown>,
-  most = Number.POSITIVE_INFINITY,
-): Promise<void> {
-  const journal = await openJournal(run);
-  if (journal.entries().length === 0)
-    await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: "a test" });
-  let left = most;
-  const append: Session["journal"]["append"] = (entry) => {
-    left -= 1;
-    return left < 0 ? Promise.reject(new Error("died")) : journal.append(entry);
-  };
-  const now = () => "2026-01-01T00:00:00Z";
-  const session = { journal: { entries: journal.entries, append }, now, by: "a test" };
-  try {
-    await work({ ...session, stopping: () => false });
-  } catch (cause) {
-    assert.ok(cause instanceof Error && cause.message === "died", String(cause));
-  } finally {
-    await journal.close();
-  }
 }
 
 const ALL = { all: true, wants: () => true };

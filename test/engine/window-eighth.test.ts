@@ -1,12 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { openJournal } from "../../src/edge/disk/journal.ts";
-import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import type { Begun } from "../../src/engine/begun.ts";
 import { type WindowSession, windowBack, windowForward } from "../../src/engine/window.ts";
 import { ONE_BY_ONE, type Position, type WindowPart } from "../../src/engine/window-part.ts";
-import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
 import { tempRun } from "../edge/disk/temp-run.ts";
+import { during } from "./on-journal.ts";
 
 /** A volume of a machine, and the host it is attached to or was. */
 interface Volume {
@@ -47,31 +45,6 @@ async function* forth(at: ReadonlyMap<string, string>) {
 
 async function* home(ours: ReadonlyMap<string, Begun>) {
   yield [...ours].map(([id, { observed }]) => ({ id, to: String(observed[0]?.host) }));
-}
-
-/** @param most entries until the process dies; it says nothing more then */
-async function during(
-  run: RunFolder,
-  work: (session: WindowSession) => Promise<unknown>,
-  most = Number.POSITIVE_INFINITY,
-): Promise<void> {
-  const journal = await openJournal(run);
-  if (journal.entries().length === 0)
-    await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: "a test" });
-  let left = most;
-  const append: WindowSession["journal"]["append"] = (entry) => {
-    left -= 1;
-    return left < 0 ? Promise.reject(new Error("died")) : journal.append(entry);
-  };
-  const clock = { now: () => 0, sleep: () => Promise.resolve() };
-  const session = { journal: { entries: journal.entries, append }, by: "a test", clock };
-  try {
-    await work({ ...session, now: () => "2026-01-01T00:00:00Z", stopping: () => false });
-  } catch (cause) {
-    assert.ok(cause instanceof Error && cause.message === "died", String(cause));
-  } finally {
-    await journal.close();
-  }
 }
 
 test("a part of single machines that no file of src names is performed, killed, resumed and undone", async (t) => {

@@ -2,27 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { begunIn } from "../../src/engine/begun.ts";
 import { MigrationError } from "../../src/model/error.ts";
-import { Death } from "./memory-part.ts";
+import { dies } from "./memory-part.ts";
 import { close, type Doors, doors, type Opened, open } from "./memory-window.ts";
 
 const DOORS = 5;
 
 function stands(of: Doors): readonly string[] {
   return [...of.at.values()];
-}
-
-/** Runs until the process dies, or ends. */
-async function dies(of: Doors, after: number, work: () => Promise<unknown>): Promise<boolean> {
-  of.dieIn = after;
-  try {
-    await work();
-    return false;
-  } catch (cause) {
-    assert.ok(cause instanceof Death, String(cause));
-    return true;
-  } finally {
-    of.dieIn = -1;
-  }
 }
 
 const ours = (of: Doors) => begunIn(of.entries, "doors");

@@ -42,7 +42,7 @@ export interface NovaVerifier {
 }
 
 /** Where Nova is, and what is expected of it. */
-export interface NovaLook extends FlavorApiOptions {
+interface NovaLook extends FlavorApiOptions {
   readonly novaDb: string;
   readonly placementDb?: string;
   /** The operator's word: every nova-compute has started. */

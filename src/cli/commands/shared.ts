@@ -17,7 +17,7 @@ export interface Voice {
 }
 
 /** Progress of one stage: machines behind us, then a summary. */
-export interface StageProgress {
+interface StageProgress {
   readonly at: (machines: number, more?: string) => void;
   /** What there is to do, once it is known; `at` counts on from `before`, which says nothing of the rate. */
   readonly expect: (total: number, before: number) => void;

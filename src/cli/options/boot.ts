@@ -1,7 +1,7 @@
 import type { Voice } from "../commands/shared.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import type { Declared } from "./declared.ts";
-import { keyOption, runOption, yesOption } from "./shared.ts";
+import { keyOption, nodeOption, runOption, yesOption } from "./shared.ts";
 
 export interface BootArgs extends Voice, FormatOptions {
   readonly run: string;
@@ -40,12 +40,7 @@ export const bootOptions: Declared = {
           requiresArg: true,
           describe: "How configurations name the tree's root, where it lies elsewhere: /tftpboot",
         },
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Only this machine: uuid or bm_nodes.id",
-        },
+        ...nodeOption("Only this machine"),
         plan: { type: "boolean", default: false, describe: "Show what would change, and stop" },
         verify: { type: "boolean", default: false, describe: "Read the tree as a machine would" },
         undo: { type: "boolean", default: false, describe: "Take back what this run staged there" },

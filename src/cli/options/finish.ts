@@ -2,7 +2,14 @@ import type { TargetOptions } from "../../stages/backend.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import type { Declared } from "./declared.ts";
-import { inFlightOption, lockWaitOption, runOption, targetOptions, yesOption } from "./shared.ts";
+import {
+  inFlightOption,
+  lockWaitOption,
+  nodeOption,
+  runOption,
+  targetOptions,
+  yesOption,
+} from "./shared.ts";
 
 export interface FinishArgs extends Voice, FormatOptions, TargetOptions {
   readonly run: string;
@@ -24,12 +31,7 @@ export const finishOptions: Declared = {
         ...targetOptions,
         ...inFlightOption,
         ...lockWaitOption,
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Only this machine: uuid or bm_nodes.id",
-        },
+        ...nodeOption("Only this machine"),
         undo: {
           type: "boolean",
           default: false,

@@ -6,6 +6,7 @@ import {
   afterFinishOption,
   ironicOption,
   lockWaitOption,
+  nodeOption,
   runOption,
   yesOption,
 } from "./shared.ts";
@@ -33,12 +34,7 @@ export const handoverOptions: Declared = {
       .options({
         ...runOption,
         ...ironicOption,
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Only this machine: uuid or bm_nodes.id",
-        },
+        ...nodeOption("Only this machine"),
         "in-flight": {
           type: "number",
           default: 8,

@@ -4,7 +4,7 @@ import type { Voice } from "../commands/shared.ts";
 import { type FormatOptions, formatOptions } from "../print/options.ts";
 import { FAILED } from "../print/verdicts.ts";
 import type { Declared } from "./declared.ts";
-import { ipmitoolOption, keyOption, runOption } from "./shared.ts";
+import { ipmitoolOption, keyOption, nodeOption, runOption } from "./shared.ts";
 
 const CLIENTS: readonly Client[] = ["native", "ipmitool", "both"];
 
@@ -47,12 +47,7 @@ export const powerOptions: Declared = {
           defaultDescription: "all machines",
           describe: "Ask again only those that failed, or those with this verdict",
         },
-        node: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Ask this machine again: uuid or bm_nodes.id",
-        },
+        ...nodeOption("Ask this machine again"),
         host: {
           type: "string",
           array: true,

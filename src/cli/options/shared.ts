@@ -5,6 +5,12 @@ export const runOption = {
   run: { type: "string", demandOption: true, describe: "The run's folder", requiresArg: true },
 } as const satisfies Record<string, Options>;
 
+/** Machines by name. @param which what becomes of them: `Only this machine` */
+export function nodeOption(which: string) {
+  const describe = `${which}: uuid or bm_nodes.id`;
+  return { node: { type: "string", array: true, nargs: 1, describe } } as const;
+}
+
 export const keyOption = {
   "key-file": {
     type: "string",

@@ -21,7 +21,7 @@ export async function* asCsv(
   for await (const row of rows) yield shown(csvLine(row, quote));
 }
 
-export function csvLine(row: readonly Json[], quote: Quote): string {
+function csvLine(row: readonly Json[], quote: Quote): string {
   const alone = row.length === 1;
   return `${row.map((value) => field(value, quote, alone)).join(",")}\n`;
 }

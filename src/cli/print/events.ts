@@ -3,7 +3,7 @@ import type { JsonObject } from "../../model/json.ts";
 import { io, isForMachines } from "../io.ts";
 
 /** Additive only; a consumer passes over types it does not know. */
-export type EventType =
+type EventType =
   | "stage_start"
   | "progress"
   | "item"

@@ -5,9 +5,9 @@ import { displayWidth } from "./width.ts";
 import { wrap } from "./wrap.ts";
 
 /** Rows looked at before the first is printed. Later ones are wrapped into the widths found then. */
-export const ROWS_MEASURED = 5000;
+const ROWS_MEASURED = 5000;
 
-export interface GridShape {
+interface GridShape {
   /** Columns of the screen; undefined for no limit. */
   readonly limit: number | undefined;
   /** A column is not made narrower than this; the table rather overflows. */

@@ -3,7 +3,7 @@ import type { Environment } from "../../stages/surroundings.ts";
 
 const FORMATS = ["table", "json", "yaml", "csv", "value"] as const;
 const QUOTES = ["all", "minimal", "none", "nonnumeric"] as const;
-export type Format = (typeof FORMATS)[number];
+type Format = (typeof FORMATS)[number];
 export type Quote = (typeof QUOTES)[number];
 
 /**

@@ -2,7 +2,7 @@ import type { Writable } from "node:stream";
 import { MigrationError } from "../../model/error.ts";
 
 /** What a shell reports of a program that SIGPIPE ended; OpenStack's clients exit with it too. */
-export const BROKEN_PIPE_STATUS = 141;
+const BROKEN_PIPE_STATUS = 141;
 
 /**
  * Writes the chunks in order and waits whenever the reader is slower than we are.

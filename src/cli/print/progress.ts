@@ -19,7 +19,7 @@ export interface Progress {
   readonly failed: () => void;
 }
 
-export interface ProgressOptions {
+interface ProgressOptions {
   /** stderr: stdout is for the result. */
   readonly stream: Output;
   readonly stage: string;

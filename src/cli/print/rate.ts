@@ -1,5 +1,5 @@
 /** How far a stage is. Null where there is no evidence yet. */
-export type Evidence = {
+type Evidence = {
   readonly done: number;
   readonly total: number | null;
   /** Whole percent, rounded down. */

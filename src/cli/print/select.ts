@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { FormatOptions } from "./options.ts";
 
-export interface Selected {
+interface Selected {
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<readonly Json[]>;
 }

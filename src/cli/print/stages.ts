@@ -10,7 +10,7 @@ export interface Stage {
   readonly run: (report: (text: string) => void) => Promise<void>;
 }
 
-export interface StagesOptions {
+interface StagesOptions {
   /** Whether the stream is a terminal that can draw over its lines. */
   readonly tty: boolean;
   readonly stream?: Output;

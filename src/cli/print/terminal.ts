@@ -2,7 +2,7 @@ import type { Environment } from "../../stages/surroundings.ts";
 import type { Output } from "../io.ts";
 
 /** What a stream can show. */
-export interface Terminal {
+interface Terminal {
   /** Whether a line may be drawn over again; never when it goes to a file or a dumb terminal. */
   readonly live: boolean;
   /** Columns of the screen now; 80 where it will not say. */

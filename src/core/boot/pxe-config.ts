@@ -2,7 +2,7 @@ import type { PxeFacts, PxeLabel } from "../../model/boot.ts";
 import { isUuid } from "../../model/uuid.ts";
 
 /** A pxelinux configuration, as far as nova-baremetal and Ironic write one. */
-export interface PxeConfig {
+interface PxeConfig {
   readonly default: string | null;
   readonly labels: readonly PxeLabel[];
 }

@@ -29,7 +29,7 @@ export type Change =
   | { readonly path: string; readonly do: "link"; readonly target: string };
 
 /** Changes in the order they are made; or why nothing of the machine is touched. */
-export interface Staged {
+interface Staged {
   readonly changes: readonly Change[];
   readonly why: string | null;
 }

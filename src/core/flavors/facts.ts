@@ -27,7 +27,7 @@ interface Copies {
 /** Instances a message names; the others are counted. */
 const NAMED = 3;
 
-export interface Gathering extends Facts {
+interface Gathering extends Facts {
   readonly add: (machine: Machine, line: PlannedMachine) => void;
 }
 

@@ -12,7 +12,7 @@ export interface GuardedNode extends Planned {
 }
 
 /** What finish has to do with a machine, or why it has nothing to do. */
-export type Duty =
+type Duty =
   | { readonly do: "clear"; readonly change: Partial<Guards>; readonly held: boolean }
   | { readonly do: "nothing"; readonly held: boolean; readonly why: string | null }
   /** Nobody manages it yet. */

@@ -1,5 +1,5 @@
 /** Lines of conductors' logs, kept for the machines that are watched. */
-export interface Quotes {
+interface Quotes {
   /** Notes what the logs gained; gives new lines that concern all machines. */
   readonly add: (
     lines: readonly string[],

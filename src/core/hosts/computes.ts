@@ -17,7 +17,7 @@ const SIZES = [
 type ByMachine<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
 
 /** What Nova and Placement have of machines now, and what they should have. */
-export interface HypervisorsNow {
+interface HypervisorsNow {
   /** Live compute nodes. */
   readonly computesOf: ByMachine<ComputeSize>;
   /** Ids of compute nodes that somebody other than the plan deleted since it was made. */

@@ -6,9 +6,7 @@ import type { ComputeFault } from "./computes.ts";
 import { isCarried, nodeOf } from "./keeps.ts";
 
 /** Live compute nodes of the drivers for machines by the uuid of their node, lower case. */
-export type PlacesOf = (
-  uuids: readonly string[],
-) => Promise<ReadonlyMap<string, readonly ComputePlace[]>>;
+type PlacesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly ComputePlace[]>>;
 
 /** A compute node that Nova made since, and the machine it is of. */
 export interface Stray extends ComputePlace {

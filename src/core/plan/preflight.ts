@@ -8,7 +8,7 @@ import type { Transformed } from "../transform/transform.ts";
 const NAMED = 5;
 const INTERFACE = "_interface";
 
-export interface Preflight {
+interface Preflight {
   /** Of the target as a whole. */
   readonly findings: readonly Finding[];
   /** For people: who would take the machines over. */

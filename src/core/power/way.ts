@@ -17,7 +17,7 @@ export interface PlannedPower {
 export type Secret = Sealed | string;
 
 /** A BMC as a conductor would log in to it. */
-export interface IpmiLogin {
+interface IpmiLogin {
   readonly address: string;
   readonly port: number;
   readonly user: string;
@@ -61,14 +61,6 @@ export type Way = (
   /** Differs when anything of it differs, secrets too. */
   readonly digest: string;
 };
-
-/** Keys of driver_info a conductor uses to read the power, and those it uses for something else. */
-export const READ_FOR_POWER = [
-  ...["ipmi_address", "ipmi_username", "ipmi_password", "ipmi_priv_level", "ipmi_bridging"],
-  ...["ipmi_port", "ipmi_protocol_version", "ipmi_hex_kg_key", "ipmi_cipher_suite"],
-  ...["ssh_address", "ssh_port", "ssh_username", "ssh_virt_type", "ssh_password"],
-  ...["ssh_key_filename", "ssh_key_contents"],
-] as const;
 
 /** Nobody else's key than ipmitool's, which some releases do not know: they leave it unread. */
 const BY_RELEASE: readonly string[] = [

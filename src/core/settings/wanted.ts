@@ -8,7 +8,7 @@ export interface Wanted {
   readonly notes: readonly string[];
 }
 
-export interface WantedAsked {
+interface WantedAsked {
   readonly release: string;
   readonly exactFilters: boolean;
   /** Absent: both. */

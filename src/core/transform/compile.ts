@@ -144,7 +144,7 @@ function originName(text: string, driver: string): string {
 }
 
 /** What one rule made of its sources. */
-export type Applied =
+type Applied =
   | { readonly value: Json; readonly origin: number }
   | { readonly fault: string; readonly source: string }
   | null;

@@ -2,7 +2,7 @@ import type { Json } from "../../model/json.ts";
 import { isSealed } from "../../model/secret.ts";
 
 /** What a converter gives: a value, nothing (the next source is tried), or why it cannot be read. */
-export type Converted = { readonly value: Json } | { readonly fault: string } | null;
+type Converted = { readonly value: Json } | { readonly fault: string } | null;
 
 /** iBoot's pm_address: `host[:port][,relay]`, split at the comma first. @source facts/nova-bm.md 3.2 */
 function iboot(part: "host" | "port" | "relay"): (value: Json) => Converted {

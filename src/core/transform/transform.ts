@@ -38,7 +38,7 @@ export interface Transformed {
 /** Tells how a record breaks the release's schema; empty when it fits. */
 export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
 
-export interface Transform {
+interface Transform {
   readonly machine: (machine: Machine) => Transformed;
   /** Every origin the rules can give: what `Desired.origins` points into. */
   /** What the site document says of machines that never came. */

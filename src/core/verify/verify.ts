@@ -28,7 +28,7 @@ export interface Tally {
 }
 
 /** How rows are compared. */
-export interface Strictness {
+interface Strictness {
   /** Give validated rows too. */
   readonly all: boolean;
   /** Nova has the machines, or should: what hides one from it is a difference, though Ironic wrote it. */

@@ -7,7 +7,7 @@ import { OSLO_FILE_LIMIT, type OsloFile, osloConfig } from "./oslo.ts";
 import { readSmallFile } from "./text-file.ts";
 
 /** Which database an address is for, and where a service's configuration has it. */
-export interface DatabaseRole {
+interface DatabaseRole {
   /** The option that gives it, for messages: `--nova-db`. */
   readonly option: string;
   readonly section: string;

@@ -4,7 +4,7 @@ import type { Database } from "./open.ts";
 import { integer, select, text } from "./rows.ts";
 
 /** How far a database's own migrations got. */
-export interface SchemaVersion {
+interface SchemaVersion {
   /** Of sqlalchemy-migrate; null where there is none, or none any more. */
   readonly version: number | null;
   /** Of alembic, which took over from it later. */

@@ -20,7 +20,7 @@ export function footerLine(counts: object, sha256: string): string {
   return `${text},"check":"${checkOf(text)}"}`;
 }
 
-export type ParsedFooter =
+type ParsedFooter =
   | { readonly kind: "footer"; readonly counts: JsonObject; readonly sha256: string }
   | { readonly kind: "edited" }
   | { readonly kind: "absent" };

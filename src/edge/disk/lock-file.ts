@@ -9,7 +9,7 @@ import { atExit } from "../process/at-exit.ts";
 import { notWritten, systemCode } from "./failure.ts";
 
 /** Who holds a lock, as the lock file tells it. */
-export interface Holder {
+interface Holder {
   readonly pid: number;
   readonly host: string;
   readonly command: string;

@@ -12,7 +12,7 @@ export interface RunFolder {
   readonly path: string;
 }
 
-export interface RunLock {
+interface RunLock {
   /** Files that stages which were killed had begun; they are removed. */
   readonly leftovers: readonly string[];
   readonly release: () => Promise<void>;

@@ -6,7 +6,7 @@ import { atExit } from "../process/at-exit.ts";
 import { notWritten } from "./failure.ts";
 
 /** A file under a name of its own until it is whole, so that no reader ever sees half of it. */
-export interface TempFile {
+interface TempFile {
   readonly path: string;
   readonly handle: FileHandle;
   /** Gives the file its name, for good: when this returns, a power cut keeps it. */

@@ -27,7 +27,7 @@ export type Move =
   | { readonly do: "stop"; readonly why: string };
 
 /** What this run did with the node before. */
-export interface History {
+interface History {
   /** It was told to become manageable. */
   managed: boolean;
   /** Why adoption failed the first time. */

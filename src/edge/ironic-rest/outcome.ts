@@ -22,7 +22,7 @@ export interface Outcome {
 }
 
 export const NOTHING_THERE = "nothing of it is in Ironic";
-export const NOBODY_KNOWS = "nobody knows yet what of it is in Ironic";
+const NOBODY_KNOWS = "nobody knows yet what of it is in Ironic";
 
 export function noOutcome(): Outcome {
   return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };

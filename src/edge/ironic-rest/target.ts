@@ -17,7 +17,7 @@ import { createVerifier } from "./verifier.ts";
 /** Called around every call that changes something; a test kills the process there. */
 export type Failpoint = (point: "rest.before" | "rest.after") => Promise<void>;
 
-export interface Driving {
+interface Driving {
   /** Machines in flight at most. */
   readonly inFlight: number;
   /** Milliseconds to wait for machines that a conductor has reserved, all in all. */

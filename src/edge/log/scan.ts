@@ -2,7 +2,7 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { MigrationError } from "../../model/error.ts";
 
-export interface LogLine {
+interface LogLine {
   /** From 1, as editors count. */
   readonly line: number;
   readonly text: string;

@@ -20,16 +20,13 @@ const SIGNS: readonly (readonly [string, string])[] = [
   ["bm_nodes", "a nova_bm database"],
 ];
 
-export function whatItIs(tables: ReadonlySet<string>): string {
+function whatItIs(tables: ReadonlySet<string>): string {
   if (tables.size === 0) return "empty";
   return SIGNS.find(([table]) => tables.has(table))?.[1] ?? "something else";
 }
 
 /** Version of a sqlalchemy-migrate repository; null when the database does not hold it. */
-export async function migrateVersion(
-  database: Database,
-  repository: string,
-): Promise<number | null> {
+async function migrateVersion(database: Database, repository: string): Promise<number | null> {
   const rows = await database.run("reading migrate_version", () =>
     select(database, database.knex, "SELECT version FROM migrate_version WHERE repository_id = ?", [
       repository,

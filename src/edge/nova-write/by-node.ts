@@ -6,7 +6,7 @@ import { marks, type RawRow, select, text } from "../database/rows.ts";
 export type ByNode<T> = (nodes: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
 
 /** Which rows of a table name machines. */
-export interface Naming {
+interface Naming {
   readonly table: "compute_nodes" | "instances";
   readonly column: "hypervisor_hostname" | "node";
   /** Condition on the rows that count, for the table by its own name. */

@@ -5,7 +5,7 @@ import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { type ByNode, openByNode } from "./by-node.ts";
 
 /** Instances by their uuid, lower case; deleted ones too. */
-export type InstancesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
+type InstancesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
 
 export const INSTANCE = "id, uuid, host, node, task_state, deleted";
 

@@ -12,13 +12,13 @@ import { mustReadRequests, waitingRequests } from "./requests.ts";
 import { computeHosts, useOf } from "./use.ts";
 
 /** Which rows belong to a machine. */
-export interface AskedMachine {
+interface AskedMachine {
   readonly uuid: string | null;
   readonly instance_uuid: string | null;
 }
 
 /** Reads what a change of hosts depends on, all of one moment. */
-export interface HostReader {
+interface HostReader {
   readonly world: NovaWorld;
   readonly rows: (machines: readonly AskedMachine[]) => Promise<readonly MachineRows[]>;
   /** Live instances and compute nodes of hosts, ours among them. */

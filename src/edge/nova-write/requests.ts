@@ -10,7 +10,7 @@ import { spellings } from "./instances.ts";
 export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
 
 /** An instance and the host whose queue its requests go to. */
-export interface Addressed {
+interface Addressed {
   readonly uuid: string;
   readonly host: string | null;
 }

@@ -10,14 +10,10 @@ const NUMBERS: ReadonlySet<string> = new Set([
 const BOOLEANS: ReadonlySet<string> = new Set(["disabled"]);
 
 /** A value as a plan holds it: the same from every engine, and the text that was there. */
-export function novaValue(column: string, value: unknown): Json {
+function novaValue(column: string, value: unknown): Json {
   if (column === "deleted") return deletedNumber(value);
   if (NUMBERS.has(column)) return integer(value);
   return BOOLEANS.has(column) ? boolean(value) : plain(value);
-}
-
-export function novaRow(raw: RawRow, columns: readonly string[]): Row {
-  return Object.fromEntries(columns.map((column) => [column, novaValue(column, raw[column])]));
 }
 
 /** Columns in which a row is not as it should be. */

@@ -16,7 +16,7 @@ export interface Asked {
 type Rows = Promise<readonly RawRow[]>;
 
 /** Nova's rows about a batch of machines, whatever indexes the server has. */
-export interface NovaRows {
+interface NovaRows {
   /** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
   readonly instances: (machines: readonly Asked[]) => Rows;
   /** Live rows of the nodes, in order of their ids; a few of other nodes may be among them. */

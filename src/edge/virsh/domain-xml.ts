@@ -1,5 +1,5 @@
 /** What `virsh dumpxml` says of a machine that matters here. */
-export interface DomainXml {
+interface DomainXml {
   readonly uuid: string;
   readonly name: string;
   /** As they stand there. */

@@ -14,7 +14,7 @@ export interface Run {
   readonly stopped: "late" | "flood" | null;
 }
 
-export interface RunOptions {
+interface RunOptions {
   /** Milliseconds from now. */
   readonly deadline: number;
   readonly signal: AbortSignal;

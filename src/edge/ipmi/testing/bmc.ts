@@ -79,7 +79,7 @@ export interface Legacy {
 }
 
 /** Sequence numbers that came in: the highest, and a bit for each of the 16 up to it. */
-export interface SeenSequences {
+interface SeenSequences {
   readonly highest: number;
   readonly bits: number;
 }

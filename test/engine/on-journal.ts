@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { openJournal } from "../../src/edge/disk/journal.ts";
+import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
+import type { WindowSession } from "../../src/engine/window.ts";
+import { JOURNAL_FORMAT } from "../../src/model/journal.ts";
+
+/**
+ * Acts on a run's real journal, with a clock that stands still.
+ *
+ * @param most entries until the process dies; it says nothing more then
+ */
+export async function during(
+  run: RunFolder,
+  work: (session: WindowSession) => Promise<unknown>,
+  most = Number.POSITIVE_INFINITY,
+): Promise<void> {
+  const journal = await openJournal(run);
+  if (journal.entries().length === 0)
+    await journal.append({ do: "open", format: JOURNAL_FORMAT, tool: "a test" });
+  let left = most;
+  const append: WindowSession["journal"]["append"] = (entry) => {
+    left -= 1;
+    return left < 0 ? Promise.reject(new Error("died")) : journal.append(entry);
+  };
+  try {
+    await work({
+      ...{ journal: { entries: journal.entries, append }, by: "a test" },
+      ...{ now: () => "2026-01-01T00:00:00Z", stopping: () => false },
+      clock: { now: () => 0, sleep: () => Promise.resolve() },
+    });
+  } catch (cause) {
+    assert.ok(cause instanceof Error && cause.message === "died", String(cause));
+  } finally {
+    await journal.close();
+  }
+}

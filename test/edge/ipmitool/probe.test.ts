@@ -116,7 +116,7 @@ test("a busy BMC is asked again five seconds later, within the time", async (t) 
 test("it is killed at the deadline and when it is stopped, and its file is gone", async (t) => {
   const { options } = program(t, "exec sleep 60");
   const left = (): number =>
-    readdirSync(tmpdir()).filter((name) => name.startsWith("n2i-ipmi-")).length;
+    readdirSync(tmpdir()).filter((name) => name.startsWith(`n2i-ipmi-${process.pid}-`)).length;
   const before = left();
   const late = await ipmitoolProbe(options)(QUESTION, { ...LIMITS, deadline: 300 });
   assert.equal(late.verdict, "deadline");

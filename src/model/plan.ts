@@ -63,6 +63,11 @@ export interface PlannedMachine {
   readonly boot?: BootPlan;
 }
 
+/** Whether Ironic has or will have the machine: the others keep their rows in Nova. */
+export function isLoaded({ verdict }: Pick<PlannedMachine, "verdict">): boolean {
+  return verdict === "create" || verdict === "unchanged" || verdict === "drift";
+}
+
 /** The steps that carry one machine over; its node comes before its ports. */
 export function stepsOf(machine: PlannedMachine): readonly Step[] {
   return machine.verdict === "create"

@@ -1,8 +1,7 @@
 import { type GuardedNode, nodesOf, type Origins } from "../core/handover/guards.ts";
-import { isLoaded } from "../core/verify/verify.ts";
 import { type Ownership, ownershipOf, wasUndone } from "../engine/ownership.ts";
 import { type Entry, IRONIC, type Span } from "../model/journal.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
 
 /** A plan of a run. */

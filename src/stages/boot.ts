@@ -1,9 +1,8 @@
-import { isLoaded } from "../core/verify/verify.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Tree } from "../edge/tftp/tree.ts";
 import { windowBack, windowForward } from "../engine/window.ts";
 import { ONE_BY_ONE } from "../engine/window-part.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
 import { regroup } from "../model/streams.ts";
 import {

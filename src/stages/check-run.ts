@@ -1,6 +1,5 @@
 import { readdir } from "node:fs/promises";
 import { choiceOf } from "../core/hosts/choice.ts";
-import { isLoaded } from "../core/verify/verify.ts";
 import { findPlan } from "../edge/disk/archive.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
@@ -19,7 +18,7 @@ import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { HostConfig, Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import type { SpecCall, Verb } from "../model/rights.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { appliesOf } from "./check-applies.ts";

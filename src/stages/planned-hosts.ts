@@ -1,8 +1,8 @@
 import { choiceOf } from "../core/hosts/choice.ts";
 import { nodeOf } from "../core/hosts/keeps.ts";
 import type { PlannedHost } from "../core/settings/judge.ts";
-import { isLoaded } from "../core/verify/verify.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { isLoaded } from "../model/plan.ts";
 import { novaPlanOf } from "./nova-files.ts";
 import { planOrNull } from "./sizes.ts";
 

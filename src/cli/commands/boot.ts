@@ -1,9 +1,8 @@
 import { stumbles } from "../../core/boot/served.ts";
-import { isLoaded } from "../../core/verify/verify.ts";
 import { openTrees, readLink, readText, sizeOf } from "../../edge/tftp/tree.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { askedOf, type Place } from "../../parts/boot-files.ts";
 import { type BootRow, previewStaging, stageAll, unstageAll } from "../../stages/boot.ts";
 import { wantedOf } from "../../stages/named.ts";

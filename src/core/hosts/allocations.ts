@@ -1,7 +1,7 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { customClass } from "../flavors/flavors.ts";
-import { isCarried, nodeOf } from "./keeps.ts";
+import { nodeOf } from "./keeps.ts";
 import { instanceOn } from "./placed.ts";
 
 /** A machine whose instance lacks an allocation. */
@@ -39,7 +39,7 @@ export async function* auditAllocations(
   { instancesOf, allocatedOf }: AllocationsNow,
 ): AsyncGenerator<Bare> {
   for await (const batch of machines) {
-    const lines = batch.filter(isCarried);
+    const lines = batch.filter(isLoaded);
     const uuids = lines.flatMap((line) => instanceOn(line) ?? []);
     const rows = await instancesOf(uuids);
     const allocated = await allocatedOf(uuids);

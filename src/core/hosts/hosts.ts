@@ -6,13 +6,13 @@ import type { Acceptance } from "../../model/mapping.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova-release.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { aggregatesOf, joining, type Memberships } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held, type Place } from "./gate.ts";
-import { isCarried, keepsInstance, nodeOf, same } from "./keeps.ts";
+import { keepsInstance, nodeOf, same } from "./keeps.ts";
 import { queuedIn, queuedOf } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
@@ -61,7 +61,7 @@ export function createHosts(
   return {
     judge: judging({ world, choice, memberships, gate, acceptances }),
     steps(line, rows) {
-      if (!isCarried(line)) return [];
+      if (!isLoaded(line)) return [];
       if (line.service_host !== null) seen.add(line.service_host);
       // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
       for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");

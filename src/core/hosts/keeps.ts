@@ -1,13 +1,5 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { Row } from "../../model/machine.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
-
-const CARRIED: ReadonlySet<PlannedMachine["verdict"]> = new Set(["create", "unchanged", "drift"]);
-
-/** Whether Ironic has or will have the machine: the others keep their rows in Nova. */
-export function isCarried({ verdict }: PlannedMachine): boolean {
-  return CARRIED.has(verdict);
-}
 
 /** The node among the records of a machine. */
 export function nodeOf(

@@ -1,11 +1,11 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
-import { isCarried, keepsInstance, namesNode, nodeOf } from "./keeps.ts";
+import { keepsInstance, namesNode, nodeOf } from "./keeps.ts";
 
 /** How Nova has machines and their instances now, by uuid in lower case. */
 export interface TenantsNow {
@@ -31,7 +31,7 @@ export async function* auditInstances(
   tally: { machines: number; instances: number } = { machines: 0, instances: 0 },
 ): AsyncGenerator<ComputeFault> {
   for await (const batch of machines) {
-    const lines = batch.filter(isCarried);
+    const lines = batch.filter(isLoaded);
     tally.machines += lines.length;
     tally.instances += lines.filter((line) => instanceOn(line) !== null).length;
     const rows = await instancesOf(lines.flatMap((line) => instanceOn(line) ?? []));

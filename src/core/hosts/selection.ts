@@ -2,11 +2,11 @@ import { MigrationError } from "../../model/error.ts";
 import type { Finding } from "../../model/finding.ts";
 import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
 import type { Choice, Named } from "./choice.ts";
-import { isCarried, nodeOf } from "./keeps.ts";
+import { nodeOf } from "./keeps.ts";
 
 /** Hosts a refusal names. */
 const TOLD = 10;
@@ -40,7 +40,7 @@ export function createSelection(choice: Choice): Selection {
       for (const word of open) if (word.fits(machine)) open.delete(word);
     },
     add(line) {
-      if (!isCarried(line)) return;
+      if (!isLoaded(line)) return;
       const { service_host, records } = line;
       if (choice.of({ service_host, node: nodeOf(records) ?? {} }) !== null) moved += 1;
       else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);

@@ -1,9 +1,9 @@
 import type { ComputePlace } from "../../model/nova-rows.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
-import { isCarried, nodeOf } from "./keeps.ts";
+import { nodeOf } from "./keeps.ts";
 
 /** Live compute nodes of the drivers for machines by the uuid of their node, lower case. */
 type PlacesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly ComputePlace[]>>;
@@ -59,7 +59,7 @@ export async function* auditPlaces(
   for await (const batch of machines) {
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
     for (const line of batch) {
-      if (!isCarried(line)) continue;
+      if (!isLoaded(line)) continue;
       const { uuid, service_host } = line;
       const to = choice.of({ service_host, node: nodeOf(line.records) ?? {} });
       for (const { id, host } of found.get(uuid?.toLowerCase() ?? "") ?? [])

@@ -2,7 +2,12 @@ import type { RowVerdict } from "../../model/artefact.ts";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import type { FieldChange, PlannedMachine, PlannedRecord } from "../../model/plan.ts";
+import {
+  type FieldChange,
+  isLoaded,
+  type PlannedMachine,
+  type PlannedRecord,
+} from "../../model/plan.ts";
 import { isStaged } from "../../model/staged.ts";
 import { ahead, regroup } from "../../model/streams.ts";
 import type { Verifier } from "../../model/target.ts";
@@ -56,11 +61,6 @@ interface Comparing {
   readonly same: SameSecret;
   readonly tally: Tally;
   readonly how: Strictness;
-}
-
-/** Whether the plan wants the machine's rows to be in Ironic. */
-export function isLoaded({ verdict }: PlannedMachine): boolean {
-  return verdict === "create" || verdict === "unchanged" || verdict === "drift";
 }
 
 /**

@@ -1,7 +1,6 @@
-import type { FindingCode } from "./findings.ts";
-import type { Severity } from "./severity.ts";
+import { FINDINGS, type FindingCode, type Severity } from "./findings.ts";
 
-/** A problem in the data: told, never thrown, and all of them collected. */
+/** A problem in the data: reported, never thrown, and all of them collected. */
 export interface Finding {
   readonly code: FindingCode;
   readonly severity: Severity;
@@ -11,4 +10,34 @@ export interface Finding {
   readonly message: string;
   /** The operator's reason from the site document, when the finding was accepted there. */
   readonly accepted?: string;
+}
+
+/** The operator's word in the site document. */
+export interface Acceptance {
+  readonly finding: FindingCode;
+  readonly reason: string;
+}
+
+/** A finding with the severity its code has. */
+export function finding(code: FindingCode, place: string, message: string): Finding {
+  return { code, severity: FINDINGS[code].severity, place, message };
+}
+
+/** Marks the findings the operator accepted, where the kind may be accepted at all. */
+export function accept(
+  findings: readonly Finding[],
+  acceptances: readonly Acceptance[],
+): readonly Finding[] {
+  if (acceptances.length === 0) return findings;
+  return findings.map((found) => {
+    const { severity, acceptable } = FINDINGS[found.code];
+    const acceptance = acceptances.find(({ finding: code }) => code === found.code);
+    const allowed = severity !== "blocks" || acceptable === true;
+    return acceptance && allowed ? { ...found, accepted: acceptance.reason } : found;
+  });
+}
+
+/** Whether a finding keeps its machine from being loaded. */
+export function blocks(found: Finding): boolean {
+  return found.severity === "blocks" && found.accepted === undefined;
 }

@@ -1,16 +1,14 @@
 import { BOOT } from "./findings/boot.ts";
 import { CONFIG } from "./findings/config.ts";
-import { GATE } from "./findings/gate.ts";
 import { IRONIC } from "./findings/ironic.ts";
 import { NOVA } from "./findings/nova.ts";
 import { POWER } from "./findings/power.ts";
 import { RECORD } from "./findings/record.ts";
-import { REST } from "./findings/rest.ts";
 import { ROWS } from "./findings/rows.ts";
 import { TENANT } from "./findings/tenant.ts";
 import { UPGRADE } from "./findings/upgrade.ts";
 
-export type { FindingKind } from "./findings/kind.ts";
+export type { FindingKind, Severity } from "./findings/kind.ts";
 
 /**
  * Every problem the data can have; `nova2ironic explain CODE` prints a row. Codes are never reused.
@@ -26,10 +24,8 @@ export const FINDINGS = {
   ...CONFIG,
   ...RECORD,
   ...IRONIC,
-  ...GATE,
   ...POWER,
   ...BOOT,
-  ...REST,
-} as const;
+};
 
 export type FindingCode = keyof typeof FINDINGS;

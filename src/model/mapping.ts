@@ -1,4 +1,4 @@
-import type { Finding } from "./finding.ts";
+import type { Acceptance, Finding } from "./finding.ts";
 import type { FindingCode } from "./findings.ts";
 import type { ReleaseHardware } from "./hardware.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -162,11 +162,6 @@ export interface Heads {
   readonly steps: { readonly [release: string]: readonly string[] };
   /** After the newest supported release. */
   readonly newer: readonly string[];
-}
-
-export interface Acceptance {
-  readonly finding: FindingCode;
-  readonly reason: string;
 }
 
 /** What the site document says of the machines it matches; later entries win. */

@@ -1,194 +1,336 @@
-import { EXIT_STATUS } from "./exit.ts";
-import { ACTING } from "./refusals/acting.ts";
-import { DATABASE } from "./refusals/database.ts";
-import { FINISH } from "./refusals/finish.ts";
-import type { Refusal } from "./refusals/kind.ts";
-import { NOTHING } from "./refusals/nothing.ts";
-import { QUEUED } from "./refusals/nova.ts";
-import { POWER } from "./refusals/power.ts";
-import { SERVICE } from "./refusals/service.ts";
+import { EXIT_STATUS, type ExitName } from "./exit.ts";
 
-export type { Refusal } from "./refusals/kind.ts";
+export interface Refusal {
+  readonly exit: number;
+  readonly title: string;
+  /** Why the tool stops here rather than going on. */
+  readonly why: string;
+  /** What the operator does next: one sentence. */
+  readonly fix: string;
+}
 
-const { failed, refused, denied, usage, bug } = EXIT_STATUS;
+function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
+  return (title, why, fix) => ({ exit: EXIT_STATUS[name].status, title, why, fix });
+}
 
-/** Every reason this tool stops for; `nova2ironic explain CODE` prints a row. Codes are never reused. */
+const bug = ending("bug");
+const denied = ending("denied");
+const failed = ending("failed");
+const halfway = ending("halfway");
+const locked = ending("locked");
+const refused = ending("refused");
+const usage = ending("usage");
+
+/**
+ * Every reason this tool stops for: what it is, why the tool stops, and what the operator does next.
+ * `nova2ironic explain CODE` prints a row. Codes are never reused.
+ */
 export const REFUSALS = {
-  "N2I-E100": {
-    exit: usage.status,
-    title: "the command line is wrong",
-    why: "An option is unknown, missing, or has a value of the wrong form.",
-    fix: "Run the command with --help and compare.",
-  },
-  "N2I-E101": {
-    exit: usage.status,
-    title: "a password stands on the command line",
-    why: "Every user of the machine can read it in the process list, and it stays in shell history.",
-    fix: "Give the database as file:PATH, env:NAME or conf:PATH instead.",
-  },
-  "N2I-E102": {
-    exit: usage.status,
-    title: "a database address cannot be read",
-    why: "The address has no known scheme, or a part of it is missing.",
-    fix: "Use mysql://user@host/db, postgresql://user@host/db or sqlite:////absolute/path.",
-  },
-  "N2I-E103": {
-    exit: usage.status,
-    title: "a mapping or site document is malformed",
-    why: "A rule that is not understood would lose or invent data.",
-    fix: "Correct each fault listed with its path, then run the command again.",
-  },
-  "N2I-E104": {
-    exit: usage.status,
-    title: "a configuration file cannot be read",
-    why: "What a compute host's nova.conf says decides which driver its machines get.",
-    fix: "Correct the file at the line named.",
-  },
-  "N2I-E105": {
-    exit: usage.status,
-    title: "a log cannot be followed",
-    why: "Some failures of a take-over stand in the conductor's log and nowhere else.",
-    fix: "Check the path and that this user may read it, or leave --conductor-log out.",
-  },
-  "N2I-E106": {
-    exit: usage.status,
-    title: "the cloud's settings cannot be used",
-    why: "OS_* variables or clouds.yaml say how to log in, and something there is missing or unknown.",
-    fix: "Correct what is named, or give --ironic-url and --os-cloud.",
-  },
-  "N2I-E107": {
-    exit: usage.status,
-    title: "a name on the command line matches nothing",
-    why: "A word that fits no machine or flavor changes nothing, and every look afterwards finds all as planned.",
-    fix: "Compare the name with those told, or leave the word out.",
-  },
-  "N2I-E110": {
-    exit: usage.status,
-    title: "the run folder cannot be used",
-    why: "A run is a private folder that holds the artefacts of one migration.",
-    fix: "Name a folder this user owns, or run the stage that makes the missing file.",
-  },
-  "N2I-E111": {
-    exit: refused.status,
-    title: "an artefact is truncated",
-    why: "The file has no footer: the stage that wrote it did not finish, or the file was cut.",
-    fix: "Run the stage that writes it again.",
-  },
-  "N2I-E112": {
-    exit: refused.status,
-    title: "a file of the run was changed after it was written",
-    why: "An artefact has a digest of its content in its footer, each line of a journal one of the line before it.",
-    fix: "Run the stage that writes an artefact again, and put a journal back from a copy.",
-  },
-  "N2I-E113": {
-    exit: refused.status,
-    title: "a file is not the artefact that is wanted here",
-    why: "Its header names another kind or another version of the format.",
-    fix: "Give the file that the stage before wrote, with this version of the tool.",
-  },
-  "N2I-E114": {
-    exit: refused.status,
-    title: "artefacts of different runs are mixed",
-    why: "The digest chain between snapshot and plan is broken.",
-    fix: "Run plan again on the snapshot in this folder.",
-  },
-  "N2I-E115": {
-    exit: refused.status,
-    title: "the key file does not open this run's secrets",
-    why: "The secrets in the artefacts were sealed with another key.",
-    fix: "Give the key file this run was extracted with (--key-file).",
-  },
-  "N2I-E120": {
-    exit: failed.status,
-    title: "a file cannot be written",
-    why: "The disk is full, read-only, or this user may not write there.",
-    fix: "Free space or choose another run folder, then run the same command again.",
-  },
-  "N2I-E200": {
-    exit: failed.status,
-    title: "a database does not answer",
-    why: "The connection was refused, timed out, or was cut.",
-    fix: "Check host, port and network, then run the same command again.",
-  },
-  "N2I-E201": {
-    exit: denied.status,
-    title: "a database refuses the credentials",
-    why: "User or password is wrong, or the user may not connect from here.",
-    fix: "Check the credential of this database; each database has its own.",
-  },
-  "N2I-E202": {
-    exit: refused.status,
-    title: "a database is not the one that is wanted here",
-    why: "The tables found there belong to another service: two addresses may be swapped.",
-    fix: "Compare --nova-bm-db, --nova-db and --ironic-db.",
-  },
-  "N2I-E203": {
-    exit: refused.status,
-    title: "the source schema version is not supported",
-    why: "nova_bm is known at versions 1 to 10; another one may mean other things.",
-    fix: "Run the nova release's own db sync, or report the version.",
-  },
-  "N2I-E204": {
-    exit: refused.status,
-    title: "the Ironic schema is not a supported target",
-    why: "Columns, key names and object versions differ by release; an unknown head is never guessed.",
-    fix: "Run ironic-dbsync of a supported release, then plan again.",
-  },
-  "N2I-E205": {
-    exit: refused.status,
-    title: "source and target releases may not be paired",
-    why: "The upgrade is defined within one release: Juno nova-baremetal to Juno Ironic.",
-    fix: "Upgrade in the order named, or give --allow-pairing to plan; it is written into the plan.",
-  },
-  "N2I-E206": {
-    exit: denied.status,
-    title: "a database user lacks a privilege",
-    why: "A statement was refused for this user.",
-    fix: "Grant what is named: SELECT on the sources; SELECT, INSERT, UPDATE, DELETE on Ironic. A server or session that is read-only takes no load.",
-  },
-  "N2I-E207": {
-    exit: failed.status,
-    title: "a database refuses a statement",
-    why: "The server answered with an error; the batch was rolled back.",
-    fix: "Look the server's error number up; nothing of this batch was kept.",
-  },
-  "N2I-E208": {
-    exit: refused.status,
-    title: "the Ironic release is not certain",
-    why: "Some releases share one schema and treat machines differently: Zed boots from disk only, Xena and Yoga from the network too.",
-    fix: "Look which release runs and give --ironic-release.",
-  },
-  ...SERVICE,
-  ...DATABASE,
-  ...ACTING,
-  ...POWER,
-  ...NOTHING,
-  ...QUEUED,
-  ...FINISH,
-  "N2I-E221": {
-    exit: failed.status,
-    title: "this process may open no more files",
-    why: "Sockets count as files, and the system gives a process or a host only so many.",
-    fix: "Raise the limit (ulimit -n 4096), or ask for less at once (--in-flight), then run the same command again.",
-  },
-  "N2I-E400": {
-    exit: failed.status,
-    title: "this host cannot ask for power states",
-    why: "No socket can be opened, or ipmitool or ssh cannot be run: that says nothing about any machine.",
-    fix: "Remove the cause named, then run power again: it goes on where it stopped.",
-  },
-  "N2I-E410": {
-    exit: usage.status,
-    title: "a TFTP tree cannot be used",
-    why: "Boot files are read from the compute hosts' trees, and staged into the conductor's.",
-    fix: "Name the folder that the TFTP server serves, or a copy of it.",
-  },
-  "N2I-E900": {
-    exit: bug.status,
-    title: "internal error",
-    why: "The tool met a state its authors did not think of.",
-    fix: "Report it with the text above; the journal is intact.",
-  },
-} as const satisfies Record<string, Refusal>;
+  // The command line, and the files it names.
+  "N2I-E100": usage(
+    "the command line is wrong",
+    "An option is unknown, missing, or has a value of the wrong form.",
+    "Run the command with --help and compare.",
+  ),
+  "N2I-E101": usage(
+    "a password stands on the command line",
+    "Every user of the machine can read it in the process list, and it stays in shell history.",
+    "Give the database as file:PATH, env:NAME or conf:PATH instead.",
+  ),
+  "N2I-E102": usage(
+    "a database address cannot be read",
+    "The address has no known scheme, or a part of it is missing.",
+    "Use mysql://user@host/db, postgresql://user@host/db or sqlite:////absolute/path.",
+  ),
+  "N2I-E103": usage(
+    "a mapping or site document is malformed",
+    "A rule that is not understood would lose or invent data.",
+    "Correct each fault listed with its path, then run the command again.",
+  ),
+  "N2I-E104": usage(
+    "a configuration file cannot be read",
+    "What a compute host's nova.conf says decides which driver its machines get.",
+    "Correct the file at the line named.",
+  ),
+  "N2I-E105": usage(
+    "a log cannot be followed",
+    "Some failures of a take-over stand in the conductor's log and nowhere else.",
+    "Check the path and that this user may read it, or leave --conductor-log out.",
+  ),
+  "N2I-E106": usage(
+    "the cloud's settings cannot be used",
+    "OS_* variables or clouds.yaml say how to log in, and something there is missing or unknown.",
+    "Correct what is named, or give --ironic-url and --os-cloud.",
+  ),
+  "N2I-E107": usage(
+    "a name on the command line matches nothing",
+    "A word that fits no machine or flavor changes nothing, and every look afterwards finds all as planned.",
+    "Compare the name with those told, or leave the word out.",
+  ),
+  // The run folder and its artefacts.
+  "N2I-E110": usage(
+    "the run folder cannot be used",
+    "A run is a private folder that holds the artefacts of one migration.",
+    "Name a folder this user owns, or run the stage that makes the missing file.",
+  ),
+  "N2I-E111": refused(
+    "an artefact is truncated",
+    "The file has no footer: the stage that wrote it did not finish, or the file was cut.",
+    "Run the stage that writes it again.",
+  ),
+  "N2I-E112": refused(
+    "a file of the run was changed after it was written",
+    "An artefact has a digest of its content in its footer, each line of a journal one of the line before it.",
+    "Run the stage that writes an artefact again, and put a journal back from a copy.",
+  ),
+  "N2I-E113": refused(
+    "a file is not the artefact that is wanted here",
+    "Its header names another kind or another version of the format.",
+    "Give the file that the stage before wrote, with this version of the tool.",
+  ),
+  "N2I-E114": refused(
+    "artefacts of different runs are mixed",
+    "The digest chain between snapshot and plan is broken.",
+    "Run plan again on the snapshot in this folder.",
+  ),
+  "N2I-E115": refused(
+    "the key file does not open this run's secrets",
+    "The secrets in the artefacts were sealed with another key.",
+    "Give the key file this run was extracted with (--key-file).",
+  ),
+  "N2I-E120": failed(
+    "a file cannot be written",
+    "The disk is full, read-only, or this user may not write there.",
+    "Free space or choose another run folder, then run the same command again.",
+  ),
+  // A database or a service: silent, not the right one, or it refuses.
+  "N2I-E200": failed(
+    "a database does not answer",
+    "The connection was refused, timed out, or was cut.",
+    "Check host, port and network, then run the same command again.",
+  ),
+  "N2I-E201": denied(
+    "a database refuses the credentials",
+    "User or password is wrong, or the user may not connect from here.",
+    "Check the credential of this database; each database has its own.",
+  ),
+  "N2I-E202": refused(
+    "a database is not the one that is wanted here",
+    "The tables found there belong to another service: two addresses may be swapped.",
+    "Compare --nova-bm-db, --nova-db and --ironic-db.",
+  ),
+  "N2I-E203": refused(
+    "the source schema version is not supported",
+    "nova_bm is known at versions 1 to 10; another one may mean other things.",
+    "Run the nova release's own db sync, or report the version.",
+  ),
+  "N2I-E204": refused(
+    "the Ironic schema is not a supported target",
+    "Columns, key names and object versions differ by release; an unknown head is never guessed.",
+    "Run ironic-dbsync of a supported release, then plan again.",
+  ),
+  "N2I-E205": refused(
+    "source and target releases may not be paired",
+    "The upgrade is defined within one release: Juno nova-baremetal to Juno Ironic.",
+    "Upgrade in the order named, or give --allow-pairing to plan; it is written into the plan.",
+  ),
+  "N2I-E206": denied(
+    "a database user lacks a privilege",
+    "A statement was refused for this user.",
+    "Grant what is named: SELECT on the sources; SELECT, INSERT, UPDATE, DELETE on Ironic. A server or session that is read-only takes no load.",
+  ),
+  "N2I-E207": failed(
+    "a database refuses a statement",
+    "The server answered with an error; the batch was rolled back.",
+    "Look the server's error number up; nothing of this batch was kept.",
+  ),
+  "N2I-E208": refused(
+    "the Ironic release is not certain",
+    "Some releases share one schema and treat machines differently: Zed boots from disk only, Xena and Yoga from the network too.",
+    "Look which release runs and give --ironic-release.",
+  ),
+  "N2I-E209": refused(
+    "this bare metal service cannot adopt",
+    "Adoption came with microversion 1.17 of Newton; every call is pinned to one version.",
+    "Load into the database with --ironic-db, or upgrade Ironic first.",
+  ),
+  "N2I-E210": failed(
+    "a service does not answer",
+    "The connection was refused or cut, the time limit passed, or it answered with server errors only.",
+    "Check URL and network, then run the same command again.",
+  ),
+  "N2I-E211": denied(
+    "a service refuses the login",
+    "User, password or token is wrong, or the role lacks a right.",
+    "Check the credential; Ironic wants the role admin (baremetal_admin), of the system (OS_SYSTEM_SCOPE=all) where it enforces scopes; Nova admin for flavors.",
+  ),
+  "N2I-E212": failed(
+    "a service refuses a call",
+    "It answered with an error that no second try would change.",
+    "Look at what it says; with --debug the call is named.",
+  ),
+  "N2I-E213": failed(
+    "a service cannot be spoken to encrypted",
+    "Its certificate cannot be trusted as it stands, or both sides do not agree on TLS; nothing was sent.",
+    "Fix the certificate or name its authority; --insecure looks at no certificate at all.",
+  ),
+  "N2I-E214": refused(
+    "nobody is there to adopt machines",
+    "Adoption is a living conductor's work: one of the machine's conductor group that has its driver.",
+    "Start a conductor of each group named, with the driver enabled, then run the same command again.",
+  ),
+  "N2I-E215": refused(
+    "an image is not what is asked for",
+    "Flavors would name an image that no deployment can boot, or one of several by chance.",
+    "Compare openstack image list --name NAME and openstack image show ID; give the image you mean.",
+  ),
+  "N2I-E216": failed(
+    "a database gives no answer in time",
+    "It took the statement, or the connection, and was silent for --db-timeout seconds.",
+    "Look what the server is doing (SHOW PROCESSLIST, pg_stat_activity) and whether the network is up, then run the same command again.",
+  ),
+  "N2I-E217": halfway(
+    "a COMMIT was not answered",
+    "The server may have kept the batch, may have dropped it, or may still be at it.",
+    "Run the same command again, or rollback: each waits until the server has ended that transaction, then looks at the rows.",
+  ),
+  "N2I-E219": refused(
+    "a sequence of PostgreSQL is behind its table",
+    "Rows were copied with their ids and the sequence was not, so the server would give out ids that are taken.",
+    "As the owner of the table: SELECT setval(pg_get_serial_sequence('TABLE', 'id'), (SELECT max(id) FROM TABLE)); then run the same command again.",
+  ),
+  "N2I-E220": failed(
+    "an answer of a service does not end",
+    "No service this tool asks says so much at once; to keep it would take all memory.",
+    "Look at what answers at that address, a proxy in between too, then run the same command again.",
+  ),
+  "N2I-E221": failed(
+    "this process may open no more files",
+    "Sockets count as files, and the system gives a process or a host only so many.",
+    "Raise the limit (ulimit -n 4096), or ask for less at once (--in-flight), then run the same command again.",
+  ),
+  "N2I-E222": refused(
+    "this run folder is a copy",
+    "Since it was taken, rows of its journal may have become another run's, and a rollback would take them.",
+    "Work in the first one; if it is lost for good, remove run.place in this one.",
+  ),
+  "N2I-E223": denied(
+    "a server wants the password in clear",
+    "The line is not encrypted, and whoever answers there would have the password; it was not sent.",
+    "Turn TLS on at the server, or let it ask by scram-sha-256 (pg_hba.conf). sslmode=disable in the address sends it all the same.",
+  ),
+  // Something that changes rows stops, or does not begin.
+  "N2I-E300": refused(
+    "the plan is stale",
+    "The target no longer is as it was when the plan was made.",
+    "Run plan again, look at the difference, then apply.",
+  ),
+  "N2I-E301": halfway(
+    "apply, rollback or handover stopped midway",
+    "Some batches or machines are committed, the rest is not; the journal says which.",
+    "Remove the cause and run the same command again: it goes on where it stopped.",
+  ),
+  "N2I-E302": locked(
+    "another nova2ironic works on this target or run",
+    "Two loads at once could each undo the other's work.",
+    "Wait for the other one to end; its lock dies with its connection.",
+  ),
+  "N2I-E303": refused(
+    "not confirmed",
+    "This command writes to a service, and nobody said yes.",
+    "Give --yes where there is no terminal to ask.",
+  ),
+  "N2I-E304": refused(
+    "the plan has blocked machines",
+    "A blocked machine cannot be carried over safely as its data stands.",
+    "Fix the data, accept the finding in the site document, or leave them out with --skip-blocked.",
+  ),
+  "N2I-E305": usage(
+    "rollback needs a scope",
+    "Undoing everything must be said, not assumed.",
+    "Give --all, or --node UUID for each machine to undo.",
+  ),
+  "N2I-E306": usage(
+    "a machine named is not in this run",
+    "Its uuid or bm_nodes.id does not occur in the plan.",
+    "List the machines with: nova2ironic show RUN/plan",
+  ),
+  "N2I-E307": refused(
+    "the power readings are too old, or not the plan's",
+    "A machine switched since then would be recorded wrongly, and the conductor acts on records.",
+    "Run power again, then plan, then apply.",
+  ),
+  "N2I-E308": refused(
+    "this Ironic cannot hold a staged load",
+    "Without a reason our maintenance cannot be told from an operator's, and must not be cleared.",
+    "Load without --staged while no conductor runs, and start them one by one.",
+  ),
+  "N2I-E310": refused(
+    "nova-compute is still running",
+    "It would write the rows again that are changed here, act on machines that Ironic is to manage, and delete compute nodes and resource providers of nodes that a rollback takes away.",
+    "Stop nova-compute on the hosts named, wait a minute, then run the same command again; --allow-running-compute goes on all the same. Where a rollback ran beside one (compute nodes gone, power_state 0): leave nova-compute stopped, run power, plan and apply, then start it; that brings them back.",
+  ),
+  "N2I-E311": refused(
+    "Nova is part of this, and was not given",
+    "Machines that are loaded while Nova still names their old host or images are not carried over, and a nova-compute that still runs would act on them. One that runs while a rollback removes nodes deletes their compute nodes and resource providers.",
+    "Give --nova-db, or --leave-nova to act on Ironic alone.",
+  ),
+  "N2I-E312": refused(
+    "Ironic holds nodes that this run did not load",
+    "The upgrade loads into an empty Ironic; nodes of others may mean that it is the wrong one.",
+    "Look whose they are. If it is the right Ironic, run plan again with --beside-others, then apply.",
+  ),
+  "N2I-E313": refused(
+    "not every machine could be asked again",
+    "--recheck-power promises that each machine was asked right before it is loaded; nothing is loaded on the word of an earlier reading.",
+    "Run power again, then plan, then apply; without --recheck-power the readings count for --power-max-age.",
+  ),
+  "N2I-E314": refused(
+    "requests wait in the message queue of a nova-compute",
+    "It executes them when it starts again, on a machine that another host has by then: a tenant is switched off.",
+    "Run the commands named on the message broker, openstack server set --state active INSTANCE where task_state is set, then the same command again with --allow-queued-requests.",
+  ),
+  "N2I-E318": locked(
+    "a transaction of another run has not ended",
+    "Its client is gone or does not answer, and the server still works on it: a COMMIT that waits for a standby can add rows later.",
+    "Bring the standby back or free the disk; or end that session on the server (pg_terminate_backend, KILL). Then run the same command again.",
+  ),
+  "N2I-E320": refused(
+    "nothing is loaded that could be finished",
+    "finish ends the window of a load; there was none, or it was begun from another run folder.",
+    "Give the --run that apply was given; status says what is true of it.",
+  ),
+  "N2I-E321": refused(
+    "this run is finished",
+    "Tenants use their machines again. What takes machines back or loads them once more would act on machines that Nova manages.",
+    "If that is what you want: protect the machines again with finish --undo, or give --after-finish. A machine that was deleted, rebuilt or given to another tenant since is left and listed.",
+  ),
+  "N2I-E325": refused(
+    "the plan loads no machine",
+    "A load of nothing would still change flavors and hosts in Nova, and look like a success.",
+    "Fix the data or accept the findings in the site document, then run plan again; --skip-blocked does not help here.",
+  ),
+  "N2I-E326": refused(
+    "there is nothing to compare",
+    "Equal would be true of nothing: this look compared no row, no machine and no setting.",
+    "Run status to see what the run holds; check --run, --node and the databases given.",
+  ),
+  // This host, and what its operator gave it.
+  "N2I-E400": failed(
+    "this host cannot ask for power states",
+    "No socket can be opened, or ipmitool or ssh cannot be run: that says nothing about any machine.",
+    "Remove the cause named, then run power again: it goes on where it stopped.",
+  ),
+  "N2I-E410": usage(
+    "a TFTP tree cannot be used",
+    "Boot files are read from the compute hosts' trees, and staged into the conductor's.",
+    "Name the folder that the TFTP server serves, or a copy of it.",
+  ),
+  "N2I-E900": bug(
+    "internal error",
+    "The tool met a state its authors did not think of.",
+    "Report it with the text above; the journal is intact.",
+  ),
+};
 
 export type RefusalCode = keyof typeof REFUSALS;

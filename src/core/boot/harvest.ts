@@ -1,7 +1,7 @@
 import type { BootFile } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import { isUuid } from "../../model/uuid.ts";
 import { uuidOf } from "./pxe-config.ts";

@@ -1,8 +1,7 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
-import type { Finding } from "../../model/finding.ts";
-import { accept, blocks, finding } from "../../model/judge.ts";
+import type { Acceptance, Finding } from "../../model/finding.ts";
+import { accept, blocks, finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Acceptance } from "../../model/mapping.ts";
 import { show } from "../../model/show.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { keepsInstance, namesNode, nodeOf, same } from "./keeps.ts";

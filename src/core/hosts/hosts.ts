@@ -1,8 +1,7 @@
-import type { Finding } from "../../model/finding.ts";
+import type { Acceptance, Finding } from "../../model/finding.ts";
+import { accept, blocks, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
-import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
-import type { Acceptance } from "../../model/mapping.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova-release.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";

@@ -1,5 +1,5 @@
 import type { Finding } from "../../model/finding.ts";
-import { blocks, finding } from "../../model/judge.ts";
+import { blocks, finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { MachineRows } from "../../model/nova-rows.ts";
 import { toldRequest, toldTaskState } from "../../model/requests.ts";

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/judge.ts";
+import { finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/show.ts";

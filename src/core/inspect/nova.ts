@@ -1,5 +1,5 @@
 import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/judge.ts";
+import { finding } from "../../model/finding.ts";
 import type { Instance, Machine } from "../../model/machine.ts";
 import { show } from "../../model/show.ts";
 

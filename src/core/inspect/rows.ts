@@ -1,5 +1,5 @@
 import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/judge.ts";
+import { finding } from "../../model/finding.ts";
 import { noNic, normaliseMac } from "../../model/mac.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
 import { show } from "../../model/show.ts";

@@ -1,6 +1,6 @@
 import type { ValidateFunction } from "ajv/dist/2020.js";
 import { MigrationError } from "../../model/error.ts";
-import { FINDINGS, type FindingKind } from "../../model/findings.ts";
+import { FINDINGS } from "../../model/findings.ts";
 import type { Rule, Site, SiteEntry } from "../../model/mapping.ts";
 import { isSecretName } from "../../model/secret.ts";
 import { findingFaults } from "./cross-check.ts";
@@ -47,9 +47,7 @@ function faultsOf(entry: SiteEntry, at: number): readonly string[] {
       : []),
     ...secrets.map((at) => `${at} ${NO_SECRET}`),
     ...accept.flatMap(({ finding }, index) => {
-      const kind: FindingKind | undefined = Object.hasOwn(FINDINGS, finding)
-        ? FINDINGS[finding]
-        : undefined;
+      const kind = Object.hasOwn(FINDINGS, finding) ? FINDINGS[finding] : undefined;
       if (kind === undefined) return [`${path}/accept/${index}/finding ${finding} does not exist`];
       return kind.severity === "blocks" && kind.acceptable !== true
         ? [`${path}/accept/${index}/finding ${finding} cannot be accepted: ${kind.title}`]

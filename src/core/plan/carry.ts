@@ -1,6 +1,6 @@
+import { accept, blocks, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import { accept, blocks, finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Site, TargetDoc } from "../../model/mapping.ts";
 import type { Desired } from "../../model/plan.ts";

@@ -1,6 +1,6 @@
 import { BEYOND } from "../../model/charset.ts";
+import { blocks, finding } from "../../model/finding.ts";
 import { isObject, type Json } from "../../model/json.ts";
-import { blocks, finding } from "../../model/judge.ts";
 import type { Transformed } from "../transform/transform.ts";
 
 function holds(value: Json | undefined, beyond: RegExp): boolean {

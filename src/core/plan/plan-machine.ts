@@ -1,7 +1,7 @@
 import { compareRow, type SameSecret } from "../../model/compare.ts";
 import type { Finding } from "../../model/finding.ts";
+import { blocks, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
-import { blocks, finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";
 import type { Current, Wanted } from "../../model/target.ts";

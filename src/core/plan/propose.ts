@@ -1,6 +1,6 @@
+import { blocks } from "../../model/finding.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import type { Json } from "../../model/json.ts";
-import { blocks } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { PowerReading } from "../../model/power.ts";
@@ -52,16 +52,14 @@ export function createProposal({ readings, keys, ...classes }: Known): Proposal 
           !(code === "N2I-D602" && Object.keys(driver_info).some((key) => names(message, key))) &&
           !/deploy_(kernel|ramdisk)$/.test(message),
       );
-      const isAcceptable = (code: keyof typeof FINDINGS): boolean =>
-        (FINDINGS[code] as { readonly acceptable?: true }).acceptable === true;
       for (const { code, message } of left)
-        if (!isAcceptable(code)) hard.push(`${uuid} ${code} ${plain(message)}`);
+        if (FINDINGS[code].acceptable !== true) hard.push(`${uuid} ${code} ${plain(message)}`);
       entries.push({
         ...{ uuid, size: sizeOf(machine.node), wantsClass: codes.has("N2I-D407"), driver_info },
         found: codes.has("N2I-D407") ? classOf(machine, classes.placement) : null,
         node: machine.node,
         accept: left
-          .filter(({ code }) => isAcceptable(code))
+          .filter(({ code }) => FINDINGS[code].acceptable === true)
           .map(({ code, message }) => ({ finding: code, why: plain(message) })),
       });
     },

@@ -1,7 +1,7 @@
 import type { BootPlan } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
-import { finding } from "../../model/judge.ts";
 import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
 import { rootUuid } from "../boot/harvest.ts";

@@ -1,7 +1,7 @@
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/hardware.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import { finding } from "../../model/judge.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 

@@ -1,6 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
-import { finding } from "../../model/judge.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
 import type { PlannedMachine } from "../../model/plan.ts";

@@ -1,6 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
-import { finding } from "../../model/judge.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import { show } from "../../model/show.ts";
 

@@ -1,6 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { Json } from "../../model/json.ts";
-import { finding } from "../../model/judge.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import { applyRule, type CompiledRule, place, type Sources } from "./compile.ts";
 

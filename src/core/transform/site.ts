@@ -1,8 +1,8 @@
-import type { Finding } from "../../model/finding.ts";
+import type { Acceptance, Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
-import { finding } from "../../model/judge.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
-import type { Acceptance, Site, SiteEntry } from "../../model/mapping.ts";
+import type { Site, SiteEntry } from "../../model/mapping.ts";
 
 /** What the operator decided for one machine: the entries that match it, later ones over earlier. */
 export interface Decided {

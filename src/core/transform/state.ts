@@ -1,15 +1,8 @@
-import type { Finding } from "../../model/finding.ts";
+import type { Acceptance, Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
-import type {
-  Acceptance,
-  Claim,
-  NovaSays,
-  Outcome,
-  StateRow,
-  States,
-} from "../../model/mapping.ts";
+import type { Claim, NovaSays, Outcome, StateRow, States } from "../../model/mapping.ts";
 
 /** What the state table looks at. */
 export interface Facts {

@@ -1,6 +1,6 @@
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { finding } from "../../model/judge.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Mapping, Outcome, TargetDoc } from "../../model/mapping.ts";
 import { show } from "../../model/show.ts";

@@ -1,8 +1,8 @@
 import type { BootPlan } from "../../model/boot.ts";
 import type { Finding } from "../../model/finding.ts";
+import { accept, blocks, finding } from "../../model/finding.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import type { JsonObject } from "../../model/json.ts";
-import { accept, blocks, finding } from "../../model/judge.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
 import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";

@@ -1,7 +1,7 @@
 import { credentialFault, decodedCredential } from "../../model/credential.ts";
 import type { Finding } from "../../model/finding.ts";
+import { finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { finding } from "../../model/judge.ts";
 import type { Columns, Decoded, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
 import { show } from "../../model/show.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
 import { auditInstances } from "../../../src/core/hosts/placed.ts";
-import { accept, finding } from "../../../src/model/judge.ts";
+import { accept, finding } from "../../../src/model/finding.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 

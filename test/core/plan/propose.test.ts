@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { createProposal } from "../../../src/core/plan/propose.ts";
+import { finding } from "../../../src/model/finding.ts";
 import type { FindingCode } from "../../../src/model/findings.ts";
-import { finding } from "../../../src/model/judge.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import type { PowerReading } from "../../../src/model/power.ts";

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { renderLine } from "../../../src/core/render/summary.ts";
 import type { Finding } from "../../../src/model/finding.ts";
-import { finding } from "../../../src/model/judge.ts";
+import { finding } from "../../../src/model/finding.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 
 const UUID = "a0000000-0000-4000-8000-000000000001";

@@ -5,7 +5,7 @@ import { inspect } from "../../../src/core/inspect/inspect.ts";
 import { checkNovaBm } from "../../../src/edge/nova-bm/check.ts";
 import { readSchema } from "../../../src/edge/nova-bm/open.ts";
 import { readMachines } from "../../../src/edge/nova-bm/read.ts";
-import { blocks } from "../../../src/model/judge.ts";
+import { blocks } from "../../../src/model/finding.ts";
 import type { Machine } from "../../../src/model/machine.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { open, seal } from "../../support/planned-case.ts";

@@ -3,10 +3,10 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { checkTable } from "../src/cli/print/checks.ts";
-import { exitTable } from "../src/cli/print/exit-table.ts";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot, program } from "../src/demo/package-root.ts";
+import { checkTable } from "../src/report/checks.ts";
+import { exitTable } from "../src/report/explain.ts";
 import { novaTree } from "./support/boot.ts";
 import { place } from "./support/readme-place.ts";
 

@@ -1,15 +1,15 @@
 import yargs from "yargs";
 import { CHECK_STATUS } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
+import { checkExitName } from "../report/checks.ts";
+import { exitName } from "../report/explain.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
 import { addCommands } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
-import { checkExitName } from "./print/checks.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { aside, createEvents } from "./print/events.ts";
-import { exitName } from "./print/explain.ts";
 import { outOfFiles } from "./print/files.ts";
 import { onLost } from "./print/out.ts";
 import { checkWords } from "./words.ts";

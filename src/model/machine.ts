@@ -198,3 +198,6 @@ export interface HostConfig {
 
 /** A JSON object as artefacts carry rows. */
 export type Row = { readonly [column: string]: Json };
+
+/** A snapshot's line: a machine, or an interface that belongs to none. */
+export type SnapshotLine = Machine | { readonly orphan: BmInterface; readonly finding: Finding };

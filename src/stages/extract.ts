@@ -11,11 +11,11 @@ import { type Batch, readMachines } from "../edge/nova-bm/read.ts";
 import type { Tree } from "../edge/tftp/tree.ts";
 import type { SnapshotCounts, SnapshotHeader } from "../model/artefact.ts";
 import type { Finding } from "../model/finding.ts";
-import type { HostConfig, Machine } from "../model/machine.ts";
+import type { HostConfig, Machine, SnapshotLine } from "../model/machine.ts";
 import type { Seal } from "../model/secret.ts";
 import { ahead } from "../model/streams.ts";
 import { harvest } from "./harvest.ts";
-import { SNAPSHOT, type SnapshotLine } from "./run.ts";
+import { SNAPSHOT } from "./run.ts";
 import { VERSION } from "./version.ts";
 
 export interface Extracted {

@@ -13,16 +13,12 @@ import type {
   SnapshotHeader,
 } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Finding } from "../model/finding.ts";
 import type { Json, JsonObject } from "../model/json.ts";
-import type { BmInterface, Machine } from "../model/machine.ts";
+import type { Machine, SnapshotLine } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { MACHINES } from "../model/plan-manifest.ts";
 import { strayed, UNBOUND } from "../model/sealing.ts";
 import type { Seal } from "../model/secret.ts";
-
-/** A snapshot's line: a machine, or an interface that belongs to none. */
-export type SnapshotLine = Machine | { readonly orphan: BmInterface; readonly finding: Finding };
 
 export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";

@@ -1,17 +1,9 @@
 import { MigrationError } from "../model/error.ts";
-import type { PowerReading } from "../model/power.ts";
+import type { MachineOf, PowerReading } from "../model/power.ts";
 import type { Selection } from "./asking.ts";
 import type { openSnapshot } from "./run.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
-
-/** What the report says of a machine besides its reading. */
-export interface MachineOf {
-  readonly uuid: string | null;
-  /** service_host of its nova-compute. */
-  readonly host: string | null;
-  readonly instance: string | null;
-}
 
 /** Whether not all machines are asked: then the readings of the others stay. */
 export function isPart({ only, nodes, hosts }: Selection): boolean {

@@ -6,10 +6,11 @@ import type { ArtefactKind, MachinesHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import type { JsonObject } from "../model/json.ts";
+import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { openNovaFiles } from "./nova-files.ts";
-import { machinesParsers, openPlan, openSnapshot, type SnapshotLine } from "./run.ts";
+import { machinesParsers, openPlan, openSnapshot } from "./run.ts";
 
 /** Something that can be printed row by row. */
 export type Shown =

@@ -1,7 +1,7 @@
 import type { Ways } from "../core/transform/power-way.ts";
+import type { SnapshotLine } from "./../model/machine.ts";
 import type { PowerReading } from "../model/power.ts";
 import type { Asked } from "./questions.ts";
-import type { SnapshotLine } from "./run.ts";
 
 /** What would be asked of a snapshot's machines, known before the first is asked. */
 interface Survey {

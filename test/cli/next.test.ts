@@ -4,9 +4,9 @@ import { readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node
 import { join, relative } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { visibleLines } from "../../src/cli/print/visible.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
 import { shellWord } from "../../src/model/shell-word.ts";
+import { visibleLines } from "../../src/report/text.ts";
 import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/stages/next.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { privateFolder } from "../hostile/deployment.ts";

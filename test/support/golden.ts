@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { novaRows } from "../../src/cli/commands/nova-rows.ts";
 import { renderMachine } from "../../src/core/render/diff.ts";
 import { renderFinding } from "../../src/core/render/summary.ts";
+import { novaStepsView } from "../../src/report/show.ts";
 import { novaPlanOf } from "../../src/stages/nova-files.ts";
 import { planOf, type Workplace } from "./planned-case.ts";
 
@@ -27,7 +27,7 @@ export async function planText(at: Pick<Workplace, "run">): Promise<string> {
   const { footer } = await planOf(at);
   const nova = await novaPlanOf(at.run, footer);
   if (nova !== null)
-    for await (const row of novaRows({ steps: nova.all, findings: nova.findings }))
+    for await (const row of novaStepsView(nova.all(), nova.findings()).rows)
       parts.push(`nova ${row.filter((cell) => cell !== null).join(" | ")}\n`);
   return parts.join("");
 }

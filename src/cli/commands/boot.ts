@@ -9,9 +9,8 @@ import { wantedOf } from "../../stages/named.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "../../stages/run.ts";
 import { confirm } from "../confirm.ts";
-import { io } from "../io.ts";
 import type { BootArgs } from "../options/boot.ts";
-import { printRows } from "../print/table.ts";
+import { printView } from "../print/view.ts";
 import { noteTakeOver, sayDhcp } from "./boot-notices.ts";
 import { exitWith, inStage, say, told } from "./shared.ts";
 
@@ -90,10 +89,11 @@ async function tell(rows: readonly BootRow[], args: BootArgs, title: string): Pr
     rows.filter((row) => row.state === state).length;
   const listed = rows.filter(({ state }) => state !== "ready");
   if (listed.length > 0 || args.format !== "table")
-    await printRows(
-      io().stdout,
-      ["UUID", "State", "Changes", "Why"],
-      listed.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
+    await printView(
+      {
+        columns: ["UUID", "State", "Changes", "Why"],
+        rows: listed.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
+      },
       args,
     );
   const states = ["ready", "to stage", "staged", "undone", "stumbles", "left"] as const;

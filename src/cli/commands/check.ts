@@ -1,11 +1,11 @@
 import { checkAll, statusOfChecks } from "../../core/check/checks.ts";
 import { MigrationError } from "../../model/error.ts";
+import { checksJson, checksTable } from "../../report/checks.ts";
 import { gather } from "../../stages/check.ts";
 import { runAt } from "../../stages/check-run.ts";
 import type { RestOptions } from "../../stages/cloud.ts";
 import { io } from "../io.ts";
 import type { CheckArgs } from "../options/check.ts";
-import { checksJson, checksTable } from "../print/checks.ts";
 import { exitWith, say } from "./shared.ts";
 
 /** Seconds a look at heartbeats may take. */

@@ -6,15 +6,15 @@ import { openRun } from "../../edge/disk/run-folder.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { Stranded } from "../../model/settings.ts";
+import { settingsJson, settingsText } from "../../report/settings.ts";
+import { visibleLines } from "../../report/text.ts";
 import { type LookedAt, lookAtConfs } from "../../stages/config.ts";
 import { loadSettings } from "../../stages/documents.ts";
 import { plannedHosts } from "../../stages/planned-hosts.ts";
 import { type FlavorPlaces, planOrNull, sizesOf } from "../../stages/sizes.ts";
 import { io } from "../io.ts";
 import type { ConfigArgs } from "../options/config.ts";
-import { settingsJson, settingsText } from "../print/settings.ts";
-import { printRows } from "../print/table.ts";
-import { visibleLines } from "../print/visible.ts";
+import { printView } from "../print/view.ts";
 import { exitWith, print, say } from "./shared.ts";
 
 export async function configCommand(args: ConfigArgs): Promise<void> {
@@ -85,22 +85,12 @@ async function tell(wanted: Wanted, looked: LookedAt | null, args: ConfigArgs): 
     io().stdout.write(looked.patches.join(""));
     return;
   }
-  await printRows(
-    io().stdout,
-    ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
-    looked.rows.map((row) => [
-      ...[
-        row.host,
-        row.section,
-        row.key,
-        row.state,
-        row.wanted ?? "your own",
-        row.found,
-        row.where,
-      ],
-    ]),
-    args,
-  );
+  const columns = ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"];
+  const rows = looked.rows.map((row) => [
+    ...[row.host, row.section, row.key, row.state],
+    ...[row.wanted ?? "your own", row.found, row.where],
+  ]);
+  await printView({ columns, rows }, args);
 }
 
 /** On stderr: stdout is the patch, for a program. It is no progress, so --quiet does not silence it. */

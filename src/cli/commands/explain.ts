@@ -1,10 +1,9 @@
-import { io } from "../io.ts";
+import { CODE_COLUMNS, codeRows, explain } from "../../report/explain.ts";
 import type { ExplainArgs } from "../options/explain.ts";
-import { CODE_COLUMNS, codeRows, explain } from "../print/explain.ts";
-import { printRows } from "../print/table.ts";
+import { printView } from "../print/view.ts";
 import { print } from "./shared.ts";
 
 export async function explainCommand(args: ExplainArgs): Promise<void> {
-  if (args.code === undefined) await printRows(io().stdout, CODE_COLUMNS, codeRows(), args);
+  if (args.code === undefined) await printView({ columns: CODE_COLUMNS, rows: codeRows() }, args);
   else print(explain(args.code));
 }

@@ -6,11 +6,10 @@ import type { PlanHeader } from "../../model/artefact.ts";
 import { FINISH, type Guarded } from "../../model/finish.ts";
 import type { Json } from "../../model/json.ts";
 import { clearedFields } from "../../parts/finish.ts";
+import type { FormatOptions } from "../../report/format.ts";
 import type { Backend } from "../../stages/backend.ts";
 import { openGuard } from "../../stages/finishing.ts";
-import { io } from "../io.ts";
-import type { FormatOptions } from "../print/options.ts";
-import { printRows } from "../print/table.ts";
+import { printView } from "../print/view.ts";
 
 const COLUMNS = ["Action", "UUID", "BM ID", "Fields", "Why"];
 
@@ -36,7 +35,7 @@ export async function previewFinish(
       }
     }
   };
-  await printRows(io().stdout, COLUMNS, rows(), args);
+  await printView({ columns: COLUMNS, rows: rows() }, args);
 }
 
 function clearRow(node: GuardedNode, found: Guarded | undefined): readonly Json[] | null {

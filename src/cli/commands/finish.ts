@@ -7,6 +7,7 @@ import { EXIT_STATUS } from "../../model/exit.ts";
 import { FINISH } from "../../model/finish.ts";
 import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import { runNodes } from "../../parts/run-nodes.ts";
+import { standingsView } from "../../report/standings.ts";
 import { type Backend, openBackend } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { linesOf, plansOfRun, plansThere } from "../../stages/finish-plans.ts";
@@ -18,7 +19,7 @@ import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import type { RunSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
 import type { FinishArgs } from "../options/finish.ts";
-import { printStandings } from "../print/standings.ts";
+import { printView } from "../print/view.ts";
 import { previewFinish } from "./finish-plan.ts";
 import { exitWith, inStage, say, told } from "./shared.ts";
 
@@ -97,7 +98,7 @@ async function act(
       told(args, `Ironic ${release.doc.release} protects no machine: there is nothing to clear.`);
     tell(made, args);
     if (made.left.length > 0) {
-      await printStandings(made.left, args);
+      await printView(standingsView(made.left), args);
       exitWith(EXIT_STATUS.partial.status);
     }
     if (made.broke !== null) throw made.broke;

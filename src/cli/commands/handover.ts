@@ -2,6 +2,7 @@ import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { plannedNodes } from "../../parts/hand-over.ts";
+import { standingsView } from "../../report/standings.ts";
 import { openRole } from "../../stages/databases.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished } from "../../stages/finished.ts";
@@ -13,7 +14,7 @@ import { loadable, nothingLoads } from "../../stages/nothing.ts";
 import { inRun, openPlan, PLAN } from "../../stages/run.ts";
 import { confirm } from "../confirm.ts";
 import type { HandoverArgs } from "../options/handover.ts";
-import { printStandings } from "../print/standings.ts";
+import { printView } from "../print/view.ts";
 import { exitWith, inStage, say, told } from "./shared.ts";
 
 const STOPPED = "Stopped on request; run the same command to go on.";
@@ -69,7 +70,7 @@ export async function handoverCommand(args: HandoverArgs): Promise<void> {
               return { failed: made.trouble, noted: made.noted, broke: made.broke };
             });
         const listed = [...trouble.failed, ...trouble.noted];
-        if (listed.length > 0) await printStandings(listed, args, logs.length > 0);
+        if (listed.length > 0) await printView(standingsView(listed, logs.length > 0), args);
         if (trouble.failed.length > 0) exitWith(EXIT_STATUS.partial.status);
         if (trouble.broke !== null) throw trouble.broke;
         const undo = !args.undo;

@@ -1,16 +1,15 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import type { PowerReading } from "../../model/power.ts";
+import type { FormatOptions } from "../../report/format.ts";
+import { powerView, summary } from "../../report/power.ts";
+import { groups } from "../../report/power-groups.ts";
 import { backendOf } from "../../stages/given.ts";
 import { withEarlier } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
 import type { askFleet } from "../../stages/power.ts";
 import type { openSnapshot } from "../../stages/run.ts";
 import { machinesOf } from "../../stages/selection.ts";
-import { io } from "../io.ts";
-import type { FormatOptions } from "../print/options.ts";
-import { COLUMNS, rowOf, SHORT_COLUMNS, shortRowOf, summary } from "../print/power.ts";
-import { groups } from "../print/power-groups.ts";
-import { printRows } from "../print/table.ts";
+import { printView } from "../print/view.ts";
 import { exitWith, say, type Voice } from "./shared.ts";
 
 type Done = NonNullable<Awaited<ReturnType<typeof askFleet>>>;
@@ -32,12 +31,7 @@ export async function reportPower(
   const shown = args.list ? readings : troubled;
   const machines = await machinesOf(snapshot, idsIn(shown));
   const short = args.format === "table" && (args.column ?? []).length === 0;
-  await printRows(
-    io().stdout,
-    short ? SHORT_COLUMNS : COLUMNS,
-    shown.map((reading) => (short ? shortRowOf : rowOf)(reading, machines)),
-    args,
-  );
+  await printView(powerView(shown, machines, short), args);
   for (const line of summary(done.counts.verdicts)) say(args, line);
   for (const line of groups(troubled, machines)) say(args, line);
   const known = await withEarlier({ path: args.run }, "plan", args);

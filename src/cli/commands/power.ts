@@ -1,5 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { PowerReading } from "../../model/power.ts";
+import { live, words } from "../../report/power.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { rememberGiven } from "../../stages/given-file.ts";
 import { nextCommand } from "../../stages/next.ts";
@@ -9,7 +10,6 @@ import { openProbe } from "../../stages/probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "../../stages/run.ts";
 import { onInterrupt } from "../interrupt.ts";
 import type { PowerArgs } from "../options/power.ts";
-import { live, words } from "../print/power.ts";
 import { ipmitoolOf } from "./power-options.ts";
 import { reportPower } from "./power-report.ts";
 import { inStage, say } from "./shared.ts";

@@ -9,6 +9,8 @@ import { type Entry, IRONIC, plansOf } from "../../model/journal.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { NOVA_NAMES } from "../../parts/nova.ts";
+import type { FormatOptions } from "../../report/format.ts";
+import { gatherLeft } from "../../report/left.ts";
 import { type Backend, openBackend } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
 import { checkNotFinished, endOfRun } from "../../stages/finished.ts";
@@ -21,9 +23,7 @@ import { checkStill, leavingOf, withStill } from "../../stages/still.ts";
 import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
-import { gatherLeft } from "../print/left.ts";
-import type { FormatOptions } from "../print/options.ts";
-import { printRows } from "../print/table.ts";
+import { printView } from "../print/view.ts";
 import { watchingOf } from "./nova-options.ts";
 import { checkNames, tellTrees } from "./rollback-names.ts";
 import { exitWith, note, say, sinkOf, told } from "./shared.ts";
@@ -58,7 +58,7 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
     const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
     if (plans.length === 0 && !changed) {
       told(args, "Rollback: this run has loaded nothing.");
-      return args.plan ? printNone(args) : left.print();
+      return args.plan ? printNone(args) : printView(left.view(), args);
     }
     const untold = (await novaStepsBack(run, args, nova)) > 0 && args.novaDb === undefined;
     const leaving = await leavingOf(run, plans, entries, wanted);
@@ -86,11 +86,11 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
         ),
       ).catch(async (cause: unknown) => {
         // What is known by then is told all the same.
-        if (left.any()) await left.print();
+        if (left.any()) await printView(left.view(), args);
         throw cause;
       });
       if (ended === null) say(args, STOPPED);
-      await left.print();
+      await printView(left.view(), args);
       if (ended !== true) return;
       if (untold)
         told(
@@ -109,11 +109,11 @@ const COLUMNS = ["Action", "Resource", "UUID", "BM ID", "Why"];
 
 /** An empty list, where programs read it. */
 async function printNone(args: FormatOptions): Promise<void> {
-  if (args.format !== "table") await printRows(io().stdout, COLUMNS, [], args);
+  if (args.format !== "table") await printView({ columns: COLUMNS, rows: [] }, args);
 }
 
 async function printPreview({ rows, cost }: Preview, args: FormatOptions): Promise<void> {
-  await printRows(io().stdout, COLUMNS, rows, args);
+  await printView({ columns: COLUMNS, rows }, args);
   const text = await cost();
   if (text !== null) io().stderr.write(`${text}\n`);
 }

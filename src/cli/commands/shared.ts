@@ -1,12 +1,12 @@
+import type { FormatOptions } from "../../report/format.ts";
+import { visibleLines } from "../../report/text.ts";
 import type { Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
-import type { FormatOptions } from "../print/options.ts";
 import { createProgress } from "../print/progress.ts";
 import { measure, sentence } from "../print/rate.ts";
 import { runStages } from "../print/stages.ts";
 import { terminalOf } from "../print/terminal.ts";
-import { visibleLines } from "../print/visible.ts";
 
 /** What main's global options say of the output. */
 export interface Voice {

@@ -17,9 +17,8 @@ import { openPower, POWER } from "../../stages/power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "../../stages/run.ts";
 import { type RunState, type Still, statusOf, wasStaged } from "../../stages/status.ts";
 import { type TakenBack, takenBack } from "../../stages/still-changed.ts";
-import { io } from "../io.ts";
 import type { StatusArgs } from "../options/status.ts";
-import { printObject } from "../print/table.ts";
+import { printObject } from "../print/view.ts";
 import { say } from "./shared.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
@@ -130,7 +129,7 @@ export async function statusCommand(args: StatusArgs): Promise<void> {
   });
   const allocations = "missing" in plan ? null : await allocationsOf(args, () => plan.lines());
   const fields = { ...state.fields, ...(allocations !== null && { allocations }) };
-  await printObject(io().stdout, fields, args);
+  await printObject(fields, args);
   say(args, `Next: ${state.next}`);
 }
 

@@ -16,14 +16,13 @@ import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
 import { plannedNodes } from "../../parts/hand-over.ts";
+import { standingsView } from "../../report/standings.ts";
 import { openRole } from "../../stages/databases.ts";
 import type { Mappings } from "../../stages/documents.ts";
 import { checkIdentity } from "../../stages/ironic-place.ts";
 import { nothingLoads } from "../../stages/nothing.ts";
 import type { openPlan } from "../../stages/run.ts";
-import { io } from "../io.ts";
-import { printStandings } from "../print/standings.ts";
-import { printRows } from "../print/table.ts";
+import { printView } from "../print/view.ts";
 import { note, type Telling } from "./shared.ts";
 
 interface Args extends Telling {
@@ -61,7 +60,7 @@ export async function verifyTakeover(
     const nodes = plannedNodes(plan.lines(), () => true);
     const handover = createHandover(database, release);
     const lacks = lacksIn(database, release);
-    await printStandings(observe(nodes, handover, tally, args.allRows, lacks), args);
+    await printView(standingsView(observe(nodes, handover, tally, args.allRows, lacks)), args);
     const { done, waiting, staged, held, failed, missing } = tally;
     note(
       args,
@@ -106,7 +105,7 @@ async function printFaults(logs: readonly Place[], format: Telling): Promise<num
       count += own;
     }
   };
-  await printRows(io().stdout, ["Conductor Log", "Says"], rows(), format);
+  await printView({ columns: ["Conductor Log", "Says"], rows: rows() }, format);
   note(
     format,
     `Logs: ${count} faults in ${logs.length === 1 ? "1 log" : `${logs.length} logs`}` +

@@ -1,6 +1,7 @@
+import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
 import type { Declared } from "./declared.ts";
+import { formatOptions } from "./format.ts";
 import { keyOption, nodeOption, runOption, yesOption } from "./shared.ts";
 
 export interface BootArgs extends Voice, FormatOptions {

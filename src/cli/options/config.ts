@@ -1,8 +1,9 @@
 import { releaseNames } from "../../demo/load-tables.ts";
 import type { Part } from "../../model/settings.ts";
+import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
 import type { Declared } from "./declared.ts";
+import { formatOptions } from "./format.ts";
 import { runOption } from "./shared.ts";
 
 export interface ConfigArgs extends Voice, FormatOptions {

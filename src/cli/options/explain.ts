@@ -1,5 +1,6 @@
-import { type FormatOptions, formatOptions } from "../print/options.ts";
+import type { FormatOptions } from "../../report/format.ts";
 import type { Declared } from "./declared.ts";
+import { formatOptions } from "./format.ts";
 
 export interface ExplainArgs extends FormatOptions {
   readonly code?: string;

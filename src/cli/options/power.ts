@@ -1,9 +1,10 @@
 import { releaseNames } from "../../demo/load-tables.ts";
+import type { FormatOptions } from "../../report/format.ts";
+import { FAILED } from "../../report/verdicts.ts";
 import type { Client } from "../../stages/probe.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
-import { FAILED } from "../print/verdicts.ts";
 import type { Declared } from "./declared.ts";
+import { formatOptions } from "./format.ts";
 import { ipmitoolOption, keyOption, nodeOption, runOption } from "./shared.ts";
 
 const CLIENTS: readonly Client[] = ["native", "ipmitool", "both"];

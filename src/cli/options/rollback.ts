@@ -1,7 +1,8 @@
+import type { FormatOptions } from "../../report/format.ts";
 import type { TargetOptions } from "../../stages/backend.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type FormatOptions, formatOptions } from "../print/options.ts";
 import type { Declared } from "./declared.ts";
+import { formatOptions } from "./format.ts";
 import {
   leaveNovaOption,
   novaApiOption,

@@ -1,10 +1,10 @@
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { REFUSALS } from "../../model/refusals.ts";
+import { exitName } from "../../report/explain.ts";
+import { visibleLines } from "../../report/text.ts";
 import { causes, frames, safeMessage } from "./cause.ts";
 import type { Emit } from "./events.ts";
-import { exitName } from "./explain.ts";
-import { visibleLines } from "./visible.ts";
 
 /**
  * An error as one paragraph for the terminal, the most important line last. A foreign error's

@@ -1,11 +1,10 @@
 import type { JsonObject } from "../../model/json.ts";
+import { takeWidth, visible } from "../../report/text.ts";
 import type { Environment } from "../../stages/surroundings.ts";
 import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
 import { duration, measure, sentence } from "./rate.ts";
 import { terminalOf } from "./terminal.ts";
-import { visible } from "./visible.ts";
-import { takeWidth } from "./width.ts";
 
 export interface Progress {
   /** What there is to do, once it is known, and what of it an earlier run had done. */

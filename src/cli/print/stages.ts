@@ -1,8 +1,8 @@
+import { visible } from "../../report/text.ts";
 import type { Environment } from "../../stages/surroundings.ts";
 import { io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
 import { duration } from "./rate.ts";
-import { visible } from "./visible.ts";
 
 export interface Stage {
   readonly title: string;

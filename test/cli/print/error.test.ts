@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { emitError, emitExit, errorText, exitStatus } from "../../../src/cli/print/error.ts";
 import { createEvents } from "../../../src/cli/print/events.ts";
 import { MigrationError } from "../../../src/model/error.ts";
-import { collector } from "./collect.ts";
+import { collector } from "../../report/collect.ts";
 
 const SECRET = "s3cr3t-of-a-bmc";
 

@@ -37,10 +37,10 @@ test("when the reader of a pipe goes away, the process ends with 141 and says no
   const print = new URL("../../../src/cli/print/", import.meta.url).href;
   const program = `
     import { endOnBrokenPipe } from "${print}out.js";
-    import { printRows } from "${print}table.js";
+    import { printView } from "${print}view.js";
     endOnBrokenPipe(process.stdout, process.exit);
     function* rows() { for (;;) yield ["row"]; }
-    await printRows(process.stdout, ["A"], rows(), { format: "value" });`;
+    await printView({ columns: ["A"], rows: rows() }, { format: "value" });`;
   const child = spawn(process.execPath, ["--input-type=module", "-e", program]);
   let said = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {

@@ -1,8 +1,6 @@
-import type { Json } from "../../model/json.ts";
-import { io } from "../io.ts";
-import type { FormatOptions } from "./options.ts";
-import { positions } from "./select.ts";
-import { printRows } from "./table.ts";
+import type { Json } from "../model/json.ts";
+import type { FormatOptions } from "./format.ts";
+import { positions, type View } from "./table.ts";
 
 const COLUMNS = ["Row", "Why it is left"];
 
@@ -10,8 +8,8 @@ const COLUMNS = ["Row", "Why it is left"];
 export interface Left {
   readonly add: (rows: readonly { readonly id: string; readonly why: string }[]) => void;
   readonly any: () => boolean;
-  /** One document in the forms for programs, empty or not; people are shown no empty table. */
-  readonly print: () => Promise<void>;
+  /** One document in the forms for programs, empty or not; null: people are shown no empty table. */
+  readonly view: () => View | null;
 }
 
 /** @throws MigrationError N2I-E100 when a column of the options does not exist, before anything is done */
@@ -23,9 +21,9 @@ export function gatherLeft(options: FormatOptions): Left {
       for (const { id, why } of more) rows.push([id, why]);
     },
     any: () => rows.length > 0,
-    async print() {
-      if (rows.length > 0 || options.format !== "table" || options.printEmpty === true)
-        await printRows(io().stdout, COLUMNS, rows, options);
-    },
+    view: () =>
+      rows.length > 0 || options.format !== "table" || options.printEmpty === true
+        ? { columns: COLUMNS, rows }
+        : null,
   };
 }

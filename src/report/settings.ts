@@ -1,5 +1,5 @@
-import type { Wanted } from "../../core/settings/wanted.ts";
-import { PLACEHOLDER, type SettingRow, type Stranded } from "../../model/settings.ts";
+import type { Wanted } from "../core/settings/wanted.ts";
+import { PLACEHOLDER, type SettingRow, type Stranded } from "../model/settings.ts";
 
 /** The settings as nova.conf has them, each with its reason. */
 export function settingsText({ settings, release }: Wanted): string {

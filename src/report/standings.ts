@@ -1,7 +1,5 @@
-import type { Trouble } from "../../core/handover/planned.ts";
-import { io } from "../io.ts";
-import type { FormatOptions } from "./options.ts";
-import { printRows } from "./table.ts";
+import type { Trouble } from "../core/handover/planned.ts";
+import type { View } from "./table.ts";
 
 const COLUMNS = ["UUID", "BM ID", "Standing", "Why", "What to do"];
 
@@ -10,15 +8,13 @@ const COLUMNS = ["UUID", "BM ID", "Standing", "Why", "What to do"];
  *
  * @param logs adds a column of what the conductors' logs say, a line each
  */
-export async function printStandings(
+export function standingsView(
   standings: Iterable<Trouble> | AsyncIterable<Trouble>,
-  format: FormatOptions,
   logs = false,
-): Promise<void> {
+): View {
   const rows = async function* () {
     for await (const { uuid, bm_node_id, standing, why, fix, log = [] } of standings)
       yield [uuid, bm_node_id, standing, why, fix, ...(logs ? [log.join("\n")] : [])];
   };
-  const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
-  await printRows(io().stdout, columns, rows(), format);
+  return { columns: logs ? [...COLUMNS, "Conductor Log"] : COLUMNS, rows: rows() };
 }

@@ -1,8 +1,6 @@
-import type { Json } from "../../model/json.ts";
-import { cellText } from "./cell.ts";
-import { visibleLines } from "./visible.ts";
-import { displayWidth } from "./width.ts";
-import { wrap } from "./wrap.ts";
+import type { Json } from "../model/json.ts";
+import { cellText } from "./data.ts";
+import { displayWidth, visibleLines, wrap } from "./text.ts";
 
 /** Rows looked at before the first is printed. Later ones are wrapped into the widths found then. */
 const ROWS_MEASURED = 5000;

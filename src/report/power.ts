@@ -1,13 +1,13 @@
-import { FINDINGS } from "../../model/findings.ts";
-import type { Json } from "../../model/json.ts";
-import type { PowerAdvice, PowerReading, PowerVerdict } from "../../model/power.ts";
-import type { MachineOf } from "../../stages/selection.ts";
+import { FINDINGS } from "../model/findings.ts";
+import type { Json } from "../model/json.ts";
+import type { MachineOf, PowerAdvice, PowerReading, PowerVerdict } from "../model/power.ts";
 import type { MachinesOf } from "./power-groups.ts";
+import type { View } from "./table.ts";
 import { vendorOf } from "./vendors.ts";
 import { MEANS } from "./verdicts.ts";
 
 /** What programs read of a reading; `rowOf` gives it. */
-export const COLUMNS = [
+const COLUMNS = [
   "BM ID",
   "UUID",
   "Host",
@@ -26,7 +26,7 @@ export const COLUMNS = [
 ];
 
 /** What people read of it on 80 columns; `shortRowOf` gives it. */
-export const SHORT_COLUMNS = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
+const SHORT_COLUMNS = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
 
 /** Releases that read a key of driver_info. @source facts/ipmi.md 5.1 */
 const SINCE = {
@@ -35,7 +35,19 @@ const SINCE = {
   ipmi_hex_kg_key: "Stein and later",
 } as const;
 
-export function rowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
+/** @param short what people read on 80 columns; otherwise what programs read */
+export function powerView(
+  readings: readonly PowerReading[],
+  machines: MachinesOf,
+  short: boolean,
+): View {
+  return {
+    columns: short ? SHORT_COLUMNS : COLUMNS,
+    rows: readings.map((reading) => (short ? shortRowOf : rowOf)(reading, machines)),
+  };
+}
+
+function rowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
   const { bm_node_ids, address, verdict, power, suite, privilege, attempts, detail } = reading;
   const all = (of: keyof MachineOf): string =>
     [...new Set(bm_node_ids.flatMap((id) => machines.get(id)?.[of] ?? []))].join(" ");
@@ -48,7 +60,7 @@ export function rowOf(reading: PowerReading, machines: MachinesOf): readonly Jso
   ];
 }
 
-export function shortRowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
+function shortRowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
   const { bm_node_ids, address, verdict, power, detail, advice, warnings } = reading;
   const known = [
     ...(verdict === "ok" ? [] : [detail]),

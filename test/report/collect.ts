@@ -1,7 +1,9 @@
 import { Writable } from "node:stream";
-import { type FormatOptions, formatOptions } from "../../../src/cli/print/options.ts";
-import { printObject, printRows } from "../../../src/cli/print/table.ts";
-import type { Json } from "../../../src/model/json.ts";
+import { formatOptions } from "../../src/cli/options/format.ts";
+import { writeAll } from "../../src/cli/print/out.ts";
+import type { Json } from "../../src/model/json.ts";
+import type { FormatOptions, Screen } from "../../src/report/format.ts";
+import { renderObject, renderRows } from "../../src/report/table.ts";
 
 export interface Collected {
   readonly out: Writable & { isTTY?: boolean; columns?: number };
@@ -22,6 +24,25 @@ export function collector(columns?: number): Collected {
   return { out, text: () => chunks.join("") };
 }
 
+/** The rows as a command writes them to this stream. */
+export async function printRows(
+  out: Collected["out"],
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>,
+  options: FormatOptions,
+  env: Screen["env"] = {},
+): Promise<void> {
+  await writeAll(out, renderRows({ columns, rows }, options, { ...screenOf(out), env }));
+}
+
+function screenOf({ isTTY, columns }: Collected["out"]): Screen {
+  return {
+    env: {},
+    ...(isTTY !== undefined && { isTTY }),
+    ...(columns !== undefined && { columns }),
+  };
+}
+
 export type Given = Omit<FormatOptions, "format">;
 
 export async function printed(
@@ -31,7 +52,8 @@ export async function printed(
   given: Given = {},
 ): Promise<string> {
   const { out, text } = collector();
-  await printRows(out, columns, rows, { quote: formatOptions.quote.default, ...given, format }, {});
+  const options = { quote: formatOptions.quote.default, ...given, format };
+  await printRows(out, columns, rows, options);
   return text();
 }
 
@@ -41,6 +63,6 @@ export async function shown(
   given: Given = {},
 ): Promise<string> {
   const { out, text } = collector();
-  await printObject(out, object, { ...given, format }, {});
+  await writeAll(out, renderObject(object, { ...given, format }, screenOf(out)));
   return text();
 }

@@ -1,4 +1,4 @@
-import type { PowerVerdict } from "../../model/power.ts";
+import type { PowerVerdict } from "../model/power.ts";
 
 /** Each verdict for whoever reads it at night: what it means, and what to do. At most 50 characters. */
 export const MEANS: { readonly [verdict in PowerVerdict]: string } = {

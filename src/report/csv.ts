@@ -1,7 +1,7 @@
-import type { Json } from "../../model/json.ts";
-import { cellText } from "./cell.ts";
-import type { Quote } from "./options.ts";
-import { visibleLines } from "./visible.ts";
+import type { Json } from "../model/json.ts";
+import { cellText } from "./data.ts";
+import type { Quote } from "./format.ts";
+import { visibleLines } from "./text.ts";
 
 /**
  * Rows as Python's csv.writer writes them for cliff: a quote is doubled, a backslash is escaped

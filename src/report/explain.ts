@@ -1,9 +1,9 @@
-import { MigrationError } from "../../model/error.ts";
-import type { ExitName } from "../../model/exit.ts";
-import { EXIT_STATUS } from "../../model/exit.ts";
-import type { FindingKind } from "../../model/findings.ts";
-import { FINDINGS } from "../../model/findings.ts";
-import { REFUSALS, type Refusal } from "../../model/refusals.ts";
+import { MigrationError } from "../model/error.ts";
+import type { ExitName } from "../model/exit.ts";
+import { EXIT_STATUS } from "../model/exit.ts";
+import type { FindingKind } from "../model/findings.ts";
+import { FINDINGS } from "../model/findings.ts";
+import { REFUSALS, type Refusal } from "../model/refusals.ts";
 
 const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
@@ -89,4 +89,12 @@ function distance(left: string, right: string): number {
     above = line;
   }
   return above.at(-1) ?? 0;
+}
+
+/** The exit statuses as the Markdown table of README.md, in the order of the model. */
+export function exitTable(): string {
+  const rows = Object.entries(EXIT_STATUS).map(
+    ([name, { status, meaning }]) => `| ${status} | ${name} | ${meaning.replaceAll("|", "\\|")} |`,
+  );
+  return `${["| status | name | meaning |", "|---:|---|---|", ...rows].join("\n")}\n`;
 }

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import yargs from "yargs";
-import { type FormatOptions, formatOptions, tableLimit } from "../../../src/cli/print/options.ts";
+import { formatOptions } from "../../src/cli/options/format.ts";
+import { type FormatOptions, tableLimit } from "../../src/report/format.ts";
 
 async function parsed(...argv: string[]): Promise<FormatOptions & { readonly _: unknown }> {
   return yargs(argv).options(formatOptions).strictOptions().exitProcess(false).parseAsync();
@@ -35,7 +36,7 @@ test("without options it is a table of all columns, csv would quote all but numb
 });
 
 test("a table that goes to a file is fitted to no screen", () => {
-  assert.equal(tableLimit({ format: "table" }, { columns: 80 }, {}), undefined);
-  assert.equal(tableLimit({ format: "table" }, { columns: 80 }, { CLIFF_FIT_WIDTH: "1" }), 80);
-  assert.equal(tableLimit({ format: "table", fitWidth: true }, { columns: 0 }, {}), undefined);
+  assert.equal(tableLimit({ format: "table" }, { columns: 80, env: {} }), undefined);
+  assert.equal(tableLimit({ format: "table" }, { columns: 80, env: { CLIFF_FIT_WIDTH: "1" } }), 80);
+  assert.equal(tableLimit({ format: "table", fitWidth: true }, { columns: 0, env: {} }), undefined);
 });

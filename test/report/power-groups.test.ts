@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { groups, subnetOf } from "../../../src/cli/print/power-groups.ts";
-import { vendorOf } from "../../../src/cli/print/vendors.ts";
-import { type PowerReading, type PowerVerdict, unasked } from "../../../src/model/power.ts";
+import { type PowerReading, type PowerVerdict, unasked } from "../../src/model/power.ts";
+import { groups, subnetOf } from "../../src/report/power-groups.ts";
+import { vendorOf } from "../../src/report/vendors.ts";
 
 const begun = { date: new Date(0), client: "native" as const };
 

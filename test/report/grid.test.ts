@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { printRows } from "../../../src/cli/print/table.ts";
-import { displayWidth } from "../../../src/cli/print/width.ts";
-import { collector, printed, shown } from "./collect.ts";
+import { displayWidth } from "../../src/report/text.ts";
+import { collector, printed, printRows, shown } from "./collect.ts";
 
 test("a table is drawn as cliff draws it, numbers right, None and True in Python's words", async () => {
   const rows = [
@@ -105,7 +104,7 @@ test("a table fits a terminal, and a terminal of no width is not fitted", async 
   const rows = [["x".repeat(60), "y".repeat(60)]];
   const width = async (columns: number): Promise<number> => {
     const { out, text } = collector(columns);
-    await printRows(out, ["A", "B"], rows, { format: "table" }, {});
+    await printRows(out, ["A", "B"], rows, { format: "table" });
     return text().indexOf("\n");
   };
   assert.equal(await width(80), 80);

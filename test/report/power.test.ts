@@ -1,16 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import {
-  COLUMNS,
-  live,
-  rowOf,
-  SHORT_COLUMNS,
-  shortRowOf,
-  summary,
-} from "../../../src/cli/print/power.ts";
-import { printRows } from "../../../src/cli/print/table.ts";
-import { type PowerReading, type PowerVerdict, unasked } from "../../../src/model/power.ts";
-import { collector } from "./collect.ts";
+import { type PowerReading, type PowerVerdict, unasked } from "../../src/model/power.ts";
+import { live, powerView, summary } from "../../src/report/power.ts";
+import { collector, printRows } from "./collect.ts";
 
 const VERDICTS: readonly PowerVerdict[] = [
   ...(["ok", "unreachable", "no-ipmi2", "cipher-refused", "no-slots", "wrong-user"] as const),
@@ -49,22 +41,26 @@ const machines = new Map([
   [9, { uuid: "uuid-9", host: "compute-1", instance: null }],
 ]);
 
+function rowOf(reading: PowerReading, short: boolean) {
+  const [row = []] = powerView([reading], machines, short).rows as readonly (readonly unknown[])[];
+  return row;
+}
+
 test("a machine's line for people names what to set, for which releases, and why", async () => {
   const { out, text } = collector();
-  await printRows(out, SHORT_COLUMNS, [shortRowOf(reading, machines)], {
-    format: "table",
-    maxWidth: 80,
-  });
+  const { columns, rows } = powerView([reading], machines, true);
+  await printRows(out, columns, rows, { format: "table", maxWidth: 80 });
   for (const line of text().split("\n")) assert.ok(line.length <= 80, line);
   assert.equal(
-    shortRowOf(reading, machines).at(-1),
+    rowOf(reading, true).at(-1),
     "set driver_info.ipmi_cipher_suite (Victoria and later) to 3; BMC does not tell its cipher suites (N2I-D628)",
   );
   const failed: PowerReading = { ...reading, verdict: "busy", detail: "says 0xc0", power: null };
-  assert.match(String(shortRowOf(failed, machines).at(-1)), /^says 0xc0; /);
-  const row = rowOf({ ...reading, manufacturer: 674, firmware: "2.61" }, machines);
+  assert.match(String(rowOf(failed, true).at(-1)), /^says 0xc0; /);
+  const row = rowOf({ ...reading, manufacturer: 674, firmware: "2.61" }, false);
+  const whole = powerView([], machines, false).columns;
   assert.deepEqual(
-    COLUMNS.slice(0, 9).map((name, at) => [name, row[at]]),
+    whole.slice(0, 9).map((name, at) => [name, row[at]]),
     [
       ["BM ID", "7 9"],
       ["UUID", "uuid-7 uuid-9"],
@@ -77,7 +73,7 @@ test("a machine's line for people names what to set, for which releases, and why
       ["Firmware", "2.61"],
     ],
   );
-  assert.equal(row.length, COLUMNS.length);
+  assert.equal(row.length, whole.length);
 });
 
 test("while it runs, failures that may yet be bettered are told apart", () => {

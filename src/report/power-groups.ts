@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import type { PowerReading } from "../../model/power.ts";
-import type { MachineOf } from "../../stages/selection.ts";
+import type { MachineOf, PowerReading } from "../model/power.ts";
 import { vendorOf } from "./vendors.ts";
 
 export type MachinesOf = ReadonlyMap<number, MachineOf>;

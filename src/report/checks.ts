@@ -1,8 +1,6 @@
-import type { CheckRow } from "../../core/check/checks.ts";
-import { CHECK_STATUS } from "../../model/check.ts";
-import { visibleLines } from "./visible.ts";
-import { displayWidth } from "./width.ts";
-import { wrap } from "./wrap.ts";
+import type { CheckRow } from "../core/check/checks.ts";
+import { CHECK_STATUS } from "../model/check.ts";
+import { displayWidth, visibleLines, wrap } from "./text.ts";
 
 const TITLE = "Upgrade Check Results";
 /** Columns of a line of details, and what later lines begin with. */

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { exitTable } from "../../../src/cli/print/exit-table.ts";
-import { EXIT_STATUS } from "../../../src/model/exit.ts";
+import { EXIT_STATUS } from "../../src/model/exit.ts";
+import { exitTable } from "../../src/report/explain.ts";
 
 test("the exit table has one Markdown row a status, in the order of the model", () => {
   const lines = exitTable().trimEnd().split("\n");

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { parse } from "yaml";
-import { printRows } from "../../../src/cli/print/table.ts";
-import { MigrationError } from "../../../src/model/error.ts";
-import { collector, printed, shown } from "./collect.ts";
+import { MigrationError } from "../../src/model/error.ts";
+import { collector, printed, printRows, shown } from "./collect.ts";
 
 const COLUMNS = ["UUID", "CPUs", "Power State"];
 const ROWS = [
@@ -122,6 +121,6 @@ test("csv, value, json and yaml write each row before they ask for the next", as
       assert.match(text(), /first-row/, format);
       yield ["second-row"];
     }
-    await printRows(out, ["A"], rows(), { format }, {});
+    await printRows(out, ["A"], rows(), { format });
   }
 });

@@ -1,5 +1,5 @@
-import { renderLine, SIGNS } from "../../core/render/summary.ts";
-import type { PlannedMachine, Verdict } from "../../model/plan.ts";
+import { renderLine, SIGNS } from "../core/render/summary.ts";
+import type { PlannedMachine, Verdict } from "../model/plan.ts";
 
 /** Lines of machines a summary shows before it only counts. */
 const SHOWN = 20;

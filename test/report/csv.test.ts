@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import type { Quote } from "../../../src/cli/print/options.ts";
-import { printRows } from "../../../src/cli/print/table.ts";
-import { collector, printed } from "./collect.ts";
+import type { Quote } from "../../src/report/format.ts";
+import { collector, printed, printRows } from "./collect.ts";
 
 const ROWS = [['say "hi"', 1, null, "a,b", "back\\slash", true]];
 const COLUMNS = ["A", "B", "C", "D", "E", "F"];
@@ -57,7 +56,7 @@ function read(text: string): string[][] {
 test("a terminal is not repainted by csv, and a file holds what was there", async () => {
   const rows = [["\u001b[2J\u0007", "two\nlines"]];
   const { out, text } = collector(80);
-  await printRows(out, ["A", "B"], rows, { format: "csv", quote: "all" }, {});
+  await printRows(out, ["A", "B"], rows, { format: "csv", quote: "all" });
   assert.equal(text(), '"A","B"\n"\\x1b[2J\\x07","two\nlines"\n');
   assert.equal(
     await printed("csv", ["A", "B"], rows, { quote: "all" }),

@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { CODE_COLUMNS, codeRows, exitName, explain } from "../../../src/cli/print/explain.ts";
-import { MigrationError } from "../../../src/model/error.ts";
-import { FINDINGS } from "../../../src/model/findings.ts";
-import { REFUSALS } from "../../../src/model/refusals.ts";
+import { MigrationError } from "../../src/model/error.ts";
+import { FINDINGS } from "../../src/model/findings.ts";
+import { REFUSALS } from "../../src/model/refusals.ts";
+import { CODE_COLUMNS, codeRows, exitName, explain } from "../../src/report/explain.ts";
 
 test("a refusal is explained with its reason, its exit status and the fix last", () => {
   assert.equal(

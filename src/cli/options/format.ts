@@ -1,0 +1,41 @@
+import type { Options } from "yargs";
+import { FORMATS, type FormatOptions, QUOTES } from "../../report/format.ts";
+
+/**
+ * The output options of every command that lists or shows, named as OpenStack's clients name them.
+ *
+ * @source openstack/cliff, cliff/display.py, lister.py, formatters/table.py
+ */
+export const formatOptions = {
+  format: {
+    alias: "f",
+    choices: FORMATS,
+    default: "table" as FormatOptions["format"],
+    describe: "Form of the output",
+  },
+  column: {
+    alias: "c",
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: "Show this column only; repeat it for more, shown in the order given",
+  },
+  "sort-column": {
+    type: "string",
+    array: true,
+    nargs: 1,
+    describe: "Sort by this column; repeat it for more; all rows are held in memory",
+  },
+  noindent: { type: "boolean", describe: "json: all on one line" },
+  quote: {
+    choices: QUOTES,
+    default: "nonnumeric" as NonNullable<FormatOptions["quote"]>,
+    describe: "csv: what to quote",
+  },
+  "max-width": {
+    type: "number",
+    describe: "table: columns of the screen to use (CLIFF_MAX_TERM_WIDTH)",
+  },
+  "fit-width": { type: "boolean", describe: "table: fit it to the screen (CLIFF_FIT_WIDTH=1)" },
+  "print-empty": { type: "boolean", describe: "table: print the header when there is no row" },
+} as const satisfies Record<string, Options>;

@@ -1,0 +1,34 @@
+export const FORMATS = ["table", "json", "yaml", "csv", "value"] as const;
+export const QUOTES = ["all", "minimal", "none", "nonnumeric"] as const;
+type Format = (typeof FORMATS)[number];
+export type Quote = (typeof QUOTES)[number];
+
+/** What `formatOptions` parses to; the arguments of a command can be given as they are. */
+export interface FormatOptions {
+  readonly format: Format;
+  readonly column?: readonly string[] | undefined;
+  readonly sortColumn?: readonly string[] | undefined;
+  readonly noindent?: boolean | undefined;
+  readonly quote?: Quote | undefined;
+  readonly maxWidth?: number | undefined;
+  readonly fitWidth?: boolean | undefined;
+  readonly printEmpty?: boolean | undefined;
+}
+
+/** Where a table is to be read. */
+export interface Screen {
+  readonly isTTY?: boolean;
+  readonly columns?: number;
+  readonly env: { readonly [name: string]: string | undefined };
+}
+
+/** Columns of the screen a table may use; undefined when it may be as wide as it likes. */
+export function tableLimit(
+  options: FormatOptions,
+  { isTTY, columns, env }: Screen,
+): number | undefined {
+  const most = options.maxWidth ?? Number(env.CLIFF_MAX_TERM_WIDTH ?? 0);
+  if (most > 0) return most;
+  const fits = isTTY === true || (options.fitWidth ?? Number(env.CLIFF_FIT_WIDTH ?? 0) > 0);
+  return fits && columns !== undefined && columns > 0 ? columns : undefined;
+}

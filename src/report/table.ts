@@ -1,0 +1,166 @@
+import { MigrationError } from "../model/error.ts";
+import type { Json, JsonObject } from "../model/json.ts";
+import { asCsv } from "./csv.ts";
+import { asJson, asValues, asYaml, jsonObject, objectOf, yamlText } from "./data.ts";
+import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
+import { asGrid } from "./grid.ts";
+
+/** A result as rows under their columns; `-f`, `-c` and `--sort-column` say what is shown of it. */
+export interface View {
+  readonly columns: readonly string[];
+  readonly rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
+}
+
+/** What a thing shows in each column. */
+export type Columns<T> = { readonly [title: string]: (thing: T) => Json };
+
+/** A row for each thing of the batches, cell by cell as its column says. */
+export function viewOf<T>(columns: Columns<T>, batches: AsyncIterable<readonly T[]>): View {
+  const cells = Object.values(columns);
+  async function* rows() {
+    for await (const batch of batches)
+      for (const thing of batch) yield cells.map((cell) => cell(thing));
+  }
+  return { columns: Object.keys(columns), rows: rows() };
+}
+
+/**
+ * Rows as they come; only a table looks at the first 5,000 before it begins, and only sorting holds
+ * them all.
+ *
+ * @throws MigrationError N2I-E100 when a column of the options does not exist, before any row is read
+ */
+export function renderRows(
+  view: View,
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> {
+  const { columns, rows } = select(view.columns, each(view.rows), options);
+  switch (options.format) {
+    case "table":
+      return asGrid(columns, rows, {
+        limit: tableLimit(options, screen),
+        narrowest: 8,
+        printEmpty: options.printEmpty ?? false,
+        alignNumbers: true,
+      });
+    case "json":
+      return asJson(columns, rows, options.noindent !== true);
+    case "yaml":
+      return asYaml(columns, rows);
+    case "csv":
+      return asCsv(columns, rows, options.quote ?? "nonnumeric", screen.isTTY);
+    case "value":
+      return asValues(rows);
+  }
+}
+
+/**
+ * One object as OpenStack's `show` commands print it: a table of Field and Value.
+ *
+ * @throws MigrationError N2I-E100 when a field of the options does not exist
+ */
+export function renderObject(
+  object: JsonObject,
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> | Iterable<string> {
+  const all = Object.keys(object);
+  const wanted = options.column ?? [];
+  const names = wanted.length === 0 ? all : positions(all, wanted).map((at) => all[at] ?? "");
+  const values = names.map((name) => object[name] ?? null);
+  const pairs = each(names.map((name, at) => [name, values[at] ?? null]));
+  switch (options.format) {
+    case "table":
+      return asGrid(["Field", "Value"], pairs, {
+        limit: tableLimit(options, screen),
+        narrowest: 16,
+        printEmpty: false,
+        alignNumbers: false,
+      });
+    case "json":
+      return [jsonObject(objectOf(names, values), options.noindent !== true)];
+    case "yaml":
+      return [yamlText(objectOf(names, values))];
+    case "csv":
+      return asCsv(["Field", "Value"], pairs, options.quote ?? "nonnumeric", screen.isTTY);
+    case "value":
+      return asValues(each(values.map((value) => [value])));
+  }
+}
+
+async function* each<T>(items: AsyncIterable<T> | Iterable<T>): AsyncIterable<T> {
+  yield* items;
+}
+
+/**
+ * The rows sorted and cut down as the options ask. A column to sort by need not be shown.
+ *
+ * @throws MigrationError N2I-E100 when a column does not exist
+ */
+function select(
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]>,
+  { column = [], sortColumn = [] }: FormatOptions,
+): { readonly columns: readonly string[]; readonly rows: AsyncIterable<readonly Json[]> } {
+  const keys = positions(columns, sortColumn);
+  const shown = column.length === 0 ? columns.keys() : positions(columns, column);
+  const chosen = [...shown];
+  const sorted = keys.length === 0 ? rows : sortedBy(keys, rows);
+  return { columns: chosen.map((at) => columns[at] ?? ""), rows: pick(chosen, sorted) };
+}
+
+/** Where the wanted columns stand, each once. */
+export function positions(
+  columns: readonly string[],
+  wanted: readonly string[],
+): readonly number[] {
+  const found = [...new Set(wanted)].map((name) => ({ name, at: columns.indexOf(name) }));
+  const unknown = found.filter(({ at }) => at < 0).map(({ name }) => `'${name}'`);
+  if (unknown.length > 0)
+    throw new MigrationError("N2I-E100", `there is no column ${unknown.join(", ")}`, {
+      fix: `Choose from these columns: ${columns.join(", ")}.`,
+    });
+  return found.map(({ at }) => at);
+}
+
+async function* pick(
+  chosen: readonly number[],
+  rows: AsyncIterable<readonly Json[]>,
+): AsyncIterable<readonly Json[]> {
+  for await (const row of rows) yield chosen.map((at) => row[at] ?? null);
+}
+
+/** Holds every row: the one way of printing whose memory grows with their number. */
+async function* sortedBy(
+  keys: readonly number[],
+  rows: AsyncIterable<readonly Json[]>,
+): AsyncIterable<readonly Json[]> {
+  const held: (readonly Json[])[] = [];
+  for await (const row of rows) held.push(row);
+  held.sort((left, right) => {
+    for (const key of keys) {
+      const order = compare(left[key] ?? null, right[key] ?? null);
+      if (order !== 0) return order;
+    }
+    return 0;
+  });
+  yield* held;
+}
+
+/** Numbers by size, then text by code unit; nothing at all comes last, as in cliff. */
+function compare(left: Json, right: Json): number {
+  if (rank(left) !== rank(right)) return rank(left) - rank(right);
+  if (typeof left === "number" && typeof right === "number") return left - right;
+  const [one, other] = [sortText(left), sortText(right)];
+  return one < other ? -1 : one > other ? 1 : 0;
+}
+
+function rank(value: Json): number {
+  if (value === null) return 3;
+  return typeof value === "number" ? 0 : typeof value === "boolean" ? 1 : 2;
+}
+
+function sortText(value: Json): string {
+  return typeof value === "string" ? value : JSON.stringify(value);
+}

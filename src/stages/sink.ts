@@ -7,6 +7,10 @@ export interface Sink {
   readonly say: (text: string) => void;
   /** A line of the result. */
   readonly told: (text: string) => void;
+  /** A line beside the result that nothing silences. */
+  readonly note: (text: string) => void;
+  /** Asks, and throws unless the answer is yes. */
+  readonly confirm: (question: string) => Promise<void>;
   /** Runs a step whose progress is shown, and what came of it in a few words. */
   readonly during: <T>(
     title: string,

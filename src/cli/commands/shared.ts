@@ -1,6 +1,7 @@
 import type { FormatOptions } from "../../report/format.ts";
 import { visibleLines } from "../../report/text.ts";
 import type { Sink } from "../../stages/sink.ts";
+import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 import { createProgress } from "../print/progress.ts";
@@ -94,10 +95,12 @@ export function say(voice: Voice, text: string): void {
 }
 
 /** What a stage says, as the command line wants it. */
-export function sinkOf(args: Voice & FormatOptions): Sink {
+export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean }): Sink {
   return {
     say: (text) => say(args, text),
     told: (text) => told(args, text),
+    note: (text) => note(args, text),
+    confirm: (question) => confirm(question, args.yes === true),
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
 }

@@ -10,10 +10,13 @@ type Opened = Awaited<ReturnType<typeof openPlan>>;
 
 /** Plans of which, by the journal, something is in Ironic still, newest first. */
 export function plansThere(entries: readonly Entry[]): readonly string[] {
-  return plansOf(entries, IRONIC).filter((sha256) => {
-    const ownership = ownershipOf(entries, IRONIC, sha256);
-    return ownership.begun.some((span) => wasBegun(ownership, span));
-  });
+  return plansOf(entries, IRONIC).filter((sha256) => isThere(entries, sha256));
+}
+
+/** Whether something a plan loaded is in Ironic still, by the journal. */
+export function isThere(entries: readonly Entry[], sha256: string): boolean {
+  const ownership = ownershipOf(entries, IRONIC, sha256);
+  return ownership.begun.some((span) => wasBegun(ownership, span));
 }
 
 /**

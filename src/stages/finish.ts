@@ -1,0 +1,196 @@
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { begunIn } from "../engine/begun.ts";
+import { ownershipOf } from "../engine/ownership.ts";
+import { MigrationError } from "../model/error.ts";
+import { FINISH, type GuardPreview } from "../model/finish.ts";
+import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { clearedFields } from "../parts/finish.ts";
+import { runNodes } from "../parts/run-nodes.ts";
+import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
+import { loadMappings } from "./documents.ts";
+import { previewGuards } from "./finish-preview.ts";
+import { endOfRun, knowsGuards } from "./finished.ts";
+import { type Finished, finish, openGuard, unfinish, withFinishing } from "./finishing.ts";
+import { linesOf, plansOfRun, plansThere } from "./loaded-plans.ts";
+import { wantedOf } from "./named.ts";
+import { inRun, openPlan, PLAN } from "./run.ts";
+import type { RunSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
+
+/** What a finish is given. */
+interface FinishWords extends TargetOptions {
+  readonly run: string;
+  readonly node?: readonly string[];
+  readonly undo: boolean;
+  readonly lockWait: number;
+}
+
+/** What there is to finish, opened. */
+interface Job {
+  readonly run: RunFolder;
+  readonly words: FinishWords;
+  readonly backend: Backend;
+  readonly plan: Awaited<ReturnType<typeof openPlan>>;
+  readonly entries: readonly Entry[];
+  readonly nodes: () => ReturnType<typeof runNodes>;
+}
+
+/** What became of a finish. */
+interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
+  /** Of the run as a whole. */
+  readonly notes: readonly string[];
+  /** Something is left, or missing. */
+  readonly partial: boolean;
+}
+
+/** Clears what guards the run's machines, or with `undo` guards them again, and ends the run with the last. */
+export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
+  return withJob(words, { readOnly: false }, sink, async (job) => {
+    const { backend, plan } = job;
+    await sink.confirm(question(words, backend));
+    return withFinishing(job.run, backend, plan.header, words.lockWait, async (world, release) => {
+      const total = words.node === undefined ? plan.footer.footer.machines : words.node.length;
+      const made = await sink.during(
+        words.undo ? "protect" : "finish",
+        total,
+        (progress) => {
+          const all = { ...world, progress };
+          return words.undo ? unfinish(job.nodes(), all) : finish(job.nodes(), all);
+        },
+        ({ changed }) => `${changed} machines ${words.undo ? "protected again" : "cleared"}`,
+      );
+      const whole = words.node === undefined && !made.stopped && made.broke === null;
+      if (whole && !words.undo && isNothing(made))
+        throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
+      if (!knowsGuards(release))
+        sink.told(`Ironic ${release.doc.release} protects no machine: there is nothing to clear.`);
+      sink.told(summaryOf(made, words.undo));
+      const settled = await settle(job, world, made, whole && made.left.length === 0);
+      return { ...made, ...settled, partial: made.left.length > 0 || settled.partial };
+    });
+  });
+}
+
+/** Shows what the same words would clear, and what they would leave; writes nothing. */
+export function previewFinish(
+  words: FinishWords,
+  sink: Sink,
+  show: (rows: AsyncIterable<GuardPreview>) => Promise<void>,
+): Promise<void> {
+  return withJob(words, { readOnly: true }, sink, async ({ backend, plan, entries, nodes }) => {
+    const { guard } = await openGuard(backend, plan.header);
+    const cleared = words.undo ? clearedFields(begunIn(entries, FINISH)) : null;
+    await show(previewGuards(guard, nodes(), cleared));
+  });
+}
+
+function withJob<T>(
+  words: FinishWords,
+  access: { readonly readOnly: boolean },
+  { say }: Sink,
+  work: (job: Job) => Promise<T>,
+): Promise<T> {
+  return inRun(words.run, "finish", { create: false }, async (run) => {
+    const { entries } = await readJournal(run);
+    checkLoaded(run, entries, words);
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const plans = await plansOfRun(run, plan, entries);
+    const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
+    const backend = await openBackend(words, await loadMappings(), access, say);
+    try {
+      const nodes = () => runNodes(plans, entries, wanted);
+      return await work({ run, words, backend, plan, entries, nodes });
+    } finally {
+      await backend.close();
+    }
+  });
+}
+
+function question({ node, undo }: FinishWords, { shown }: Backend): string {
+  const which = node === undefined ? "the machines of this run" : node.join(", ");
+  return undo
+    ? `Protect ${which} in ${shown} again?`
+    : `Clear the protection of ${which} in ${shown}? Nova may delete and rebuild them from then on.`;
+}
+
+/**
+ * What is not loaded has no window to end; what finish cleared of it may be guarded again all the same.
+ *
+ * @throws MigrationError N2I-E320
+ */
+function checkLoaded({ path }: RunFolder, entries: readonly Entry[], { undo }: FinishWords): void {
+  if (plansOf(entries, IRONIC).length === 0)
+    throw new MigrationError("N2I-E320", `${path} has loaded nothing`);
+  if (!undo && plansThere(entries).length === 0)
+    throw new MigrationError("N2I-E320", `what ${path} loaded was taken back`);
+}
+
+/** Whether there is no machine to speak of. */
+function isNothing({ changed, fine, left }: Finished): boolean {
+  return changed + fine + left.length === 0;
+}
+
+function summaryOf({ changed, fine, held, untaken, gone, left }: Finished, undo: boolean): string {
+  const keeps =
+    held === 0
+      ? ""
+      : `, ${held} held by the plan (protected, or not cleaned, until somebody has looked)`;
+  const waits =
+    untaken === 0 ? "" : `, ${untaken} not taken over by a conductor yet (verify --takeover)`;
+  const missing = gone.length === 0 ? "" : `, ${gone.length} not in Ironic`;
+  const text = undo
+    ? `Finish taken back: ${changed} machines protected again`
+    : `Finish: ${changed} machines cleared, ${fine} with nothing to clear${keeps}${waits}${missing}`;
+  return `${text}, ${left.length} left.`;
+}
+
+type Settled = Pick<Ended, "notes" | "partial">;
+
+/**
+ * Ends a run whose machines are all there, or lets it go on once none of them is finished any more.
+ *
+ * @param whole every machine of the run is as it should be
+ */
+async function settle(
+  { run, words, plan, entries }: Job,
+  { now, by, journal }: Pick<RunSession, "by" | "journal" | "now">,
+  { stopped, broke, gone }: Finished,
+  whole: boolean,
+): Promise<Settled> {
+  if (stopped || broke !== null) return said();
+  const ended = (await endOfRun(run)) !== null;
+  if (words.undo) {
+    if (!ended) return said();
+    if (!whole && begunIn(journal.entries(), FINISH).size > 0)
+      return said("Other machines of this run stay finished, and so does the run.");
+    await journal.append({ do: "reopen", at: now(), by });
+    return said();
+  }
+  if (!whole) return { notes: [], partial: gone.length > 0 };
+  if (!ended) {
+    const { sha256 } = plan.footer;
+    const open = ownershipOf(entries, IRONIC, sha256).open.length;
+    const why = [
+      ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
+      ...(gone.length > 0 ? [`not in Ironic: ${someOf(gone)}`] : []),
+    ];
+    const fix = "Run apply, then finish again; rollback --node gives up a machine for good.";
+    // Apply must not refuse to go on with it.
+    if (why.length > 0)
+      return { notes: [`This run is not done: ${why.join("; ")}.`, fix], partial: true };
+    await journal.append({ do: "close", plan: sha256, at: now(), by });
+  }
+  return said("This run is done.");
+}
+
+function said(...notes: readonly string[]): Settled {
+  return { notes, partial: false };
+}
+
+const NAMED = 5;
+
+function someOf(nodes: readonly string[]): string {
+  const more = nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : "";
+  return `${nodes.slice(0, NAMED).join(", ")}${more}`;
+}

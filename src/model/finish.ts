@@ -39,12 +39,3 @@ export interface FinishState {
   /** Whether this Ironic protects machines. */
   readonly guards: boolean;
 }
-
-/** What finish would do with a machine, as a preview shows it. */
-export interface GuardPreview {
-  readonly action: "clear" | "leave" | "keep" | "miss" | "protect";
-  readonly uuid: string;
-  readonly bm_node_id: number;
-  readonly fields: string;
-  readonly why: string;
-}

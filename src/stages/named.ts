@@ -1,26 +1,44 @@
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 
+type Lines = () => AsyncIterable<readonly PlannedMachine[]>;
+
+interface Named {
+  readonly wants: (machine: PlannedMachine) => boolean;
+  /** Uuids of those that are named. */
+  readonly uuids: ReadonlySet<string>;
+}
+
 /**
  * Machines named by uuid or id; all when none is named.
  *
  * @throws MigrationError N2I-E306 for a name no machine of the plan has: nothing is done then
  */
-export async function wantedOf(
+export async function wantedOf(names: readonly string[], lines: Lines): Promise<Named["wants"]> {
+  return (await namedIn(names, lines, "is not in the plan")).wants;
+}
+
+/** @throws MigrationError N2I-E306 telling `missing` of the names no machine has */
+export async function namedIn(
   names: readonly string[],
-  lines: () => AsyncIterable<readonly PlannedMachine[]>,
-): Promise<(machine: PlannedMachine) => boolean> {
-  if (names.length === 0) return () => true;
+  lines: Lines,
+  missing: string,
+): Promise<Named> {
+  const uuids = new Set<string>();
+  if (names.length === 0) return { wants: () => true, uuids };
   const wanted = new Set(names.map((name) => name.toLowerCase()));
   const namesOf = ({ uuid, bm_node_id }: PlannedMachine): readonly string[] =>
     [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => wanted.has(name));
-  const missing = new Set(wanted);
+  const unmet = new Set(wanted);
   for await (const batch of lines())
-    for (const name of batch.flatMap(namesOf)) missing.delete(name);
-  if (missing.size > 0)
-    throw new MigrationError(
-      "N2I-E306",
-      `${[...missing].map((name) => JSON.stringify(name)).join(", ")} is not in the plan`,
-    );
-  return (machine) => namesOf(machine).length > 0;
+    for (const machine of batch) {
+      const met = namesOf(machine);
+      for (const name of met) unmet.delete(name);
+      if (met.length > 0 && machine.uuid !== null) uuids.add(machine.uuid);
+    }
+  if (unmet.size > 0) {
+    const quoted = [...unmet].map((name) => JSON.stringify(name)).join(", ");
+    throw new MigrationError("N2I-E306", `${quoted} ${missing}`);
+  }
+  return { wants: (machine) => namesOf(machine).length > 0, uuids };
 }

@@ -3,13 +3,14 @@ import type { Database } from "../edge/database/open.ts";
 import { back, changedSince } from "../engine/back.ts";
 import type { Excluded } from "../engine/part.ts";
 import { gather, inOrder, type Walked } from "../engine/walk.ts";
-import type { NovaStep } from "../model/nova-plan.ts";
+import type { Entry } from "../model/journal.ts";
+import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { type NovaLegName, novaParts } from "../parts/nova.ts";
+import { type NovaLegName, novaLeg, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
 import type { Reach } from "./flavor-api.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
-import { type NovaFiles, novaPlans } from "./nova-files.ts";
+import type { NovaFiles } from "./nova-files.ts";
 import { type NovaPlace, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import type { BACK_AFTER_IRONIC } from "./pipeline.ts";
@@ -18,6 +19,8 @@ import { straysOf } from "./strays.ts";
 
 /** What to take back of Nova's rows. */
 export interface NovaWish {
+  /** Plans that changed some, newest first. */
+  readonly plans: readonly NovaFiles[];
   readonly all: boolean;
   readonly wants: (step: NovaStep) => boolean;
   readonly machines: (machine: PlannedMachine) => boolean;
@@ -39,8 +42,6 @@ interface NovaBack {
 interface Opened extends Backing {
   readonly database: Database;
   readonly place: NovaPlace;
-  /** Newest first. */
-  readonly plans: readonly NovaFiles[];
   readonly wish: NovaWish;
 }
 
@@ -52,15 +53,16 @@ export async function withNovaBack<T>(
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
 ): Promise<T> {
-  const { run, session } = backing;
   if (wish === null || reach.novaDb === undefined) return work(null);
-  const plans = await novaPlans(run);
   const database = await openRole("nova-db", reach.novaDb, { readOnly: false });
   try {
-    return await withNova(session, database, plans, watching, (place) => {
-      const opened = { ...backing, database, place, plans, wish };
+    return await withNova(backing.session, database, wish.plans, watching, (place) => {
+      const opened = { ...backing, database, place, wish };
       return work({
-        look: () => lookFirst(opened),
+        async look() {
+          await place.watch.settle();
+          return changedHosts(place.target, wish, backing.session.journal.entries());
+        },
         check: place.check,
         async part(stage, excluded) {
           const stopped = await takePartBack(opened, stage, excluded, reach);
@@ -74,16 +76,20 @@ export async function withNovaBack<T>(
   }
 }
 
-/** Waits for nova-compute to stand still, then looks at every row of a machine that is to come back. */
-async function lookFirst({ session, place, plans, wish }: Opened): Promise<Excluded> {
-  await place.watch.settle();
+/**
+ * Machines of which somebody changed a row of Nova's hosts since: nothing of them is taken back, Ironic's
+ * rows neither.
+ */
+export async function changedHosts(
+  nova: NovaTarget,
+  wish: NovaWish,
+  entries: readonly Entry[],
+): Promise<Excluded> {
   const found = new Map<string, string>();
-  const parts = novaParts(place.target, null);
-  for (const plan of plans) {
-    const leg = novaWalk(place, parts, "hosts", plan);
-    for (const [machine, why] of await changedSince(leg, session.journal.entries(), wish))
+  const { hosts } = novaParts(nova, null);
+  for (const plan of wish.plans)
+    for (const [machine, why] of await changedSince(novaLeg(hosts, "hosts", plan), entries, wish))
       found.set(machine, `in nova ${why}`);
-  }
   return found;
 }
 
@@ -93,13 +99,13 @@ async function lookFirst({ session, place, plans, wish }: Opened): Promise<Exclu
  * @returns whether it was stopped
  */
 async function takePartBack(
-  { session, place, plans, wish, leave, sink }: Opened,
+  { session, place, wish, leave, sink }: Opened,
   { part, legs }: NovaStage,
   excluded: Excluded,
   reach: FlavorApiOptions,
 ): Promise<boolean> {
   await place.watch.look();
-  for (const plan of plans) {
+  for (const plan of wish.plans) {
     // What is not in nova itself is not asked for rows that are.
     const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
     const parts = novaParts(place.target, api?.target ?? null);
@@ -126,9 +132,9 @@ export function whyStray({ host, hypervisor_hostname }: Stray): string {
 const NAMED = 20;
 
 /** Lists compute nodes that Nova made since; they are not this run's to take away. */
-async function tellStrays({ run, plans, database, wish, leave, sink }: Opened): Promise<void> {
+async function tellStrays({ run, database, wish, leave, sink }: Opened): Promise<void> {
   const strays: Stray[] = [];
-  for await (const stray of straysOf(run, plans, database, wish.machines)) strays.push(stray);
+  for await (const stray of straysOf(run, wish.plans, database, wish.machines)) strays.push(stray);
   if (strays.length === 0) return;
   leave(strays.map((stray) => ({ id: `compute_nodes:${stray.id}`, why: whyStray(stray) })));
   const more = strays.length > NAMED ? ", ..." : "";

@@ -15,7 +15,6 @@ import type { Finding } from "../model/finding.ts";
 import { plansOf } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { NovaPlanHeader, NovaStep } from "../model/nova-plan.ts";
-import type { PlanManifest } from "../model/plan-manifest.ts";
 import { legOf, NOVA_NAMES, type NovaLegName, type NovaPlan, novaName } from "../parts/nova.ts";
 
 /** A plan's files of Nova. */
@@ -78,26 +77,15 @@ export async function novaPlanOf(
   return openNovaFiles(plan);
 }
 
-/** The run's plans that changed Nova's rows, by the journal, newest first. */
-async function changedPlans(run: RunFolder): Promise<readonly OpenedPlan[]> {
-  const { entries } = await readJournal(run);
-  const plans: OpenedPlan[] = [];
-  for (const sha256 of plansOf(entries, ...NOVA_NAMES))
-    plans.push(await openManifest(await findPlan(run, sha256)));
-  return plans;
-}
-
-/** What these plans say of Nova, their files unread. */
-export async function novaManifests(
-  run: RunFolder,
-): Promise<readonly NonNullable<PlanManifest["nova"]>[]> {
-  return (await changedPlans(run)).flatMap(({ manifest }) => manifest.nova ?? []);
-}
-
-/** The files of Nova of these plans. */
+/** The files of Nova of the run's plans that changed its rows, by the journal, newest first. */
 export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
-  const opened = await Promise.all((await changedPlans(run)).map(openNovaFiles));
-  return opened.filter((files) => files !== null);
+  const { entries } = await readJournal(run);
+  const plans: NovaFiles[] = [];
+  for (const sha256 of plansOf(entries, ...NOVA_NAMES)) {
+    const files = await openNovaFiles(await openManifest(await findPlan(run, sha256)));
+    if (files !== null) plans.push(files);
+  }
+  return plans;
 }
 
 /** Writes a plan's files of Nova. */

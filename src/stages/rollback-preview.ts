@@ -3,77 +3,58 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { inspectBack } from "../engine/back.ts";
 import type { Excluded, Part } from "../engine/part.ts";
 import type { PlanHeader, TargetIdentity } from "../model/artefact.ts";
-import { type Entry, IRONIC } from "../model/journal.ts";
-import type { Json } from "../model/json.ts";
+import { IRONIC } from "../model/journal.ts";
 import { type Step, stepsOf } from "../model/plan.ts";
+import type { UndoPreview } from "../model/preview.ts";
 import { batchOf, ironicPart } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
-import { costOfDelete } from "./cost.ts";
 import type { Reach } from "./flavor-api.ts";
 import { checkEngine, checkIdentity } from "./ironic-place.ts";
-import { novaExcluded, novaPreview } from "./nova-preview.ts";
-import type { Wanted } from "./rollback.ts";
+import { openNovaPreview } from "./nova-preview.ts";
 import { openPlan, sealOf } from "./run.ts";
+import type { Wanted } from "./take-back.ts";
 
 /** What of a command says how the run is read. */
 interface Reading extends Reach {
   readonly keyFile?: string;
 }
 
-/** Rows of a preview, and what deleting will cost, known once they were all read. */
-export interface Preview {
-  readonly rows: AsyncIterable<readonly Json[]>;
-  readonly cost: () => Promise<string | null>;
-}
-
 /**
  * What the same command line would take back, in its order: Ironic's rows, then Nova's, those of a machine
- * that stays in Ironic not. What is gone already is not told. A row: what becomes of it, its resource, its
- * uuid, bm_nodes.id, and why.
+ * that stays in Ironic not. What is gone already is not told.
  *
  * @param backend null where nobody said where Ironic is: then nothing is known of its rows but the journal
  */
-export function preview(
-  run: RunFolder,
-  backend: Backend | null,
+export async function* preview(
   wanted: Wanted,
-  entries: readonly Entry[],
+  backend: Backend | null,
   reading: Reading,
-): Preview {
-  const { nova } = wanted;
-  let nodes = 0;
-  const rows = async function* (): AsyncGenerator<readonly Json[]> {
-    const excluded = new Map(nova === null ? [] : await novaExcluded(run, reading, nova));
+): AsyncGenerator<UndoPreview> {
+  const nova = await openNovaPreview(wanted, reading);
+  try {
+    const excluded = new Map(nova?.excluded);
     const kept = new Map<string, string>();
-    const job = { run, backend, keyFile: reading.keyFile, excluded, kept };
-    for await (const row of ofIronic(job, wanted, entries)) {
-      if (row[0] === "remove" && row[1] === "node") nodes += 1;
-      yield row;
-    }
+    const stays = (machine: string, why: string): void => void kept.set(machine, why);
+    yield* ofIronic(wanted, { backend, keyFile: reading.keyFile, excluded, stays });
     for (const [uuid, why] of kept) excluded.set(uuid, why);
-    if (nova !== null) yield* novaPreview(run, reading, nova, excluded);
-  };
-  return {
-    rows: rows(),
-    cost: async () =>
-      nodes === 0 ? null : costOfDelete(nodes, (await backend?.scanned?.()) ?? []),
-  };
+    if (nova !== null) yield* nova.rows(excluded);
+  } finally {
+    await nova?.close();
+  }
 }
 
-interface Job {
-  readonly run: RunFolder;
+interface How {
   readonly backend: Backend | null;
   readonly keyFile: string | undefined;
   readonly excluded: Excluded;
-  /** Told of machines of which something stays, and why. */
-  readonly kept: Map<string, string>;
+  /** Told of machines of which something stays. */
+  readonly stays: (machine: string, why: string) => void;
 }
 
 async function* ofIronic(
-  { run, backend, keyFile, excluded, kept }: Job,
-  { plans, scope }: Wanted,
-  entries: readonly Entry[],
-): AsyncGenerator<readonly Json[]> {
+  { run, entries, plans, scope }: Wanted,
+  { backend, keyFile, excluded, stays }: How,
+): AsyncGenerator<UndoPreview> {
   for (const sha256 of plans) {
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const part =
@@ -82,13 +63,16 @@ async function* ofIronic(
     for await (const batch of inspectBack(leg, entries, scope, excluded))
       for (const { line, change, state } of batch) {
         const { id, resource, machine } = change;
-        const { is, why } = state;
+        const { is } = state;
         if (is === "after") continue;
         if (is === "other" && machine !== null && !excluded.has(machine))
-          kept.set(machine, `in Ironic ${id} ${why}`);
-        const said = is === "before" ? null : is === "waiting" ? `${why}: it is waited for` : why;
-        const action = is === "other" ? "leave" : "remove";
-        yield [action, resource, id.slice(id.indexOf(":") + 1), line.bm_node_id, said];
+          stays(machine, `in Ironic ${id} ${state.why}`);
+        const waits = `${state.why}: it is waited for`;
+        yield {
+          action: is === "other" ? "leave" : "remove",
+          ...{ resource, uuid: id.slice(id.indexOf(":") + 1), bm_node_id: line.bm_node_id },
+          why: is === "before" ? null : is === "waiting" ? waits : state.why,
+        };
       }
   }
 }

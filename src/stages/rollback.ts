@@ -1,91 +1,216 @@
-import type { Scope } from "../engine/back.ts";
-import type { Excluded } from "../engine/part.ts";
+import { findPlan } from "../edge/disk/archive.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { afterNova } from "./apply-nova.ts";
-import type { Backend } from "./backend.ts";
+import type { UndoPreview } from "../model/preview.ts";
+import { stagedTrees } from "../parts/boot-steps.ts";
+import { NOVA_NAMES } from "../parts/nova.ts";
+import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
+import { costOfDelete } from "./cost.ts";
+import { loadMappings } from "./documents.ts";
+import { checkNotFinished, endOfRun } from "./finished.ts";
 import type { Reach } from "./flavor-api.ts";
-import { type NovaWish, withNovaBack } from "./nova-back.ts";
+import { isThere } from "./loaded-plans.ts";
+import { namedIn } from "./named.ts";
+import { nextCommand } from "./next.ts";
+import { novaPlans } from "./nova-files.ts";
+import { novaStepsBack } from "./nova-preview.ts";
 import type { Watching } from "./nova-watch.ts";
-import { BACK_AFTER_IRONIC } from "./pipeline.ts";
-import { type Backing, undoPlan } from "./rollback-plan.ts";
+import type { Backing } from "./rollback-plan.ts";
+import { preview } from "./rollback-preview.ts";
+import { inRun, openPlan } from "./run.ts";
+import { withSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
+import { checkStill, type Leaving, leavingOf, withStill } from "./still.ts";
+import { STOPPED, takeBack, type Wanted } from "./take-back.ts";
 
-/** What to take back. */
-export interface Wanted {
-  /** Plans of the run that loaded something, newest first. */
-  readonly plans: readonly string[];
-  readonly scope: Scope<PlannedMachine>;
-  /** Of Nova's rows; null where the run changed none. */
-  readonly nova: NovaWish | null;
+/** What a rollback is given. */
+interface RollbackWords extends TargetOptions, Reach {
+  readonly run: string;
+  readonly leaveNova: boolean;
+  readonly all: boolean;
+  readonly node?: readonly string[];
+  readonly afterFinish: boolean;
+  readonly keyFile?: string;
 }
 
-export const STOPPED = "Stopped on request; run the same command to go on.";
+/** What there is to take back, and from where. */
+interface Job extends Wanted {
+  readonly leaving: Leaving;
+  /** Null where Ironic is not asked. */
+  readonly backend: Backend | null;
+  /** Rows of Nova are to be taken back, and nothing says where it is. */
+  readonly untold: boolean;
+}
+
+/** What became of a rollback. */
+interface Ended {
+  /** Of what stays, as nobody asked for it. */
+  readonly notes: readonly string[];
+  readonly untold: boolean;
+}
 
 /**
- * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
+ * Takes back what the run loaded, in the order of `pipeline.ts`.
  *
- * @param backend null where nothing of the run is in Ironic any more, which is not asked then
- * @returns whether it came to its end; not when it was stopped on request
+ * @param leave told of rows that stay as they are
+ * @returns null when there was nothing to take back, or it was stopped on request
  */
-export function takeBack(
-  backing: Backing,
-  backend: Backend | null,
-  { plans, nova: wish }: Pick<Wanted, "plans" | "nova">,
+export function rollback(
+  words: RollbackWords,
   watching: Watching,
-  reach: Reach,
-): Promise<boolean> {
-  const { leave, sink } = backing;
-  const stop = (): boolean => {
-    sink.say(STOPPED);
-    return false;
-  };
-  return withNovaBack(backing, wish, reach, watching, async (nova) => {
-    const excluded = new Map((await nova?.look()) ?? []);
-    leave(whole(excluded));
-    const look = async (): Promise<void> => {
-      // Its lock waits for the whole of Ironic's part: lost, it is met before the next batch.
-      await nova?.check();
-      await backing.look();
-    };
-    const ironic = await takeIronicBack({ ...backing, look }, backend, plans, excluded);
-    const { removed, stays, stopped } = ironic;
-    if (stopped) return stop();
-    if (nova === null) return true;
-    if (stays.size > 0)
-      sink.told(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
-    for (const [uuid, why] of stays) excluded.set(uuid, why);
-    for (const stage of BACK_AFTER_IRONIC) {
-      const undone = await nova.part(stage, excluded).catch((cause: unknown) => {
-        throw removed === 0
-          ? cause
-          : afterNova(cause, `${removed} rows are removed from Ironic, nova's are not all back`);
-      });
-      if (undone.stopped) return stop();
-    }
-    return true;
+  sink: Sink,
+  leave: Backing["leave"],
+): Promise<Ended | null> {
+  return withJob(words, { preview: false }, sink, async (job) => {
+    const { run, scope, nova, backend, leaving, untold } = job;
+    const named = words.all ? "everything" : `${words.node?.length} machines`;
+    await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?`);
+    const backing = { run, scope, leave, sink, keyFile: words.keyFile };
+    const ended = await withStill(words.novaDb, leaving, nova?.plans ?? [], watching, (look) =>
+      withSession(run, (session) =>
+        takeBack({ ...backing, session, look }, backend, job, { ...watching, seconds: 0 }, words),
+      ),
+    );
+    if (ended === null) sink.say(STOPPED);
+    if (ended !== true) return null;
+    const still =
+      "Rows of nova that this run changed are as they are; --nova-db takes them back too.";
+    return { notes: [...(untold ? [still] : []), ...(await treesOf(run, words))], untold };
   });
 }
 
-async function takeIronicBack(
-  backing: Backing,
-  backend: Backend | null,
-  plans: readonly string[],
-  excluded: Excluded,
-): Promise<{ readonly removed: number; readonly stays: Excluded; readonly stopped: boolean }> {
-  let removed = 0;
-  const stays = new Map<string, string>();
-  for (const sha256 of plans) {
-    if (backend === null) break;
-    const undone = await undoPlan(backing, backend, sha256, excluded);
-    removed += undone.removed;
-    for (const [uuid, why] of undone.stays) stays.set(uuid, why);
-    if (undone.stopped) return { removed, stays, stopped: true };
-  }
-  return { removed, stays, stopped: false };
+/** Shows what the same words would take back; writes nothing. */
+export async function previewRollback(
+  words: RollbackWords,
+  sink: Sink,
+  show: (rows: AsyncIterable<UndoPreview>) => Promise<void>,
+): Promise<void> {
+  const shown = await withJob(words, { preview: true }, sink, async (job) => {
+    let nodes = 0;
+    const rows = async function* (): AsyncGenerator<UndoPreview> {
+      for await (const row of preview(job, job.backend, words)) {
+        if (row.action === "remove" && row.resource === "node") nodes += 1;
+        yield row;
+      }
+    };
+    await show(rows());
+    const scanned = nodes === 0 ? null : await job.backend?.scanned?.();
+    const cost = costOfDelete(nodes, scanned ?? []);
+    if (cost !== null) sink.note(cost);
+    const end = words.afterFinish ? null : await endOfRun(job.run);
+    // What is shown is refused until somebody says that it is meant.
+    if (end !== null)
+      sink.note(
+        `finish ended this run at ${end.at}; without --plan this is refused unless you give --after-finish (N2I-E321).`,
+      );
+    if (job.untold)
+      sink.told("Rows of nova would stay as they are; --nova-db takes them back too.");
+    return true;
+  });
+  // An empty list, where programs read it.
+  if (shown === null) await show((async function* () {})());
 }
 
-function whole(excluded: Excluded): readonly { readonly id: string; readonly why: string }[] {
-  return [...excluded].map(([uuid, why]) => ({
-    id: `machine:${uuid}`,
-    why: `${why}: all of it stays`,
-  }));
+/** @returns null when the run has loaded nothing */
+async function withJob<T>(
+  words: RollbackWords,
+  access: { readonly preview: boolean },
+  sink: Sink,
+  work: (job: Job) => Promise<T>,
+): Promise<T | null> {
+  const { all, node = [] } = words;
+  if (all === node.length > 0)
+    throw new MigrationError(
+      "N2I-E305",
+      all ? "--all and --node exclude each other" : "nothing says what to undo",
+    );
+  return inRun(words.run, "rollback", { create: false }, async (run) => {
+    if (!access.preview)
+      await checkNotFinished(run, "rollback would take its machines from Nova", words);
+    const { entries } = await readJournal(run);
+    const plans = await plansAt(run, entries);
+    const never = "was never loaded by this run";
+    const { wants, uuids } = await namedIn(node, () => linesIn(run, plans), never);
+    const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
+    if (plans.length === 0 && !changed) {
+      sink.told("Rollback: this run has loaded nothing.");
+      return null;
+    }
+    const scope = { all, wants };
+    const wish = {
+      ...{ all, machines: wants, plans: changed ? await novaPlans(run) : [] },
+      wants: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
+    };
+    const untold = (await novaStepsBack(wish, entries, words)) > 0 && words.novaDb === undefined;
+    const leaving = await leavingOf(run, plans, entries, scope);
+    if (!access.preview) checkStill(leaving, words);
+    const there = plans.some((sha256) => isThere(entries, sha256));
+    const optional = changed && words.novaDb !== undefined && !there;
+    const backend = await backendOf(words, access.preview, optional, sink);
+    try {
+      const nova = changed ? wish : null;
+      return await work({ run, entries, plans, scope, nova, leaving, backend, untold });
+    } finally {
+      await backend?.close();
+    }
+  });
+}
+
+/** The run's plans, newest first; one of which nothing is left in Ironic is not missed. */
+async function plansAt(run: RunFolder, entries: readonly Entry[]): Promise<readonly string[]> {
+  const plans: string[] = [];
+  for (const sha256 of plansOf(entries, IRONIC)) {
+    const found = () => findPlan(run, sha256).catch(() => null);
+    if (isThere(entries, sha256) || (await found()) !== null) plans.push(sha256);
+  }
+  return plans;
+}
+
+async function* linesIn(
+  run: RunFolder,
+  plans: readonly string[],
+): AsyncGenerator<readonly PlannedMachine[]> {
+  for (const sha256 of plans) yield* (await openPlan(await findPlan(run, sha256))).lines();
+}
+
+/**
+ * Only a preview may do without Ironic, and says so.
+ *
+ * @param optional Nova's rows alone are left to take back, whether or not there still is an Ironic
+ */
+async function backendOf(
+  words: RollbackWords,
+  preview: boolean,
+  optional: boolean,
+  { say, note }: Sink,
+): Promise<Backend | null> {
+  const { ironicDb, ironicUrl, osCloud, via } = words;
+  if (preview && ironicDb === undefined && ironicUrl === undefined && !osCloud && via !== "rest") {
+    note(
+      "Ironic is not asked, as nothing says where it is: a machine that somebody changed there would stay, and its rows of nova with it.",
+    );
+    return null;
+  }
+  const mappings = await loadMappings();
+  return openBackend(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
+    if (!optional) throw cause;
+    const why = cause instanceof Error ? cause.message : String(cause);
+    say(`Nothing of this run is left in Ironic, which is not asked: ${why}`);
+    return null;
+  });
+}
+
+/** Boot files are on each conductor's host, and taken back there: a rollback names the command. */
+async function treesOf(run: RunFolder, { keyFile }: RollbackWords): Promise<readonly string[]> {
+  const { entries } = await readJournal(run);
+  const undo = (tftpRoot: string): string =>
+    nextCommand("boot", { run: run.path, tftpRoot, keyFile }, { undo: true });
+  return [...stagedTrees(entries)].flatMap(([tree, machines]) =>
+    machines === 0
+      ? []
+      : [`Boot files of ${machines} machines stay in ${tree}: ${undo(tree)} takes them back.`],
+  );
 }

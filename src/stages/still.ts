@@ -12,7 +12,7 @@ import type { NovaIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { openRole } from "./databases.ts";
 import { type Going, goingOf } from "./going.ts";
-import { novaManifests } from "./nova-files.ts";
+import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
 import { asked, checkQueued } from "./queued.ts";
@@ -70,19 +70,19 @@ const PORTION = 500;
  * Works while the nova-computes of machines that leave Ironic stand still: one that runs deletes
  * compute nodes and providers of nodes it no longer finds, and forgets what is on them.
  *
+ * @param changed plans that changed Nova's rows
  * @param work is given a look that throws as soon as one of them reports
  * @returns null when it was stopped on request while it watched
  * @throws MigrationError N2I-E310, N2I-E300 for another nova than the plan's
  * @source facts/rehearsal.md "first real nights"
  */
 export async function withStill<T>(
-  run: RunFolder,
   novaDb: string | undefined,
   { machines, sources }: Leaving,
+  changed: readonly Pick<NovaFiles, "header" | "counts">[],
   watching: Watching,
   work: (look: () => Promise<void>) => Promise<T>,
 ): Promise<T | null> {
-  const changed = await novaManifests(run);
   if (novaDb === undefined || machines.length + changed.length === 0)
     return work(() => Promise.resolve());
   const database = await openRole("nova-db", novaDb, { readOnly: true });

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { STAGED } from "../src/model/staged.ts";
+import { STAGED } from "../src/model/handover.ts";
 import { refused, runs } from "./hostile/cli.ts";
 import { fleet, fleetUuid } from "./support/fleet.ts";
 import { type Scene, scene } from "./support/scene.ts";

@@ -1,7 +1,7 @@
 import type { ServerIdentity } from "./artefact.ts";
 import type { OddText } from "./charset.ts";
+import type { SpecCall, Wanted } from "./database.ts";
 import type { Finding } from "./finding.ts";
-import type { SpecCall, Wanted } from "./rights.ts";
 
 /** What the run's plan says; a line a machine that it does not skip. */
 export interface PlanFacts {

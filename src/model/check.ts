@@ -1,8 +1,7 @@
 import type { ServerIdentity } from "./artefact.ts";
 import type { StoredText } from "./charset.ts";
 import type { PlanFacts } from "./check-plan.ts";
-import type { PlacementFacts } from "./placement.ts";
-import type { Lacking, SpecCall } from "./rights.ts";
+import type { Lacking, SpecCall } from "./database.ts";
 import type { Conductor } from "./service.ts";
 
 /** Exit statuses of `check`, as nova-status has them; the worst row decides. README.md prints them. */
@@ -215,4 +214,18 @@ export interface CheckView {
     /** Bytes. */
     readonly free: number;
   };
+}
+
+/** A resource provider, in lower case. */
+export interface Provider {
+  readonly uuid: string;
+  readonly name: string;
+}
+
+/** What Placement says of our instances and machines; all in lower case. */
+export interface PlacementFacts {
+  /** Instance -> the providers it is allocated on; a name is empty where there is no such provider. */
+  readonly allocated: ReadonlyMap<string, readonly Provider[]>;
+  /** Providers named for our machines. */
+  readonly providers: readonly Provider[];
 }

@@ -1,9 +1,9 @@
+import { isStaged } from "./handover.ts";
 import { isObject, type Json, type JsonObject } from "./json.ts";
 import type { Row } from "./machine.ts";
-import { hasOwnKeys, isNothing, isOwn } from "./own.ts";
+import { hasOwnKeys, isNothing, isOwn } from "./own-fields.ts";
 import type { FieldChange } from "./plan.ts";
 import { isSealed, type Seal, type Sealed } from "./secret.ts";
-import { isStaged } from "./staged.ts";
 
 /** Tells whether two sealed secrets are one, though they may be sealed for different places. */
 export type SameSecret = (left: Sealed, right: Sealed) => boolean;

@@ -1,3 +1,5 @@
+import type { Json } from "./json.ts";
+import type { Row } from "./machine.ts";
 import type { Service } from "./service.ts";
 
 /** What a node's row tells of its hand-over to a conductor. */
@@ -35,3 +37,70 @@ export interface Handover {
 
 /** Names its entries in the journal. */
 export const HAND_OVER = "hand-over";
+
+/** How a node is guarded: the fields that finish clears. */
+export interface Guards {
+  readonly protected: boolean;
+  readonly protected_reason: string | null;
+  /** NULL: as the conductor's own setting has it. */
+  readonly automated_clean: boolean | null;
+}
+
+/** What a node tells of its guards, and of who works on it. */
+export interface Guarded extends Guards {
+  readonly provision_state: string | null;
+  readonly instance_uuid: string | null;
+  readonly maintenance: boolean;
+  readonly maintenance_reason: string | null;
+  /** Host of the conductor that works on it now. */
+  readonly reservation: string | null;
+  /** Whether a conductor has taken it over; null: the API does not tell. */
+  readonly taken: boolean | null;
+}
+
+/** What became of a change: `again` when the node is no longer as it was seen, or is locked. */
+export type Written = "done" | "again" | { readonly why: string };
+
+/** How machines lose their guards, and get them back; every call speaks of node uuids. */
+export interface Guard {
+  /** Nodes that are not there are not in the answer. */
+  readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, Guarded>>;
+  /** Changes a node that is as seen and that no conductor works on. */
+  readonly write: (uuid: string, seen: Guards, change: Partial<Guards>) => Promise<Written>;
+}
+
+/** Names its entries in the journal. */
+export const FINISH = "finish";
+
+/** The end of the window. */
+export interface FinishState {
+  /** When finish ended the run; null when it did not, or the run went on since. */
+  readonly end: { readonly at: string; readonly by: string } | null;
+  /** Whether this Ironic protects machines. */
+  readonly guards: boolean;
+}
+
+/**
+ * Why a machine that was loaded for a later hand-over is in maintenance, in which no conductor
+ * touches it. The text is how its row is told from one an operator put there: never change it.
+ *
+ * @source facts/ironic.md 1.5, safe staging
+ */
+export const STAGED = "nova2ironic: staged; nova2ironic release hands it over";
+
+/** The row as a staged load writes it; one the plan loads in maintenance stays as it is. */
+export function staged(row: Row): Row {
+  return row.maintenance === false
+    ? { ...row, maintenance: true, maintenance_reason: STAGED }
+    : row;
+}
+
+/** Whether a planned row is there in our maintenance: that makes it no other row. */
+export function isStaged(planned: Row, found: Row): boolean {
+  return planned.maintenance === false && isOurs(found.maintenance, found.maintenance_reason);
+}
+
+/** Whether maintenance is ours to clear. */
+export function isOurs(maintenance: Json | undefined, reason: Json | undefined): boolean {
+  return maintenance === true && reason === STAGED;
+}

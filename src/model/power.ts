@@ -1,4 +1,7 @@
+import { createHash } from "node:crypto";
 import type { FindingCode } from "./findings.ts";
+import type { Json } from "./json.ts";
+import { isSealed } from "./secret.ts";
 
 /**
  * What came of asking one BMC.
@@ -188,4 +191,34 @@ export interface MachineOf {
   /** service_host of its nova-compute. */
   readonly host: string | null;
   readonly instance: string | null;
+}
+
+/**
+ * Tells two questions apart without telling their secrets: equal only where everything is the same,
+ * sealed passwords too. A sealed secret is bound to its machine, so machines cannot be compared by it.
+ *
+ * @param words what is asked, without secrets
+ */
+export function askedDigest(words: string, secrets: readonly (Json | undefined)[]): string {
+  const told = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
+  const text = JSON.stringify([words, ...told]);
+  return createHash("sha256").update(text, "utf8").digest("hex").slice(0, 16);
+}
+
+/**
+ * How Ironic begins what it writes to `last_error` of a machine whose BMC did not answer or obey.
+ *
+ * @source ironic 21.4: conductor/manager.py handle_sync_power_state_max_retries_exceeded,
+ *   conductor/utils.py node_power_action; icehouse and later have the first alike
+ */
+const POWER = /^(?:During sync_power_state,|Failed to (?:change|set|get) (?:the )?power state)/;
+
+/**
+ * Whether an error is of the power and over: Ironic reads the power again and clears the maintenance,
+ * and leaves `last_error` as it was until somebody works with the machine.
+ *
+ * @param power_state what Ironic has recorded since
+ */
+export function isOldPowerError(last_error: string, power_state: Json | undefined): boolean {
+  return POWER.test(last_error) && typeof power_state === "string" && power_state !== "error";
 }

@@ -1,4 +1,4 @@
-import { isObject } from "./json.ts";
+import { isObject, type Json } from "./json.ts";
 
 /**
  * A secret as artefacts hold it: AES-256-GCM with a nonce derived from key, place and text, so the
@@ -39,4 +39,68 @@ export function isSecretName(name: string): boolean {
  */
 export function mayHoldSecret(json: string): boolean {
   return /pass|pwd|secret|token|cred|community|configdrive|key|\\/i.test(json);
+}
+
+function holdsSealed(value: Json): boolean {
+  return isObject(value) && (isSealed(value) || Object.values(value).some(holdsSealed));
+}
+
+/** The value with its secrets in clear: for the way to a service only. */
+export function unsealed(value: Json, seal: Seal): Json {
+  if (isSealed(value)) return seal.open(value);
+  if (!isObject(value) || !holdsSealed(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [key, unsealed(inner, seal)]),
+  );
+}
+
+/**
+ * Seals every secret inside a JSON value: what has a secret's name, whatever its type, as old
+ * clients made a number of a password of digits, and as lists and objects may be below it.
+ *
+ * @param known what stands for a value that is not to be sealed; null for all others
+ */
+export function sealed(
+  value: Json,
+  seal: Seal,
+  place: string,
+  known: (value: Json) => Json = () => null,
+): Json {
+  if (Array.isArray(value)) return value.map((item: Json) => sealed(item, seal, place, known));
+  const instead = known(value);
+  if (instead !== null) return instead;
+  if (!isObject(value)) return value;
+  return Object.fromEntries(
+    Object.entries(value).map(([key, inner]) => [
+      key,
+      isSecretName(key) && inner !== null && known(inner) === null && typeof inner !== "boolean"
+        ? seal.seal(secretText(inner), place)
+        : sealed(inner, seal, place, known),
+    ]),
+  );
+}
+
+/** Begins with a NUL where it is no string, so that the number 1234 is not the password "1234". */
+function secretText(value: Json): string {
+  return typeof value === "string" ? value : `\0${JSON.stringify(value)}`;
+}
+
+/** In place of a secret's place: it was sealed by a version that did not bind it to one. */
+export const UNBOUND = "an earlier version";
+
+/**
+ * The place of the first secret in a value that was sealed for none of these places; null when all
+ * are where they belong. What stands for a secret that nobody told is of no place.
+ */
+export function strayed(value: Json, places: ReadonlySet<string>): string | null {
+  if (isSealed(value))
+    return value.secret === "" || places.has(value.of.toLowerCase()) ? null : value.of;
+  if (typeof value !== "object" || value === null) return null;
+  if (isObject(value) && typeof value.secret === "string" && typeof value.length === "number")
+    return UNBOUND;
+  for (const inner of Object.values(value)) {
+    const found = strayed(inner, places);
+    if (found !== null) return found;
+  }
+  return null;
 }

@@ -7,13 +7,13 @@ import { digestOf, look, sweep } from "../edge/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../edge/tftp/tree.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
+import type { BootStep } from "../model/boot.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import { isObject } from "../model/json.ts";
 import type { Row } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
-import type { BootStep } from "../model/staging.ts";
 import { bootPart, observedOf, stepsOf } from "./boot-steps.ts";
 
 /** Where boot files go, and where they come from. */

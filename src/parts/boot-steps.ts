@@ -1,9 +1,9 @@
 import { fields, malformed } from "../edge/disk/entry-fields.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
+import type { BootStep, Thing } from "../model/boot.ts";
 import type { Entry } from "../model/journal.ts";
 import { isObject, type Json, type JsonObject } from "../model/json.ts";
 import { isSealed } from "../model/secret.ts";
-import type { BootStep, Thing } from "../model/staging.ts";
 
 /** What a step may speak of: undoing must never reach beyond. */
 const PATH =

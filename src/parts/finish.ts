@@ -3,7 +3,7 @@ import type { Trouble } from "../core/handover/planned.ts";
 import { fields } from "../edge/disk/entry-fields.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
-import { FINISH, type Guard, type Guarded, type Guards } from "../model/finish.ts";
+import { FINISH, type Guard, type Guarded, type Guards } from "../model/handover.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 
 /** A machine whose guards are cleared, or put back. */

@@ -3,10 +3,9 @@ import { type Judged, judge, overdue, without } from "../core/handover/judge.ts"
 import type { Planned } from "../core/handover/planned.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
-import { HAND_OVER, type Handover, type Observed } from "../model/handover.ts";
+import { HAND_OVER, type Handover, isOurs, type Observed } from "../model/handover.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../model/plan.ts";
-import { isOurs } from "../model/staged.ts";
 import { regroup } from "../model/streams.ts";
 
 /** A staged machine that is to be handed over, or staged again. */

@@ -1,4 +1,4 @@
-import { UNSEEN } from "../model/unseen.ts";
+import { UNSEEN } from "../model/text.ts";
 
 /** Two columns of a terminal: East Asian wide and full-width blocks. @source Unicode EastAsianWidth */
 const WIDE: readonly (readonly [number, number])[] = [

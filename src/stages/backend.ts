@@ -12,10 +12,9 @@ import { expectSpoken, openService, type Service } from "../edge/ironic-rest/ser
 import { createRestTarget } from "../edge/ironic-rest/target.ts";
 import type { Cloud } from "../edge/openstack/cloud.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
-import type { SameSecret } from "../model/compare.ts";
-import { sameSecret } from "../model/compare.ts";
+import { type SameSecret, sameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Guard } from "../model/finish.ts";
+import type { Guard } from "../model/handover.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Lock, Release, Target, Verifier } from "../model/target.ts";
 import { cloudFor, type RestOptions } from "./cloud.ts";

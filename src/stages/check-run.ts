@@ -13,13 +13,13 @@ import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefa
 import { isOdd, type OddText } from "../model/charset.ts";
 import type { RunPlace } from "../model/check.ts";
 import type { PlanFacts } from "../model/check-plan.ts";
+import type { SpecCall, Verb } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { HostConfig, Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { isLoaded, type PlannedMachine } from "../model/plan.ts";
-import type { SpecCall, Verb } from "../model/rights.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { appliesOf } from "./check-applies.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";

@@ -13,7 +13,7 @@ import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge
 import { checkNovaBm } from "../edge/nova-bm/check.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../model/check.ts";
-import type { Lacking, Wanted } from "../model/rights.ts";
+import type { Lacking, Wanted } from "../model/database.ts";
 import { askGlance, askPolicy } from "./check-cloud.ts";
 import { orWhy } from "./check-refused.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";

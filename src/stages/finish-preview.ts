@@ -1,5 +1,5 @@
 import { dutyOf, type GuardedNode, guardsOf } from "../core/handover/guards.ts";
-import type { Guard, Guarded } from "../model/finish.ts";
+import type { Guard, Guarded } from "../model/handover.ts";
 import type { GuardPreview } from "../model/preview.ts";
 import type { clearedFields } from "../parts/finish.ts";
 

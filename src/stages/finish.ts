@@ -3,7 +3,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { begunIn } from "../engine/begun.ts";
 import { ownershipOf } from "../engine/ownership.ts";
 import { MigrationError } from "../model/error.ts";
-import { FINISH } from "../model/finish.ts";
+import { FINISH } from "../model/handover.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { GuardPreview } from "../model/preview.ts";
 import { clearedFields } from "../parts/finish.ts";

@@ -12,7 +12,7 @@ import {
 import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import type { PlanHeader } from "../model/artefact.ts";
 import type { MigrationError } from "../model/error.ts";
-import { FINISH, type Guard } from "../model/finish.ts";
+import { FINISH, type Guard } from "../model/handover.ts";
 import type { Release } from "../model/target.ts";
 import {
   clearedFields,

@@ -1,5 +1,5 @@
 import { POWER_MAX_AGE } from "../model/power.ts";
-import { shellWord } from "../model/shell-word.ts";
+import { shellWord } from "../model/text.ts";
 
 /** Options that say where Ironic is and how to reach it. */
 export const TARGET = [

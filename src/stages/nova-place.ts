@@ -4,10 +4,10 @@ import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { batches } from "../engine/batches.ts";
 import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import type { Leg } from "../engine/part.ts";
+import { otherServer } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity, NovaStep, NovaTarget } from "../model/nova-plan.ts";
-import { otherServer } from "../model/same-server.ts";
 import {
   NOVA_LEGS,
   type NovaLegName,

@@ -17,8 +17,7 @@ import type { Json, JsonObject } from "../model/json.ts";
 import type { Machine, SnapshotLine } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { MACHINES } from "../model/plan-manifest.ts";
-import { strayed, UNBOUND } from "../model/sealing.ts";
-import type { Seal } from "../model/secret.ts";
+import { type Seal, strayed, UNBOUND } from "../model/secret.ts";
 
 export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";

@@ -1,6 +1,6 @@
 import { ownershipOf } from "../engine/ownership.ts";
 import type { PlanCounts, SnapshotCounts } from "../model/artefact.ts";
-import type { FinishState } from "../model/finish.ts";
+import type { FinishState } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";

@@ -5,7 +5,7 @@ import { join, relative } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { writeCase } from "../../src/demo/write-case.ts";
-import { shellWord } from "../../src/model/shell-word.ts";
+import { shellWord } from "../../src/model/text.ts";
 import { visibleLines } from "../../src/report/text.ts";
 import { DEFAULTS, KEPT, type NextCommand, nextCommand } from "../../src/stages/next.ts";
 import { run, runs } from "../hostile/cli.ts";

@@ -6,7 +6,7 @@ import { createPlan } from "../../src/edge/disk/plan-folder.ts";
 import type { RunFolder } from "../../src/edge/disk/run-folder.ts";
 import { createSeal } from "../../src/edge/disk/seal.ts";
 import type { Json } from "../../src/model/json.ts";
-import { unsealed } from "../../src/model/sealing.ts";
+import { unsealed } from "../../src/model/secret.ts";
 import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 import { refuses, tempRun } from "../edge/disk/temp-run.ts";
 

@@ -1,6 +1,5 @@
 import type { BootFile } from "../../model/boot.ts";
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import { isUuid } from "../../model/uuid.ts";

@@ -1,5 +1,4 @@
-import type { BootPlan } from "../../model/boot.ts";
-import type { Found } from "../../model/staging.ts";
+import type { BootPlan, Found } from "../../model/boot.ts";
 import { linkOf, linkTarget } from "./paths.ts";
 import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
 

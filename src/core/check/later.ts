@@ -1,5 +1,4 @@
-import type { CheckView, Looked, Refused } from "../../model/check.ts";
-import type { Provider } from "../../model/placement.ts";
+import type { CheckView, Looked, Provider, Refused } from "../../model/check.ts";
 import { heal } from "../hosts/allocations.ts";
 import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 

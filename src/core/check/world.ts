@@ -1,6 +1,5 @@
 import type { CheckView, Looked, Refused } from "../../model/check.ts";
-import type { Lacking, SpecCall } from "../../model/rights.ts";
-import { otherServer } from "../../model/same-server.ts";
+import { type Lacking, otherServer, type SpecCall } from "../../model/database.ts";
 import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */

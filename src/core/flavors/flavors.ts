@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
 import type { Facts } from "./facts.ts";

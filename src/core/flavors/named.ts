@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import { isGone } from "./flavors.ts";
 
 /** Flavors a refusal names. */

@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import { ALEMBIC, hasApiFlavors, novaReleaseOf, versionNamed } from "../../model/nova-release.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
 import type { Facts } from "./facts.ts";

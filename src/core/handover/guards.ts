@@ -1,6 +1,5 @@
-import type { Guarded, Guards } from "../../model/finish.ts";
+import { type Guarded, type Guards, isOurs } from "../../model/handover.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { isOurs } from "../../model/staged.ts";
 import type { Planned } from "./planned.ts";
 
 /** A machine whose guards may be ours to clear. */

@@ -1,7 +1,6 @@
-import type { Observed, Taker } from "../../model/handover.ts";
+import { isOurs, type Observed, type Taker } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
-import { isOldPowerError } from "../../model/power-error.ts";
-import { isOurs } from "../../model/staged.ts";
+import { isOldPowerError } from "../../model/power.ts";
 import { BRING } from "./takers.ts";
 
 /**

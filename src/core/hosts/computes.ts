@@ -1,7 +1,7 @@
 import { isObject } from "../../model/json.ts";
 import type { ComputeSize } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
 import { nodeOf } from "./keeps.ts";
 import { type ProvidersOf, providerFaults } from "./providers.ts";

@@ -1,8 +1,7 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
-import type { Acceptance, Finding } from "../../model/finding.ts";
-import { accept, blocks, finding } from "../../model/finding.ts";
+import { type Acceptance, accept, blocks, type Finding, finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { keepsInstance, namesNode, nodeOf, same } from "./keeps.ts";
 

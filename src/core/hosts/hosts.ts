@@ -1,12 +1,11 @@
-import type { Acceptance, Finding } from "../../model/finding.ts";
-import { accept, blocks, finding } from "../../model/finding.ts";
+import { type Acceptance, accept, blocks, type Finding, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova-release.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { aggregatesOf, joining, type Memberships } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";

@@ -2,7 +2,7 @@ import type { ServerIdentity } from "../../model/artefact.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
 import { keepsInstance, namesNode, nodeOf } from "./keeps.ts";

@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { blocks, finding } from "../../model/finding.ts";
+import { blocks, type Finding, finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { MachineRows } from "../../model/nova-rows.ts";
 import { toldRequest, toldTaskState } from "../../model/requests.ts";

@@ -1,9 +1,8 @@
 import { MigrationError } from "../../model/error.ts";
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
 import type { Choice, Named } from "./choice.ts";
 import { nodeOf } from "./keeps.ts";

@@ -1,6 +1,6 @@
 import type { ComputePlace } from "../../model/nova-rows.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
 import { nodeOf } from "./keeps.ts";

@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { BmInterface, Machine } from "../../model/machine.ts";
 import { inspectBoot } from "../boot/harvest.ts";
 import { inspectNova } from "./nova.ts";

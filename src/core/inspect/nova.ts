@@ -1,7 +1,6 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { Instance, Machine } from "../../model/machine.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 
 /**
  * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is told by the

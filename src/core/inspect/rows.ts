@@ -1,8 +1,7 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import { noNic, normaliseMac } from "../../model/mac.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import { isUuid } from "../../model/uuid.ts";
 
 /** Problems of the rows as they stand. @source facts/nova-bm.md 1.3-1.7, 1.11 */

@@ -1,6 +1,5 @@
 import { compareRow, type SameSecret } from "../../model/compare.ts";
-import type { Finding } from "../../model/finding.ts";
-import { blocks, finding } from "../../model/finding.ts";
+import { blocks, type Finding, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";

@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { blocks, finding } from "../../model/finding.ts";
+import { blocks, type Finding, finding } from "../../model/finding.ts";
 import type { Row } from "../../model/machine.ts";
 import { type Conductor, enabledBy, isOfGroup, type Service } from "../../model/service.ts";
 import type { Transformed } from "../transform/transform.ts";

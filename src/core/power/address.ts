@@ -1,4 +1,4 @@
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 
 /**
  * Why nothing can be asked at this address; null when it can be one machine's. A conductor passes it to

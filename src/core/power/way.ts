@@ -1,7 +1,6 @@
-import { askedDigest } from "../../model/asked.ts";
 import type { Json, JsonObject } from "../../model/json.ts";
 import type { HostConfig } from "../../model/machine.ts";
-import type { PowerLevel, PowerVerdict } from "../../model/power.ts";
+import { askedDigest, type PowerLevel, type PowerVerdict } from "../../model/power.ts";
 import { isSealed, type Sealed } from "../../model/secret.ts";
 import { addressFault } from "./address.ts";
 

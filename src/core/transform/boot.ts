@@ -1,6 +1,5 @@
 import type { BootPlan } from "../../model/boot.ts";
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
 import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";

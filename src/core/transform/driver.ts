@@ -1,9 +1,8 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import { isPort } from "./convert.ts";
 import { givesNeeds } from "./hardware.ts";
 

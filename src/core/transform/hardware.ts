@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/hardware.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";

@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";

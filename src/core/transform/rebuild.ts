@@ -1,8 +1,7 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 
 /** What Glance calls parts of an Amazon image; none of them is a format that Ironic detects. */
 const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);

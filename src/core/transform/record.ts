@@ -1,5 +1,4 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { Json } from "../../model/json.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import { applyRule, type CompiledRule, place, type Sources } from "./compile.ts";

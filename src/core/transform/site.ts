@@ -1,5 +1,4 @@
-import type { Acceptance, Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";

@@ -1,5 +1,4 @@
-import type { Acceptance, Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Claim, NovaSays, Outcome, StateRow, States } from "../../model/mapping.ts";

@@ -1,9 +1,8 @@
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Mapping, Outcome, TargetDoc } from "../../model/mapping.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
 
 interface Unbooted {

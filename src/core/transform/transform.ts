@@ -1,6 +1,5 @@
 import type { BootPlan } from "../../model/boot.ts";
-import type { Finding } from "../../model/finding.ts";
-import { accept, blocks, finding } from "../../model/finding.ts";
+import { accept, blocks, type Finding, finding } from "../../model/finding.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";

@@ -1,6 +1,6 @@
 import type { Row } from "../../model/machine.ts";
 import type { FieldChange } from "../../model/plan.ts";
-import { isOldPowerError } from "../../model/power-error.ts";
+import { isOldPowerError } from "../../model/power.ts";
 
 /**
  * What of a loaded node must not be so any more when Nova has its machines: the maintenance of a

@@ -1,5 +1,6 @@
 import type { RowVerdict } from "../../model/artefact.ts";
 import { compareRow, type SameSecret } from "../../model/compare.ts";
+import { isStaged } from "../../model/handover.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import {
@@ -8,7 +9,6 @@ import {
   type PlannedMachine,
   type PlannedRecord,
 } from "../../model/plan.ts";
-import { isStaged } from "../../model/staged.ts";
 import { ahead, regroup } from "../../model/streams.ts";
 import type { Verifier } from "../../model/target.ts";
 import { unsettled } from "./settled.ts";

@@ -1,6 +1,6 @@
 import { access, constants } from "node:fs/promises";
+import type { Lacking, Verb, Wanted } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { Lacking, Verb, Wanted } from "../../model/rights.ts";
 import { tableNames } from "./identity.ts";
 import type { Database } from "./open.ts";
 import { boolean, select, text } from "./rows.ts";

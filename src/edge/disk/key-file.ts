@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { shellWord } from "../../model/shell-word.ts";
+import { shellWord } from "../../model/text.ts";
 import { notWritten, systemCode } from "./failure.ts";
 import { syncFolder } from "./temp-file.ts";
 

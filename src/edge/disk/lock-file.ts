@@ -4,7 +4,7 @@ import { readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
 import { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
-import { shellWord } from "../../model/shell-word.ts";
+import { shellWord } from "../../model/text.ts";
 import { atExit } from "../process/at-exit.ts";
 import { notWritten, systemCode } from "./failure.ts";
 

@@ -1,7 +1,7 @@
 import { mkdir, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { shellWord } from "../../model/shell-word.ts";
+import { shellWord } from "../../model/text.ts";
 import { notRead, notWritten, systemCode } from "./failure.ts";
 import { takeLock } from "./lock-file.ts";
 import { removeLeftovers } from "./temp-file.ts";

@@ -1,7 +1,7 @@
 import { readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import { shellWord } from "../../model/shell-word.ts";
+import { shellWord } from "../../model/text.ts";
 import { notWritten, systemCode } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";

@@ -1,6 +1,6 @@
 import type { IronicFacts } from "../../model/check.ts";
-import type { Lacking, Verb } from "../../model/rights.ts";
-import { isOurs } from "../../model/staged.ts";
+import type { Lacking, Verb } from "../../model/database.ts";
+import { isOurs } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { lacking } from "../database/rights.ts";

@@ -1,7 +1,6 @@
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { sealed, unsealed } from "../../model/sealing.ts";
-import { mayHoldSecret, type Seal } from "../../model/secret.ts";
+import { mayHoldSecret, type Seal, sealed, unsealed } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
 import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 import { garbled } from "../database/whole.ts";

@@ -1,10 +1,10 @@
 import type { Knex } from "knex";
 import { compareRow, sameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
+import { staged } from "../../model/handover.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import { staged } from "../../model/staged.ts";
 import type { Performed } from "../../model/target.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
 import { type Ironic, readRows, toNode, toPort } from "./current.ts";

@@ -1,4 +1,4 @@
-import type { Guard, Guarded, Guards } from "../../model/finish.ts";
+import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, marks, type RawRow, select, text } from "../database/rows.ts";

@@ -1,6 +1,5 @@
 import type { Knex } from "knex";
-import type { Handover, Observed } from "../../model/handover.ts";
-import { STAGED } from "../../model/staged.ts";
+import { type Handover, type Observed, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";

@@ -1,4 +1,4 @@
-import type { Guard, Guarded, Guards } from "../../model/finish.ts";
+import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { carriedFields, type RestDoc } from "../../model/rest.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";

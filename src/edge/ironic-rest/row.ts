@@ -3,8 +3,7 @@ import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import { carriedFields, createdRow, type RestDoc } from "../../model/rest.ts";
-import { sealed, unsealed } from "../../model/sealing.ts";
-import { isSealed, type Seal, type Sealed } from "../../model/secret.ts";
+import { isSealed, type Seal, type Sealed, sealed, unsealed } from "../../model/secret.ts";
 
 /** What Ironic tells in place of a secret. @source facts/ironic.md 0.12 */
 const MASK = "******";

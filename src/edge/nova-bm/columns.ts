@@ -1,10 +1,9 @@
-import { credentialFault, decodedCredential } from "../../model/credential.ts";
-import type { Finding } from "../../model/finding.ts";
-import { finding } from "../../model/finding.ts";
+import { credentialFault, decodedCredential } from "../../model/charset.ts";
+import { type Finding, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Columns, Decoded, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { boolean, integer, near, plain, type RawRow, text, time } from "../database/rows.ts";
 

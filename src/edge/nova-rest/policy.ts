@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
+import type { SpecCall } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { SpecCall } from "../../model/rights.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { askUntilAnswered } from "../openstack/passing.ts";
 import { refusedCall } from "../openstack/session.ts";

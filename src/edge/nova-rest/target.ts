@@ -1,6 +1,6 @@
+import type { SpecCall } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaStep, NovaTarget, Standing } from "../../model/nova-plan.ts";
-import type { SpecCall } from "../../model/rights.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { type ComputeService, type Specs, specsPath } from "./service.ts";

@@ -1,7 +1,6 @@
-import type { ApiFacts } from "../../model/check.ts";
+import type { ApiFacts, PlacementFacts, Provider } from "../../model/check.ts";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { PlacementFacts, Provider } from "../../model/placement.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";

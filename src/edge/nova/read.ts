@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
-import { show } from "../../model/show.ts";
+import { show } from "../../model/text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { readTransaction } from "../database/read-transaction.ts";

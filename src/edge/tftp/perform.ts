@@ -12,8 +12,8 @@ import {
   symlink,
 } from "node:fs/promises";
 import { join } from "node:path";
+import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
 import { MigrationError } from "../../model/error.ts";
-import { type BootStep, sameThing, type Thing } from "../../model/staging.ts";
 import { systemCode } from "../disk/failure.ts";
 import { atExit } from "../process/at-exit.ts";
 import { type Held, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";

@@ -1,9 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { GuardedNode } from "../../../src/core/handover/guards.ts";
-import type { Guarded, Guards } from "../../../src/model/finish.ts";
+import { type Guarded, type Guards, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
-import { STAGED } from "../../../src/model/staged.ts";
 import { type Finished, type Finishing, finish, unfinish } from "../../../src/stages/finishing.ts";
 
 const OURS = "nova2ironic: a tenant's machine";

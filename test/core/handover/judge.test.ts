@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judge, overdue } from "../../../src/core/handover/judge.ts";
-import type { Observed } from "../../../src/model/handover.ts";
-import { STAGED } from "../../../src/model/staged.ts";
+import { type Observed, STAGED } from "../../../src/model/handover.ts";
 
 const LAB = { hostname: "lab", alive: true };
 const DEAD = { hostname: "lab", alive: false };

@@ -1,8 +1,7 @@
 import type { Planned } from "../../../src/core/handover/planned.ts";
-import type { Handover, Observed } from "../../../src/model/handover.ts";
+import { type Handover, type Observed, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";
-import { STAGED } from "../../../src/model/staged.ts";
 import type { Releasing } from "../../../src/stages/handing-over.ts";
 
 const LAB = { hostname: "lab", alive: true };

@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { unsettled } from "../../../src/core/verify/settled.ts";
+import { STAGED } from "../../../src/model/handover.ts";
 import type { Row } from "../../../src/model/machine.ts";
-import { STAGED } from "../../../src/model/staged.ts";
 
 const PLANNED = { maintenance: false, power_state: null, last_error: null };
 const SYNC = "During sync_power_state, max retries exceeded for node n1";

@@ -1,4 +1,14 @@
-import { UNSEEN } from "./unseen.ts";
+/** A hostile value for a message: quoted, escaped, at most 60 characters. */
+export function show(value: string): string {
+  const cut = value.length > 60 ? `${value.slice(0, 57)}...` : value;
+  return JSON.stringify(cut);
+}
+
+/**
+ * Characters that move a terminal's cursor, change its colours, or reverse the reading direction:
+ * C0 and C1 controls, bidirectional marks, line separators and halves of surrogate pairs.
+ */
+export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff]|\p{Surrogate}/gu;
 
 /**
  * A word as a POSIX shell takes it, for people to copy. One with characters that a terminal acts on

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { otherServer } from "../../src/model/same-server.ts";
+import { otherServer } from "../../src/model/database.ts";
 
 const NODE = {
   engine: "mysql",

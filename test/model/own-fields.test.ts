@@ -8,8 +8,7 @@ import { standingOf } from "../../src/edge/ironic-rest/standing.ts";
 import { compareRow } from "../../src/model/compare.ts";
 import type { Json } from "../../src/model/json.ts";
 import type { Row } from "../../src/model/machine.ts";
-import { isOwn } from "../../src/model/own.ts";
-import { OWN_FIELDS } from "../../src/model/own-fields.ts";
+import { isOwn, OWN_FIELDS } from "../../src/model/own-fields.ts";
 
 const IMAGE = "d0000000-0000-4000-8000-00000000000a";
 const GAVE_UP = "During sync_power_state, max retries exceeded for node u1, node state None";

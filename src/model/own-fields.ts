@@ -16,7 +16,7 @@ export interface Rows {
 }
 
 /** A field that Ironic, or Nova's driver for it, writes on a machine nobody touched. */
-export interface OwnField {
+interface OwnField {
   /** `power_state`, `instance_info.image_type`; `*_interface` and `driver_internal_info.*` stand for many. */
   readonly field: string;
   /** Whatever the plan says of it, or only where the plan leaves it empty. */

@@ -8,6 +8,7 @@ import { VERSION } from "../stages/version.ts";
 import { addCommands } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
+import { everyCommand } from "./options/every.ts";
 import { emitError, emitExit, errorText, exitStatus } from "./print/error.ts";
 import { aside, createEvents } from "./print/events.ts";
 import { outOfFiles } from "./print/files.ts";
@@ -63,39 +64,8 @@ async function command(words: readonly string[]): Promise<void> {
     });
   keepNoHelp(program);
   await addCommands(program)
-    .options({
-      quiet: {
-        alias: "q",
-        type: "boolean",
-        default: false,
-        global: true,
-        describe: "No progress on stderr",
-      },
-      json: {
-        type: "boolean",
-        default: false,
-        global: true,
-        describe: "Progress as JSON lines on stderr",
-      },
-      "progress-interval": {
-        type: "number",
-        default: 30,
-        global: true,
-        describe: "Seconds between progress lines without a terminal",
-      },
-      "db-timeout": {
-        type: "number",
-        default: 120,
-        global: true,
-        describe: "Seconds a database may take for one statement",
-      },
-      debug: {
-        type: "boolean",
-        default: false,
-        global: true,
-        describe: "With an error, where it came from",
-      },
-    })
+    .options(everyCommand)
+    .group(["help", "version"], "Every command:")
     .check((args) => checkNumbers(program, args))
     .completion("completion", "Print a completion script for your shell")
     .demandCommand(1, "a command is missing")

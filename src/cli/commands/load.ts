@@ -62,6 +62,7 @@ export function addCommands(program: Argv): Argv {
     (to, { options, work }) =>
       to.command({
         ...options,
+        builder: (yargs) => options.builder(yargs.group([], "Options:")),
         async handler(args) {
           const run = await work();
           // What yargs made of the options that stand beside it.

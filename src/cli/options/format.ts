@@ -1,12 +1,12 @@
-import type { Options } from "yargs";
 import { FORMATS, type FormatOptions, QUOTES } from "../../report/format.ts";
+import { grouped } from "./declared.ts";
 
 /**
  * The output options of every command that lists or shows, named as OpenStack's clients name them.
  *
  * @source openstack/cliff, cliff/display.py, lister.py, formatters/table.py
  */
-export const formatOptions = {
+export const formatOptions = grouped("Output:", {
   format: {
     alias: "f",
     choices: FORMATS,
@@ -38,4 +38,4 @@ export const formatOptions = {
   },
   "fit-width": { type: "boolean", describe: "table: fit it to the screen (CLIFF_FIT_WIDTH=1)" },
   "print-empty": { type: "boolean", describe: "table: print the header when there is no row" },
-} as const satisfies Record<string, Options>;
+} as const);

@@ -1,20 +1,20 @@
-import type { Options } from "yargs";
+import { grouped } from "./declared.ts";
 
 /** nova's database, where a command changes or compares its rows. */
-export const novaOption = {
+export const novaOption = grouped("Nova:", {
   "nova-db": {
     type: "string",
     requiresArg: true,
-    describe: "nova's database, likewise: its own rows too",
+    describe: "Nova's database, named as the others are; its rows are looked at too",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
 /** Where flavors are since Newton. */
-export const novaApiOption = {
+export const novaApiOption = grouped("Nova:", {
   "nova-api-db": {
     type: "string",
     requiresArg: true,
-    describe: "nova_api's database, likewise: flavors of Newton and later",
+    describe: "nova_api's database, named as the others are: flavors of Newton and later",
   },
   "flavors-via": {
     type: "string",
@@ -22,12 +22,12 @@ export const novaApiOption = {
     choices: ["db", "rest"],
     describe: "With --nova-db: flavors in the database, or through Nova's API (OS_*, --os-cloud)",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
-const WANT_NOVA = "with --nova-db";
+const WANT_NOVA = "With --nova-db";
 
 /** Options of the commands that change Nova's rows. */
-export const watchOptions = {
+export const watchOptions = grouped("Nova:", {
   watch: {
     type: "number",
     default: 20,
@@ -44,11 +44,11 @@ export const watchOptions = {
     default: false,
     describe: `${WANT_NOVA}: go on though requests wait in a nova-compute's message queue`,
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
 /** The operator's word that no nova-compute runs, where nobody looks. */
 export function leaveNovaOption(describe: string) {
-  return { "leave-nova": { type: "boolean", default: false, describe } } as const;
+  return grouped("Nova:", { "leave-nova": { type: "boolean", default: false, describe } } as const);
 }
 
 export interface WatchArgs {
@@ -58,7 +58,7 @@ export interface WatchArgs {
 }
 
 /** Options of plan that say what becomes of Nova's rows. */
-export const novaPlanOptions = {
+export const novaPlanOptions = grouped("Nova:", {
   ...novaOption,
   ...novaApiOption,
   "compute-host": {
@@ -85,7 +85,7 @@ export const novaPlanOptions = {
     nargs: 1,
     describe: "Change this flavor too, though it names one image of two: name or flavorid",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
 export interface NovaArgs {
   readonly novaDb?: string;

@@ -1,4 +1,5 @@
 import type { Options } from "yargs";
+import { grouped } from "./declared.ts";
 
 /** Options every command with a run has. */
 export const runOption = {
@@ -19,17 +20,17 @@ export const keyOption = {
   },
 } as const satisfies Record<string, Options>;
 
-export const ironicOption = {
+export const ironicOption = grouped("Ironic:", {
   "ironic-db": {
     type: "string",
     demandOption: true,
     requiresArg: true,
     describe: "Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
 /** Where Ironic is, for commands that take both backends. */
-export const targetOptions = {
+export const targetOptions = grouped("Ironic:", {
   "ironic-db": { ...ironicOption["ironic-db"], demandOption: false },
   via: {
     choices: ["db", "rest"] as const,
@@ -53,25 +54,25 @@ export const targetOptions = {
     requiresArg: true,
     describe: "REST: seconds a call may take (60)",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
 /** How many machines are adopted or deleted at once. */
-export const inFlightOption = {
+export const inFlightOption = grouped("Ironic:", {
   "in-flight": {
     type: "number",
     requiresArg: true,
     describe: "REST: machines under way at once (8)",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
-export const lockWaitOption = {
+export const lockWaitOption = grouped("Ironic:", {
   "lock-wait": {
     type: "number",
     default: 60,
     requiresArg: true,
     describe: "Seconds to wait for conductors that have reserved machines",
   },
-} as const satisfies Record<string, Options>;
+} as const);
 
 export const yesOption = {
   yes: {

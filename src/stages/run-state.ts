@@ -1,0 +1,162 @@
+import { existsSync } from "node:fs";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { countBack } from "../engine/back.ts";
+import { MigrationError } from "../model/error.ts";
+import { type Entry, plansOf } from "../model/journal.ts";
+import type { NovaStep } from "../model/nova-plan.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { stagedTrees } from "../parts/boot-steps.ts";
+import { plannedNodes, stillReleased } from "../parts/hand-over.ts";
+import { NOVA_LEGS, NOVA_NAMES, novaJournalled } from "../parts/nova.ts";
+import type { Places } from "./allocations.ts";
+import { loadMappings } from "./documents.ts";
+import { endOfRun, knowsGuards } from "./finished.ts";
+import { readGiven } from "./given-file.ts";
+import type { Said } from "./next-step.ts";
+import { novaPlanOf, novaPlans } from "./nova-files.ts";
+import { openPower, POWER } from "./power-file.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
+import { type RunState, type Still, statusOf, wasStaged } from "./status.ts";
+import { type TakenBack, takenBack } from "./still-changed.ts";
+
+/** An artefact that is missing or broken is a fact about the run, not a failure of status. */
+async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MigrationError)) throw error;
+    return { missing: `${error.code} ${error.message}` };
+  }
+}
+
+/** Reads the whole plan, when a load was staged. */
+async function handoverOf(
+  plan: Awaited<ReturnType<typeof openPlan>>,
+  journal: readonly Entry[],
+): Promise<{ readonly staged: number; readonly released: number } | null> {
+  if (!wasStaged(journal, plan.footer.sha256)) return null;
+  const known = stillReleased(journal);
+  let [staged, released] = [0, 0];
+  for await (const batch of plannedNodes(plan.lines(), () => true))
+    for (const { uuid, row } of batch) {
+      if (row.maintenance === true) continue;
+      staged += 1;
+      if (known.has(uuid)) released += 1;
+    }
+  return { staged, released };
+}
+
+/** What a rollback of these machines with Nova's database would still find changed, by the journal. */
+async function stillOf(
+  run: RunFolder,
+  entries: readonly Entry[],
+  machines: TakenBack,
+): Promise<Still> {
+  const all = machines === "all";
+  const wants = ({ machine }: NovaStep) => all || machines.has(machine ?? "");
+  const files = await novaPlans(run);
+  let rows = 0;
+  for (const file of files)
+    for (const leg of NOVA_LEGS)
+      rows += await countBack(novaJournalled(leg, file), entries, { wants });
+  const api = files.map(({ header }) => header.api).find((one) => one !== undefined);
+  return { rows, machines, api };
+}
+
+/**
+ * What is true of a run by its files, and the next command.
+ *
+ * @param given options of status: databases to ask besides, and words for the next command
+ */
+export async function runState(
+  run: RunFolder,
+  given: NonNullable<Said["given"]>,
+): Promise<RunState> {
+  const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
+  const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
+  const journal = await orWhy(() => readJournal(run));
+  const nova = await orWhy(async () => {
+    const beside = "missing" in plan ? null : await novaPlanOf(run, plan.footer);
+    const entries = "missing" in journal ? [] : journal.entries;
+    const plans = plansOf(entries, ...NOVA_NAMES);
+    if (beside === null && plans.length === 0) return null;
+    const back = "missing" in journal ? null : takenBack(journal.entries);
+    const still = back === null ? null : await orWhy(() => stillOf(run, entries, back));
+    return { plan: beside, entries, ...(still !== null && { still }) };
+  });
+  const boot = await orWhy(async () => {
+    const trees = stagedTrees("missing" in journal ? [] : journal.entries);
+    return trees.size === 0 ? null : new Map([...trees].filter(([, machines]) => machines > 0));
+  });
+  const power = await openPower(`${run.path}/${POWER}`).catch(() => null);
+  const finish = await orWhy(async () => {
+    const end = await endOfRun(run);
+    const name = "missing" in plan ? undefined : plan.header.target.release;
+    const release = (await loadMappings()).releases.find(({ doc }) => doc.release === name);
+    return { end, guards: release !== undefined && knowsGuards(release) };
+  });
+  const state = statusOf({
+    finish,
+    said: {
+      site: power?.header.asked_for?.site ?? null,
+      allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
+      asked: power !== null,
+      rest: !("missing" in plan) && plan.header.target.engine === "rest",
+      release: releaseOf("missing" in plan ? null : plan, power),
+      given,
+      earlier: await readGiven(run),
+      sealedElsewhere: sealedElsewhere(run, snapshot),
+    },
+    ...(nova !== null && { nova }),
+    ...(boot !== null && { boot }),
+    snapshot:
+      "missing" in snapshot
+        ? snapshot
+        : {
+            counts: snapshot.footer.footer,
+            sha256: snapshot.footer.sha256,
+            taken_at: snapshot.header.taken_at,
+          },
+    plan:
+      "missing" in plan
+        ? plan
+        : {
+            counts: plan.footer.footer,
+            sha256: plan.footer.sha256,
+            madeFrom: plan.header.made_from.snapshot,
+            release: plan.header.target.release,
+          },
+    journal,
+    handover:
+      "missing" in plan || "missing" in journal
+        ? null
+        : await orWhy(() => handoverOf(plan, journal.entries)),
+  });
+  const allocations = "missing" in plan ? null : await allocationsOf(given, plan.lines);
+  return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
+}
+
+/** Whoever asks no database waits for no driver. */
+async function allocationsOf(
+  places: Places,
+  lines: () => AsyncIterable<readonly PlannedMachine[]>,
+): Promise<string | null> {
+  if (places.placementDb === undefined) return null;
+  const { allocationsText } = await import("./allocations.ts");
+  return allocationsText(places, lines);
+}
+
+/** The release a plan was made for, or BMCs were asked for by a word; juno is what nobody has to say. */
+function releaseOf(
+  plan: Awaited<ReturnType<typeof openPlan>> | null,
+  power: Awaited<ReturnType<typeof openPower>> | null,
+): string | undefined {
+  const release = plan?.header.target.release ?? power?.header.asked_for?.release;
+  return release === "juno" ? undefined : release;
+}
+
+/** Whether the run's secrets were sealed with a key of --key-file. */
+function sealedElsewhere({ path }: RunFolder, snapshot: object): boolean {
+  return !("missing" in snapshot) && !existsSync(`${path}/secret.key`);
+}

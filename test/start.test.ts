@@ -38,7 +38,7 @@ test("--version loads the entry, and what finds package.json", () => {
 
 test("help, completion and errors of the command line load no stage, no system and no driver", () => {
   const { files, packages } = loadedWith("cli/start.js");
-  const elsewhere = files.filter((file) => !/^(cli|model)\//.test(file));
+  const elsewhere = files.filter((file) => !/^(cli|model|report)\//.test(file));
   // Names of releases, which options offer; how long a database is waited for; what stages are told.
   const known = [
     ...["demo/load-tables.js", "demo/package-root.js", "edge/database/limit.js"],

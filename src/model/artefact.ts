@@ -149,10 +149,14 @@ export interface Footer<Counts> {
 type RowState = "validated" | "mismatched" | "missing" | "extra" | "suspended" | "used";
 
 export interface RowVerdict {
-  readonly resource: "node" | "port";
-  readonly uuid: string;
+  /** `node`, `port`; of Nova the row, or what of a machine. */
+  readonly resource: string;
+  /** Of a row of Nova, its machine's. */
+  readonly uuid: string | null;
   readonly bm_node_id: number | null;
   readonly state: RowState;
   readonly differs: readonly FieldChange[];
+  /** Of Nova: fields that differ, whose values are not shown. */
+  readonly fields?: readonly string[];
   readonly reason: string | null;
 }

@@ -2,7 +2,7 @@ import { auditAllocations, heal } from "../core/hosts/allocations.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { openRole } from "./databases.ts";
+import { closing, openRole } from "./databases.ts";
 import { openAllocated } from "./providers.ts";
 
 /** Instances a line names; the others are counted. */
@@ -25,20 +25,14 @@ export async function allocationsText(
 ): Promise<string | null> {
   if (placementDb === undefined) return null;
   if (novaDb === undefined) throw new MigrationError("N2I-E100", "--placement-db wants --nova-db");
-  const nova = await openRole("nova-db", novaDb, { readOnly: true });
-  try {
-    const placement = await openRole("placement-db", placementDb, { readOnly: true });
-    try {
-      const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
-      const bare: string[] = [];
-      for await (const { instance } of auditAllocations(lines(), now)) bare.push(instance);
-      if (bare.length === 0) return "every live instance of the plan has one";
-      const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
-      return `${bare.length} live instances have none: ${bare.slice(0, NAMED).join(", ")}${more}; ${heal()}`;
-    } finally {
-      await placement.close();
-    }
-  } finally {
-    await nova.close();
-  }
+  return closing(async (keep) => {
+    const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));
+    const now = { instancesOf: openInstances(nova), allocatedOf: openAllocated(placement) };
+    const bare: string[] = [];
+    for await (const { instance } of auditAllocations(lines(), now)) bare.push(instance);
+    if (bare.length === 0) return "every live instance of the plan has one";
+    const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
+    return `${bare.length} live instances have none: ${bare.slice(0, NAMED).join(", ")}${more}; ${heal()}`;
+  });
 }

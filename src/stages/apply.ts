@@ -1,3 +1,4 @@
+import { isEqual, type Verified } from "../core/verify/tally.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { forward } from "../engine/forward.ts";
 import { gather, type Walked } from "../engine/walk.ts";
@@ -5,7 +6,6 @@ import type { SameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
-import type { Verifier } from "../model/target.ts";
 import { ironicLeg } from "../parts/ironic.ts";
 import { afterLoad, afterNova, beforeLoad } from "./apply-nova.ts";
 import type { Backend } from "./backend.ts";
@@ -22,6 +22,7 @@ import { conductorOf, recheckWith } from "./recheck.ts";
 import type { openPlan } from "./run.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import { compare } from "./verify.ts";
 
 /** What a load is made of. */
 export interface Job {
@@ -40,13 +41,12 @@ export interface Job {
   readonly recheckPower: boolean;
   /** The command that goes on with it. */
   readonly again: string;
-  /** Compares everything once it is loaded. */
-  readonly verify: (verifier: Verifier, same: SameSecret) => Promise<boolean>;
 }
 
 export interface Ended {
   /** Machines that failed. */
   readonly failed: number;
+  readonly verified: Verified;
   /** Everything is as planned. */
   readonly equal: boolean;
   /** Options for Nova that a rollback wants. */
@@ -82,15 +82,15 @@ export async function load(job: Job): Promise<Ended | null> {
     throw applied.done === 0 ? cause : afterNova(cause, "Ironic is loaded, nova is not");
   });
   if (moved === null) return null;
-  const equal = await job.verify(place.verifier, same).catch((cause: unknown) => {
+  const verified = await compare(plan, place.verifier, same, sink).catch((cause: unknown) => {
     // Without this, status 1 would say that nothing was changed.
     if (applied.done === 0 || !(cause instanceof MigrationError)) throw cause;
     const what = "everything is loaded, but verify did not end";
     throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
   });
   return {
-    failed: applied.failed.length,
-    equal: equal && moved && flavors.left === 0,
+    ...{ failed: applied.failed.length, verified },
+    equal: isEqual(verified) && moved && flavors.left === 0,
     nova: nova === null ? {} : novaOptions(nova.plan.header.api),
   };
 }

@@ -25,3 +25,23 @@ export async function openRole(
   const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
   return openDatabase(address, { ...options, patience: patience() });
 }
+
+interface Closable {
+  readonly close: () => Promise<void>;
+}
+
+/** Keeps what is open until the work has ended. */
+export type Keep = <T extends Closable>(opened: T) => T;
+
+/** Does work that opens systems; what it keeps is closed however it ends, the last first. */
+export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
+  const kept: Closable[] = [];
+  try {
+    return await work((opened) => {
+      kept.push(opened);
+      return opened;
+    });
+  } finally {
+    for (const opened of kept.toReversed()) await opened.close();
+  }
+}

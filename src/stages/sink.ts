@@ -1,5 +1,16 @@
+import type { LogFault } from "../core/handover/log-faults.ts";
+import type { Trouble } from "../core/handover/planned.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+
 /** Machines behind us, and what else there is to say of them. */
 export type Progress = (machines: number, more?: string) => void;
+
+/** What stages list. */
+export interface Lists {
+  readonly verdicts: RowVerdict;
+  readonly standings: Trouble;
+  readonly faults: LogFault & { readonly path: string };
+}
 
 /** What a stage says while it works; who runs it shows it as it likes, or not at all. */
 export interface Sink {
@@ -11,6 +22,12 @@ export interface Sink {
   readonly note: (text: string) => void;
   /** Asks, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
+  /** Items of the result, as they come; a step that reads them ends in a few words. */
+  readonly list: <K extends keyof Lists>(
+    of: K,
+    items: AsyncIterable<Lists[K]>,
+    step?: { readonly title: string; readonly machines: number; readonly summary: () => string },
+  ) => Promise<void>;
   /** Runs a step whose progress is shown, and what came of it in a few words. */
   readonly during: <T>(
     title: string,

@@ -1,5 +1,6 @@
 import { join } from "node:path";
-import { emptyTally, type Tally, verify } from "../../src/core/verify/verify.ts";
+import { emptyTally, type Tally } from "../../src/core/verify/tally.ts";
+import { verify } from "../../src/core/verify/verify.ts";
 import { back } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
 import type { Leg } from "../../src/engine/part.ts";

@@ -1,5 +1,6 @@
 import { renderCounts } from "../../core/render/summary.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { verifiedText } from "../../report/verify.ts";
 import { type Ended, type Job, load } from "../../stages/apply.ts";
 import { openBackend } from "../../stages/backend.ts";
 import { loadMappings } from "../../stages/documents.ts";
@@ -16,8 +17,7 @@ import { withSession } from "../../stages/session.ts";
 import { confirm } from "../confirm.ts";
 import type { ApplyArgs } from "../options/apply.ts";
 import { watchingOf } from "./nova-options.ts";
-import { exitWith, say, sinkOf, told } from "./shared.ts";
-import { verifyPlan } from "./verify.ts";
+import { exitWith, note, say, sinkOf, told } from "./shared.ts";
 
 /** Whoever wants heartbeats watched gives the database they are in. */
 const UNASKED =
@@ -44,11 +44,10 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
       const staged = await goesOnStaged(run, footer.sha256, args.staged, sink);
       const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
       const again = nextCommand("apply", args, { staged, yes: true });
-      const verify: Job["verify"] = (verifier, same) => verifyPlan(plan, verifier, same, args);
       const { recheckPower } = args;
       const job = {
         ...{ run, plan, backend, seal, staged, readings, mappings },
-        ...{ sink, again, verify, recheckPower },
+        ...{ sink, again, recheckPower },
       };
       const asks = { confirm: (question: string) => confirm(question, args.yes) };
       const ended = await withSession(run, (session) =>
@@ -69,10 +68,11 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
 
 async function tellEnd(
   { run, plan, again }: Pick<Job, "run" | "plan" | "again">,
-  { failed, equal, nova }: Ended,
+  { failed, verified, equal, nova }: Ended,
   blocked: number,
   args: ApplyArgs,
 ): Promise<void> {
+  for (const text of verifiedText(verified)) note(args, text);
   if (failed > 0)
     say(
       args,

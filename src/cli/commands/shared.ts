@@ -1,6 +1,9 @@
 import type { FormatOptions } from "../../report/format.ts";
+import { standingsView } from "../../report/standings.ts";
+import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
-import type { Sink } from "../../stages/sink.ts";
+import { faultsView, verdictsView } from "../../report/verify.ts";
+import type { Lists, Sink } from "../../stages/sink.ts";
 import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
@@ -8,6 +11,7 @@ import { createProgress } from "../print/progress.ts";
 import { measure, sentence } from "../print/rate.ts";
 import { runStages } from "../print/stages.ts";
 import { terminalOf } from "../print/terminal.ts";
+import { printView } from "../print/view.ts";
 
 /** What main's global options say of the output. */
 export interface Voice {
@@ -26,7 +30,7 @@ interface StageProgress {
 }
 
 /** Progress of a stage on stderr, as the global options want it. */
-export function progressOf(stage: string, total: number | undefined, voice: Voice): StageProgress {
+function progressOf(stage: string, total: number | undefined, voice: Voice): StageProgress {
   const progress = createProgress({
     stream: io().stderr,
     stage,
@@ -94,6 +98,12 @@ export function say(voice: Voice, text: string): void {
   if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
 }
 
+const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => View } = {
+  verdicts: verdictsView,
+  standings: standingsView,
+  faults: faultsView,
+};
+
 /** What a stage says, as the command line wants it. */
 export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean }): Sink {
   return {
@@ -101,12 +111,17 @@ export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean })
     told: (text) => told(args, text),
     note: (text) => note(args, text),
     confirm: (question) => confirm(question, args.yes === true),
+    async list(of, items, step) {
+      const progress = step && progressOf(step.title, step.machines, args);
+      await printView(VIEWS[of](items), args);
+      progress?.done(step?.summary() ?? "");
+    },
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
 }
 
 /** How results are wanted: in what form, and whether stderr is for machines. */
-export type Telling = FormatOptions & Pick<Voice, "json">;
+type Telling = FormatOptions & Pick<Voice, "json">;
 
 /** Totals, which stand beside the result whatever is silenced: an event for machines. */
 export function note(voice: Pick<Voice, "json">, text: string): void {

@@ -1,21 +1,14 @@
 import type { FormatOptions } from "../../report/format.ts";
-import type { TargetOptions } from "../../stages/backend.ts";
+import type { VerifyAsked } from "../../stages/verify.ts";
+import type { TakeoverAsked } from "../../stages/verify-takeover.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
 import { novaApiOption, novaOption } from "./nova.ts";
 import { keyOption, runOption, targetOptions } from "./shared.ts";
 
-export interface VerifyArgs extends Voice, FormatOptions, TargetOptions {
-  readonly run: string;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly placementDb?: string;
-  readonly allRows: boolean;
+export interface VerifyArgs extends Voice, FormatOptions, VerifyAsked, TakeoverAsked {
   readonly takeover: boolean;
-  readonly final: boolean;
-  readonly conductorLog?: readonly string[];
-  readonly keyFile?: string;
 }
 
 export const verifyOptions: Declared = {

@@ -1,7 +1,7 @@
 import { quote } from "./quotes.ts";
 
 /** Something a conductor's log complains of. */
-interface LogFault {
+export interface LogFault {
   readonly line: number;
   /** Secrets masked; of a trace its first and its last line. */
   readonly text: string;

@@ -3,7 +3,7 @@ import { type Judged, judge, type Standing } from "./judge.ts";
 import type { Planned, Trouble } from "./planned.ts";
 import { nobody } from "./takers.ts";
 
-type Standings = { readonly [standing in Standing]: number };
+export type Standings = { readonly [standing in Standing]: number };
 
 /** Standings an operator has nothing to do about. */
 const FINE: ReadonlySet<Standing> = new Set(["done", "held"]);

@@ -14,10 +14,10 @@ const SIZES = [
 ] as const;
 
 /** By the uuid of the machine, lower case. */
-type ByMachine<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
+export type ByMachine<T> = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly T[]>>;
 
 /** What Nova and Placement have of machines now, and what they should have. */
-interface HypervisorsNow {
+export interface HypervisorsNow {
   /** Live compute nodes. */
   readonly computesOf: ByMachine<ComputeSize>;
   /** Ids of compute nodes that somebody other than the plan deleted since it was made. */

@@ -2,11 +2,11 @@ import type { ComputePlace } from "../../model/nova-rows.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
-import type { ComputeFault } from "./computes.ts";
+import type { ByMachine, ComputeFault } from "./computes.ts";
 import { nodeOf } from "./keeps.ts";
 
-/** Live compute nodes of the drivers for machines by the uuid of their node, lower case. */
-type PlacesOf = (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly ComputePlace[]>>;
+/** Live compute nodes of the drivers for machines. */
+type PlacesOf = ByMachine<ComputePlace>;
 
 /** A compute node that Nova made since, and the machine it is of. */
 export interface Stray extends ComputePlace {

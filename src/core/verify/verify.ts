@@ -12,25 +12,8 @@ import {
 import { ahead, regroup } from "../../model/streams.ts";
 import type { Verifier } from "../../model/target.ts";
 import { unsettled } from "./settled.ts";
+import type { Tally } from "./tally.ts";
 import { isPortUsed, isUsed, type Used } from "./used.ts";
-
-export interface Tally {
-  validated: number;
-  mismatched: number;
-  missing: number;
-  extra: number;
-  suspended: number;
-  /** Rows whose differences the use of a machine since its hand-over explains. */
-  used: number;
-  /** Rows as planned but for fields a conductor changes by itself. */
-  ironics_own: number;
-  /** Machines in the maintenance of a staged load. */
-  staged: number;
-  /** Uuids of nodes that say themselves that they are not cleaned between tenants. */
-  readonly uncleaned: string[];
-  /** Machines the plan leaves out: skipped, blocked, in conflict. */
-  left_out: number;
-}
 
 /** How rows are compared. */
 interface Strictness {
@@ -185,29 +168,4 @@ async function* strangers(
         const named = { resource: "node", uuid, bm_node_id: null } as const;
         yield verdict(named, "extra", [], "carries our mark, is not in this plan");
       }
-}
-
-export function emptyTally(): Tally {
-  return {
-    validated: 0,
-    mismatched: 0,
-    missing: 0,
-    extra: 0,
-    suspended: 0,
-    used: 0,
-    ironics_own: 0,
-    staged: 0,
-    uncleaned: [],
-    left_out: 0,
-  };
-}
-
-export function isEqual(tally: Tally): boolean {
-  return tally.mismatched + tally.missing + tally.extra + tally.suspended === 0;
-}
-
-/** Rows that were compared, whatever came of it. */
-export function comparedOf(tally: Tally): number {
-  const { validated, mismatched, missing, extra, suspended, used } = tally;
-  return validated + mismatched + missing + extra + suspended + used;
 }

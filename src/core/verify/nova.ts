@@ -1,0 +1,100 @@
+import type { RowVerdict } from "../../model/artefact.ts";
+import type { NovaStep, Standing } from "../../model/nova-plan.ts";
+import type { ComputePlace } from "../../model/nova-rows.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
+import { type AllocationsNow, auditAllocations, heal } from "../hosts/allocations.ts";
+import type { Choice } from "../hosts/choice.ts";
+import {
+  auditComputes,
+  type ByMachine,
+  type ComputeFault,
+  type HypervisorsNow,
+} from "../hosts/computes.ts";
+import { auditInstances, type TenantsNow } from "../hosts/placed.ts";
+import { auditPlaces } from "../hosts/strays.ts";
+import type { NovaTally } from "./tally.ts";
+import { asUsed, isStepUsed, type Used } from "./used.ts";
+
+/** A row that the plan changes, and how it stands. */
+export interface Looked {
+  readonly step: NovaStep;
+  readonly standing: Standing;
+}
+
+/** Nova as it is now. */
+export interface NovaNow {
+  /** Every row of the plan. */
+  readonly rows: AsyncIterable<readonly Looked[]>;
+  readonly tenants: TenantsNow;
+  readonly placesOf: ByMachine<ComputePlace>;
+  readonly hypervisors: HypervisorsNow;
+  /** Null: Placement is not given. */
+  readonly allocatedOf: AllocationsNow["allocatedOf"] | null;
+}
+
+/**
+ * Compares every row of Nova that the plan changes; and of each machine it loads, whether the plan
+ * changes a row of it or not, its instance, its hypervisor and its resource provider.
+ *
+ * @param machines gives the plan's lines from the start, each time it is called
+ * @param how whether rows as planned are given too, and which machines were used since
+ */
+export async function* verifyNova(
+  machines: () => AsyncIterable<readonly PlannedMachine[]>,
+  { rows, tenants, placesOf, hypervisors, allocatedOf }: NovaNow,
+  choice: Choice,
+  tally: NovaTally,
+  { all, used }: { readonly all: boolean; readonly used: Used },
+): AsyncGenerator<RowVerdict> {
+  /** Machines with a row that was given already. */
+  const known = new Set<string | null>();
+  /** Compute nodes the plan itself deletes. */
+  const ours = new Set<number>();
+  for await (const looked of rows)
+    for (const one of looked) {
+      const { table, key, after } = one.step;
+      if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));
+      const verdict = rowVerdict(one, used, tally);
+      if (verdict.state === "mismatched") known.add(verdict.uuid);
+      if (verdict.state === "mismatched" || all) yield verdict;
+    }
+  const wrong = (resource: string, { machine, fault }: ComputeFault): RowVerdict => {
+    tally.other += 1;
+    const named = { resource, uuid: machine, bm_node_id: null };
+    return { ...named, state: "mismatched", differs: [], reason: fault };
+  };
+  for await (const found of auditInstances(asUsed(machines(), used), tenants, choice, tally))
+    if (!known.has(found.machine)) yield wrong("instances", found);
+  for await (const found of auditPlaces(machines(), placesOf, choice))
+    if (!known.has(found.machine)) yield wrong("compute nodes", found);
+  const others = { ...hypervisors, deletedOf: without(ours, hypervisors.deletedOf) };
+  for await (const found of auditComputes(machines(), others, choice, tally))
+    yield wrong("compute nodes", found);
+  if (allocatedOf === null) return;
+  const { instancesOf } = tenants;
+  for await (const bare of auditAllocations(machines(), { instancesOf, allocatedOf })) {
+    const { machine, instance, resource_class } = bare;
+    const fault = `instance ${instance} has no allocation; ${heal(machine, resource_class)}`;
+    yield wrong("allocations", { machine, fault });
+  }
+}
+
+/** Judges and counts a row that the plan changes. */
+function rowVerdict({ step, standing }: Looked, used: Used, tally: NovaTally): RowVerdict {
+  const { is, why, fields = [] } = standing;
+  const since = isStepUsed(step, standing, used);
+  tally[since ? "used" : is] += 1;
+  const details = is === "before" ? "as before the change" : why;
+  return {
+    ...{ resource: step.id, uuid: step.machine, bm_node_id: null },
+    state: since ? "used" : is === "after" ? "validated" : "mismatched",
+    ...{ differs: [], fields, reason: details === "" ? step.of : `${step.of}: ${details}` },
+  };
+}
+
+function without(ids: ReadonlySet<number>, found: ByMachine<number>): ByMachine<number> {
+  return async (uuids) => {
+    const all = await found(uuids);
+    return new Map([...all].map(([uuid, some]) => [uuid, some.filter((id) => !ids.has(id))]));
+  };
+}

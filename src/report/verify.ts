@@ -1,0 +1,99 @@
+import type { LogFault } from "../core/handover/log-faults.ts";
+import type { Standings } from "../core/handover/observe.ts";
+import { masked } from "../core/render/value.ts";
+import type { NovaTally, Tally, Verified } from "../core/verify/tally.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import type { View } from "./table.ts";
+
+/** A row for each row of Ironic or Nova; values of fields masked. */
+export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
+  const rows = async function* () {
+    for await (const { resource, uuid, bm_node_id, state, differs, ...more } of verdicts) {
+      const { fields = differs.map(({ field }) => field), reason } = more;
+      const shown = reason ?? differs.map(change).join("; ");
+      yield [resource, uuid, bm_node_id, state, fields.join(" "), shown];
+    }
+  };
+  return {
+    columns: ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"],
+    rows: rows(),
+  };
+}
+
+/** `driver_info.ipmi_address: planned "10.0.0.1", found "10.0.0.2"`. */
+function change({ field, planned, found }: RowVerdict["differs"][number]): string {
+  return `${field}: planned ${JSON.stringify(masked(planned))}, found ${JSON.stringify(masked(found))}`;
+}
+
+/** A row for each fault of the conductors' logs. */
+export function faultsView(faults: AsyncIterable<LogFault & { readonly path: string }>): View {
+  const rows = async function* () {
+    for await (const { path, line, text } of faults) yield [`${path}:${line}`, text];
+  };
+  return { columns: ["Conductor Log", "Says"], rows: rows() };
+}
+
+/** The totals of a comparison, a line each. @param all name every node that is not cleaned */
+export function verifiedText({ tally, hidden, nova }: Verified, all = false): readonly string[] {
+  const { uncleaned } = tally;
+  return [
+    ironicText(tally, hidden),
+    ...(uncleaned.length > 0 ? [uncleanedText(uncleaned, all)] : []),
+    ...(nova === null ? [] : [novaText(nova)]),
+  ];
+}
+
+function ironicText(tally: Tally, hidden: number): string {
+  const { validated, mismatched, missing, extra, suspended, left_out, ironics_own, staged } = tally;
+  const used =
+    tally.used > 0
+      ? `, ${tally.used} changed by use since the hand-over (--all-rows lists them)`
+      : "";
+  const more = [
+    ...(ironics_own > 0 ? [`${ironics_own} rows in fields a conductor keeps`] : []),
+    ...(staged > 0 ? [`${staged} machines staged`] : []),
+    ...(hidden > 0 ? [`${hidden} secrets masked by the service, which nothing can compare`] : []),
+  ];
+  const counts = `${validated} validated, ${mismatched} mismatched, ${missing} missing, ${extra} extra, ${suspended} suspended`;
+  return `Verify: ${[`${counts}${used}`, `${left_out} machines left out`, ...more].join("; ")}.`;
+}
+
+/** Uuids that are named unless all rows are wanted. */
+const NAMED = 10;
+
+function uncleanedText(uuids: readonly string[], all: boolean): string {
+  const named = all ? uuids : uuids.slice(0, NAMED);
+  const more = uuids.length - named.length;
+  return (
+    `Not cleaned between tenants (automated_clean is false): ${named.join(", ")}` +
+    `${more > 0 ? ` and ${more} more (--all-rows)` : ""}; finish clears it where this tool set it.`
+  );
+}
+
+function novaText(nova: NovaTally): string {
+  const { after, before, other, used, awaited } = nova;
+  const compared = [
+    ...[`${after + before + other + used} rows of the plan`, `${nova.machines} machines`],
+    ...[`${nova.instances} instances`, `${nova.hypervisors} hypervisors`],
+    ...(nova.placement ? [`${nova.providers} resource providers`] : []),
+  ];
+  const later =
+    awaited === 0
+      ? ""
+      : ` ${awaited} machines have no hypervisor of Ironic yet: no nova-compute has reported since the load. Run verify again once it runs, with --final.`;
+  return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
+}
+
+/** The totals of `verify --takeover`, a line each. */
+export function takenOverText(
+  { done, waiting, staged, held, failed, missing }: Standings,
+  logs: number,
+  faults: number,
+): readonly string[] {
+  const many = logs === 1 ? "1 log" : `${logs} logs`;
+  const more = faults > 0 ? "; once looked at, go on behind them: --conductor-log FILE:LINE" : "";
+  return [
+    `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
+    ...(logs > 0 ? [`Logs: ${faults} faults in ${many}${more}.`] : []),
+  ];
+}

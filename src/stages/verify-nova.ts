@@ -1,0 +1,136 @@
+import { choiceOf } from "../core/hosts/choice.ts";
+import type { HypervisorsNow } from "../core/hosts/computes.ts";
+import { ranSince } from "../core/hosts/running.ts";
+import { type Looked, type NovaNow, verifyNova } from "../core/verify/nova.ts";
+import { emptyNovaTally, type NovaTally } from "../core/verify/tally.ts";
+import type { Used } from "../core/verify/used.ts";
+import type { Database } from "../edge/database/open.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { openComputes, openDeleted } from "../edge/nova-write/computes.ts";
+import { openInstances, openOnNodes } from "../edge/nova-write/instances.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { openPlaces } from "../edge/nova-write/places.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import { batchesOf, IRONIC } from "../model/journal.ts";
+import type { NovaTarget } from "../model/nova-plan.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { regroup } from "../model/streams.ts";
+import { show } from "../model/text.ts";
+import { NOVA_LEGS, type NovaLegName } from "../parts/nova.ts";
+import { type Keep, openRole } from "./databases.ts";
+import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
+import type { NovaFiles } from "./nova-files.ts";
+import { checkNova } from "./nova-place.ts";
+import { openAllocated, openProviders } from "./providers.ts";
+
+/** Compares Nova with a plan for it. */
+export interface NovaVerifier {
+  /** Whether a nova-compute of the plan ran since the load. */
+  readonly ran: boolean;
+  readonly tally: NovaTally;
+  /** What is not as planned, and the rest too where all is wanted. */
+  readonly verdicts: (
+    machines: () => AsyncIterable<readonly PlannedMachine[]>,
+    how: { readonly all: boolean; readonly used: Used },
+  ) => AsyncIterable<RowVerdict>;
+}
+
+/** Where Nova is, and what is expected of it. */
+interface NovaAsked extends FlavorApiOptions {
+  readonly novaDb: string;
+  readonly placementDb?: string;
+  /** The operator's word: every nova-compute has started. */
+  readonly final: boolean;
+}
+
+/**
+ * Opens the Nova that a plan was made for.
+ *
+ * @throws MigrationError N2I-E202 and N2I-E300 when it is another, before anything is compared
+ */
+export async function openNovaVerifier(
+  run: RunFolder,
+  plan: NovaFiles,
+  asked: NovaAsked,
+  keep: Keep,
+): Promise<NovaVerifier> {
+  const readOnly = { readOnly: true };
+  const database = keep(await openRole("nova-db", asked.novaDb, readOnly));
+  const identity = await identifyNova(database);
+  checkNova(plan.header.target, identity);
+  const flavors = await reopenFlavorApi(plan.header.api, asked, true);
+  if (flavors !== null) keep(flavors);
+  const placement =
+    asked.placementDb === undefined
+      ? null
+      : keep(await openRole("placement-db", asked.placementDb, readOnly));
+  const target = createNovaTarget(database, identity);
+  const api = flavors?.target ?? target;
+  const beats = await target.beats(plan.counts.stopped);
+  const ran = ranSince(beats, await secondsSinceLoad(run, plan.sha256));
+  const expects: HypervisorsNow["expects"] = (host) => {
+    if (host !== null && ran.has(host))
+      return `nova-compute of ${show(host)} has reported since the load`;
+    return asked.final ? "--final says that nova-compute runs" : null;
+  };
+  const tally = emptyNovaTally(placement !== null);
+  return {
+    ...{ ran: ran.size > 0, tally },
+    async *verdicts(machines, how) {
+      const rows = looked(plan, (leg) => (leg === "api" ? api : target));
+      const now = { rows, ...(await novaNow(database, placement, plan, expects)) };
+      yield* verifyNova(machines, now, choiceOf(plan.header.compute_hosts), tally, how);
+    },
+  };
+}
+
+/** Seconds since this plan's last batch was begun, by this machine's clock; null when none was. */
+async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | null> {
+  const { entries } = await readJournal(run);
+  const begun = batchesOf(entries, IRONIC).findLast(
+    (entry) => entry.do === "begin" && entry.plan === plan,
+  );
+  return begun !== undefined ? (Date.now() - Date.parse(begun.at)) / 1000 : null;
+}
+
+/** Rows looked at in one statement. */
+const LOOKED = 500;
+
+/** Every row that the plan changes. */
+async function* looked(
+  plan: NovaFiles,
+  target: (leg: NovaLegName) => Pick<NovaTarget, "look">,
+): AsyncGenerator<readonly Looked[]> {
+  for (const leg of NOVA_LEGS)
+    for await (const steps of regroup(plan.steps(leg), LOOKED)) {
+      const by = new Map(steps.map((step) => [step.id, step]));
+      const standings = await target(leg).look(steps);
+      yield standings.flatMap((standing) => {
+        const step = by.get(standing.id);
+        return step === undefined ? [] : [{ step, standing }];
+      });
+    }
+}
+
+/** Readers of what Nova and Placement have of machines. */
+async function novaNow(
+  nova: Database,
+  placement: Database | null,
+  { header }: NovaFiles,
+  expects: HypervisorsNow["expects"],
+): Promise<Omit<NovaNow, "rows">> {
+  const since = header.made_at.slice(0, 19).replace("T", " ");
+  return {
+    tenants: { instancesOf: openInstances(nova), onNodes: await openOnNodes(nova), nova },
+    placesOf: await openPlaces(nova),
+    hypervisors: {
+      computesOf: await openComputes(nova),
+      deletedOf: await openDeleted(nova, since),
+      providersOf: placement && openProviders(nova, placement),
+      expects,
+    },
+    allocatedOf: placement && openAllocated(placement),
+  };
+}

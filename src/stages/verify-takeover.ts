@@ -1,0 +1,95 @@
+import { type LogFault, logFaults } from "../core/handover/log-faults.ts";
+import { lacking } from "../core/handover/needs.ts";
+import { type Lacks, noStandings, observe, observedOf } from "../core/handover/observe.ts";
+import type { Database } from "../edge/database/open.ts";
+import { createHandover } from "../edge/ironic-db/handover.ts";
+import { heldFields } from "../edge/ironic-db/held.ts";
+import { identifyTarget } from "../edge/ironic-db/open.ts";
+import { checkLog, linesOf } from "../edge/log/scan.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Release } from "../model/target.ts";
+import { plannedNodes } from "../parts/hand-over.ts";
+import { closing, openRole } from "./databases.ts";
+import { checkIdentity } from "./ironic-place.ts";
+import { nothingLoads } from "./nothing.ts";
+import type { Sink } from "./sink.ts";
+import { openToVerify, type VerifyAsked } from "./verify.ts";
+
+export interface TakeoverAsked
+  extends Pick<VerifyAsked, "run" | "keyFile" | "ironicDb" | "allRows"> {
+  /** Of conductors: `FILE`, or `FILE:LINE` to begin there. */
+  readonly conductorLog?: readonly string[];
+}
+
+/**
+ * Looks once where each machine stands, what it lacks, and what the conductors' logs complain of; lists
+ * what is not as it should be. Only the database says who took a machine over: REST says who should
+ * have it.
+ *
+ * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
+ */
+export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
+  const { plan, mappings } = await openToVerify(asked);
+  const { ironicDb, conductorLog = [] } = asked;
+  if (ironicDb === undefined) throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
+  const logs = conductorLog.map(placeOf);
+  for (const { path } of logs) await checkLog(path);
+  return closing(async (keep) => {
+    const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
+    const { target } = plan.header;
+    const { identity, release } = await identifyTarget(database, mappings, target.release);
+    checkIdentity(target, identity);
+    const standings = noStandings();
+    const nodes = plannedNodes(plan.lines(), () => true);
+    const handover = createHandover(database, release);
+    const lacks = lacksIn(database, release);
+    await sink.list("standings", observe(nodes, handover, standings, asked.allRows, lacks));
+    if (observedOf(standings) === 0) throw nothingLoads(plan.footer.footer);
+    const faults = logs.length === 0 ? 0 : await listFaults(logs, sink);
+    return { standings, logs: logs.length, faults };
+  });
+}
+
+function lacksIn(database: Database, release: Release): Lacks {
+  return async (batch) => {
+    const uuids = batch.map(({ uuid }) => uuid);
+    const held = await heldFields(database, release, uuids);
+    return new Map(
+      batch.map(({ uuid, row, root }) => [
+        uuid,
+        lacking(release.doc, row, root ?? null, held.get(uuid) ?? new Set()),
+      ]),
+    );
+  };
+}
+
+/** Faults of a log that are listed; the others are counted. */
+const LISTED = 20;
+
+/** Lists the faults of logs; gives how many there are. */
+async function listFaults(logs: readonly Place[], sink: Sink): Promise<number> {
+  let count = 0;
+  const faults = async function* (): AsyncGenerator<LogFault & Pick<Place, "path">> {
+    for (const { path, from } of logs) {
+      let own = 0;
+      for await (const fault of logFaults(linesOf(path, from))) {
+        own += 1;
+        if (own <= LISTED) yield { ...fault, path };
+      }
+      count += own;
+    }
+  };
+  await sink.list("faults", faults());
+  return count;
+}
+
+interface Place {
+  readonly path: string;
+  /** The first line that is looked at. */
+  readonly from: number;
+}
+
+function placeOf(log: string): Place {
+  const [, path = log, line = "1"] = /^(.+):([1-9]\d{0,9})$/s.exec(log) ?? [];
+  return { path, from: Number(line) };
+}

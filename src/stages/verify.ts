@@ -1,0 +1,120 @@
+import { comparedOf, emptyTally, type Verified } from "../core/verify/tally.ts";
+import type { Used } from "../core/verify/used.ts";
+import { verify } from "../core/verify/verify.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import type { Footer, PlanCounts, RowVerdict } from "../model/artefact.ts";
+import type { SameSecret } from "../model/compare.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Verifier } from "../model/target.ts";
+import { openBackend, type TargetOptions } from "./backend.ts";
+import { closing, type Keep } from "./databases.ts";
+import { loadMappings } from "./documents.ts";
+import { checkEngine, checkIdentity } from "./ironic-place.ts";
+import { nothingLoads } from "./nothing.ts";
+import { novaPlanOf } from "./nova-files.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
+
+/** Which run is verified, against what. */
+export interface VerifyAsked extends TargetOptions {
+  readonly run: string;
+  readonly keyFile?: string;
+  readonly novaDb?: string;
+  readonly novaApiDb?: string;
+  readonly placementDb?: string;
+  /** List rows that are as planned too. */
+  readonly allRows: boolean;
+  /** The operator's word: every nova-compute has started. */
+  readonly final: boolean;
+}
+
+type Plan = Awaited<ReturnType<typeof openPlan>>;
+
+/**
+ * Opens a run's plan, made from the very snapshot that is there.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E114
+ */
+export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
+  const run = await openRun(asked.run, { create: false });
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+  if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
+    throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
+  const seal = await sealOf(run, asked.keyFile, plan.header.key);
+  const mappings = await loadMappings();
+  const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
+  if (lost !== 0)
+    throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
+  return { run, plan, seal, mappings };
+}
+
+/**
+ * Compares Ironic with a run's plan, and Nova where it is given, row by row.
+ *
+ * @throws MigrationError N2I-E326 when no row was there to be compared
+ */
+export async function verifyRun(asked: VerifyAsked, sink: Sink): Promise<Verified> {
+  const { run, plan, seal, mappings } = await openToVerify(asked);
+  return closing(async (keep) => {
+    const nova = await besideOf(run, plan.footer, asked, keep);
+    const access = { readOnly: true };
+    const backend = keep(await openBackend(asked, mappings, access, sink.say));
+    checkEngine(plan.header.target, backend);
+    const { identity, target } = await backend.open(plan.header.target.release, seal);
+    checkIdentity(plan.header.target, identity);
+    const settled = asked.final || nova?.ran === true;
+    const how = { all: asked.allRows, settled, nova };
+    return compare(plan, target.verifier, backend.same(seal), sink, how);
+  });
+}
+
+/** Nova, opened before anything is compared; null when it is not asked for. */
+async function besideOf(
+  run: RunFolder,
+  plan: Footer<PlanCounts>,
+  asked: VerifyAsked,
+  keep: Keep,
+): Promise<NovaVerifier | null> {
+  const { novaDb } = asked;
+  if (novaDb === undefined) return null;
+  const files = await novaPlanOf(run, plan);
+  if (files === null)
+    throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
+  return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
+}
+
+interface How {
+  readonly all?: boolean;
+  /** Nova has the machines by now, or should. */
+  readonly settled?: boolean;
+  readonly nova?: NovaVerifier | null;
+}
+
+/**
+ * Compares what is there with a plan, and lists each row that is not as planned.
+ *
+ * @throws MigrationError N2I-E326 when no row was there to be compared
+ */
+export async function compare(
+  { lines, footer }: Pick<Plan, "lines" | "footer">,
+  verifier: Verifier,
+  same: SameSecret,
+  sink: Pick<Sink, "list">,
+  { all = false, settled = false, nova = null }: How = {},
+): Promise<Verified> {
+  const tally = emptyTally();
+  const used: Used = new Map();
+  const verdicts = async function* (): AsyncGenerator<RowVerdict> {
+    yield* verify(lines, verifier, same, tally, { all, settled, used });
+    if (nova !== null) yield* nova.verdicts(lines, { all, used });
+  };
+  await sink.list("verdicts", verdicts(), {
+    title: "verify",
+    machines: footer.footer.machines,
+    summary: () => `${tally.validated} rows validated`,
+  });
+  if (comparedOf(tally) === 0) throw nothingLoads(footer.footer);
+  return { tally, hidden: verifier.uncompared?.() ?? 0, nova: nova?.tally ?? null };
+}

@@ -1,3 +1,4 @@
+import type { Knex } from "knex";
 import { gather } from "../core/flavors/facts.ts";
 import { type FlavorsAsked, judgeImages, planFlavors } from "../core/flavors/flavors.ts";
 import { refuseUnknown } from "../core/flavors/named.ts";
@@ -20,10 +21,9 @@ import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { Site } from "../model/mapping.ts";
-import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
+import type { NovaPlanCounts, NovaPlanHeader, NovaStep } from "../model/nova-plan.ts";
 import type { MachineRows } from "../model/nova-rows.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { openRole } from "./databases.ts";
 import { type FlavorApi, withoutThose } from "./flavor-api.ts";
 import { createNovaFiles, type NovaWriter } from "./nova-files.ts";
 
@@ -57,46 +57,33 @@ export interface NovaPlanner {
   readonly close: () => Promise<void>;
 }
 
+/** Where Nova's rows are. */
+export interface NovaPlaces {
+  readonly database: Database;
+  /** Where flavors are that are not nova's. */
+  readonly api: FlavorApi | null;
+}
+
 /**
- * @param now ISO 8601, UTC
- * @param api where flavors are that are not nova's
+ * @param moment the release that is planned for, and now: ISO 8601, UTC
  * @throws MigrationError N2I-E202 when it is not the nova database of the snapshot
  */
 export async function planNova(
-  database: Database,
-  snapshot: SnapshotHeader,
-  site: Site,
+  { database, api }: NovaPlaces,
+  source: { readonly snapshot: SnapshotHeader; readonly site: Site },
   asked: NovaAsked,
-  traits: NovaTraits,
-  now: string,
-  api: FlavorApi | null = null,
+  moment: { readonly release: string; readonly now: string },
 ): Promise<NovaPlanner> {
   const choice: Choice = choiceOf(asked.computeHosts);
   const target = await identifyNova(database);
-  checkSource(snapshot, target, database.shown);
-  const at = now.slice(0, 19).replace("T", " ");
+  checkSource(source.snapshot, target, database.shown);
+  const how = { ...asked.flavors, ...traitsOf(moment.release) };
+  const at = moment.now.slice(0, 19).replace("T", " ");
   const reader = await openHosts(database, target);
-  const decisions = compileSite(site);
-  const hosts = createHosts(
-    reader.world,
-    choice,
-    (machine) => decisions.of(machine).accept,
-    createGate(traits.clustered, target),
-    at,
-  );
+  const gate = createGate(how.clustered, target);
+  const hosts = createHosts(reader.world, choice, acceptedBy(source.site), gate, at);
   const facts = gather();
   const selection = createSelection(choice);
-  const header: NovaPlanHeader = {
-    made_at: now,
-    target,
-    ...(api !== null && { api: api.identity }),
-    compute_hosts: asked.computeHosts,
-    asked: [
-      ...asked.computeHosts.map((word) => `compute host ${word}`),
-      `images of flavors: ${asked.flavors.images.do}`,
-      ...(api === null ? [] : [`flavors of ${api.shown}`]),
-    ],
-  };
   let files: NovaWriter | null = null;
   const writer = (): NovaWriter => {
     if (files === null) throw new Error("Nova's files were not begun");
@@ -110,7 +97,7 @@ export async function planNova(
     async judge(machines, made) {
       const asking = machines.map(({ node: { uuid, instance_uuid } }) => ({ uuid, instance_uuid }));
       const found = await reader.rows(asking);
-      const of = (at: number): MachineRows => found[at] ?? NO_ROWS;
+      const of = (index: number): MachineRows => found[index] ?? NO_ROWS;
       rows = new Map(machines.map(({ node }, index) => [node.id, of(index)]));
       return made.map((one, index) => {
         const machine = machines[index];
@@ -125,46 +112,71 @@ export async function planNova(
       await writer().write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
     },
     async end() {
+      const { write, find } = writer();
       const selected = selection.end();
       const moved = hosts.end(await reader.use(hosts.left()));
-      const { write, find } = writer();
-      await write(moved.steps);
-      const how = { ...asked.flavors, ...traits };
-      const flavors = await readFlavorRows(database, reader.on);
-      const others = (await api?.rows(flavors, database, reader.on)) ?? null;
-      refuseUnknown(asked.flavors.named, others === null ? [flavors] : [flavors, others]);
-      const own = others === null ? flavors : withoutThose(flavors, others);
-      const planned =
-        api?.identity.kind === "rest" ? unreached(own, facts) : planFlavors(own, facts, how, at);
-      await write(planned.steps);
-      const more = others === null ? null : planFlavors(others, facts, how, at);
-      await write(more?.steps ?? []);
-      const findings = [
-        ...moved.findings,
-        ...selected,
-        ...planned.findings,
-        ...(more?.findings ?? []),
-        ...judgeImages(facts, how),
-        ...judgeSchema(target.schema_version, api !== null, asked.computeHosts.length > 0),
-      ];
+      const flavors = await flavorSteps({ database, api }, reader.on, facts, how, at);
+      await write([...moved.steps, ...flavors.steps]);
+      const schema = judgeSchema(
+        target.schema_version,
+        api !== null,
+        asked.computeHosts.length > 0,
+      );
+      const findings = [...moved.findings, ...selected, ...flavors.findings, ...schema];
       await find(findings);
       return findings;
     },
     about() {
       const { api: apart, ...inNova } = writer().counts();
-      const counts = {
-        ...{ ...inNova, ...(api !== null && { api: apart }) },
-        stopped: hosts.stopped(),
-      };
-      return { header, counts };
+      const counts = { ...inNova, ...(api !== null && { api: apart }), stopped: hosts.stopped() };
+      return { header: headerOf(target, asked, api, moment.now), counts };
     },
     close: reader.close,
   };
 }
 
-/** nova's database, to plan with; null when it is not given. */
-export async function openBeside(spec: string | undefined): Promise<Database | null> {
-  return spec === undefined ? null : openRole("nova-db", spec, { readOnly: true });
+function headerOf(
+  target: NovaPlanHeader["target"],
+  { computeHosts, flavors }: NovaAsked,
+  api: FlavorApi | null,
+  now: string,
+): NovaPlanHeader {
+  return {
+    made_at: now,
+    target,
+    ...(api !== null && { api: api.identity }),
+    compute_hosts: computeHosts,
+    asked: [
+      ...computeHosts.map((word) => `compute host ${word}`),
+      `images of flavors: ${flavors.images.do}`,
+      ...(api === null ? [] : [`flavors of ${api.shown}`]),
+    ],
+  };
+}
+
+/**
+ * Steps on flavors, nova's and then those elsewhere.
+ *
+ * @param on a transaction on nova
+ */
+async function flavorSteps(
+  { database, api }: NovaPlaces,
+  on: Knex,
+  facts: ReturnType<typeof gather>,
+  how: FlavorsAsked,
+  at: string,
+): Promise<{ readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] }> {
+  const flavors = await readFlavorRows(database, on);
+  const others = (await api?.rows(flavors, database, on)) ?? null;
+  refuseUnknown(how.named, others === null ? [flavors] : [flavors, others]);
+  const own = others === null ? flavors : withoutThose(flavors, others);
+  const planned =
+    api?.identity.kind === "rest" ? unreached(own, facts) : planFlavors(own, facts, how, at);
+  const more = others === null ? null : planFlavors(others, facts, how, at);
+  return {
+    steps: [...planned.steps, ...(more?.steps ?? [])],
+    findings: [...planned.findings, ...(more?.findings ?? []), ...judgeImages(facts, how)],
+  };
 }
 
 /**
@@ -172,7 +184,7 @@ export async function openBeside(spec: string | undefined): Promise<Database | n
  *
  * @source facts/nova-bm.md 4.2, 5.3
  */
-export function habitsOf(release: string): NovaTraits {
+function traitsOf(release: string): NovaTraits {
   const names = releaseNames();
   const at = names.indexOf(release);
   const until = (name: string): boolean => at <= names.indexOf(name);
@@ -185,10 +197,14 @@ export function judgeKept(
   site: Site,
   nova: ServerIdentity | null,
 ): (machine: Machine, made: Transformed) => Transformed {
-  const decisions = compileSite(site);
   if (nova === null) return (_, made) => made;
-  const gate = createGate(habitsOf(release).clustered, nova);
-  return keptHosts(gate, (machine) => decisions.of(machine).accept);
+  const gate = createGate(traitsOf(release).clustered, nova);
+  return keptHosts(gate, acceptedBy(site));
+}
+
+function acceptedBy(site: Site) {
+  const decisions = compileSite(site);
+  return (machine: Machine) => decisions.of(machine).accept;
 }
 
 const NO_ROWS: MachineRows = { instance: null, elsewhere: false, volumes: [], computes: [] };

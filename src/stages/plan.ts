@@ -1,230 +1,173 @@
-import { carry } from "../core/plan/carry.ts";
-import { inspectCharset } from "../core/plan/charset.ts";
-import { pair } from "../core/plan/pairing.ts";
-import { type Index, indexCurrent, planMachine, wantedOf } from "../core/plan/plan-machine.ts";
-import { preflight } from "../core/plan/preflight.ts";
-import type { PowerView } from "../core/power/gate.ts";
-import { createTransform } from "../core/transform/transform.ts";
-import { createPlan } from "../edge/disk/plan-folder.ts";
+import { NO_SITE } from "../core/mapping/site.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { removePlans } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import type { MachinesHeader, PlanCounts, PlanHeader } from "../model/artefact.ts";
-import type { SameSecret } from "../model/compare.ts";
-import type { Finding } from "../model/finding.ts";
+import { plansNamed } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
-import type { Site } from "../model/mapping.ts";
-import type { NovaPlanCounts } from "../model/nova-plan.ts";
-import type { PlannedMachine, Verdict } from "../model/plan.ts";
-import { MACHINES } from "../model/plan-manifest.ts";
+import type { PlannedMachine } from "../model/plan.ts";
 import type { ConductorIpmitool } from "../model/power.ts";
-import { regroup } from "../model/streams.ts";
-import type { Release, Target } from "../model/target.ts";
-import type { Mappings } from "./documents.ts";
-import { failpoint } from "./failpoint.ts";
-import { judgeKept, type NovaPlanner } from "./nova-plan.ts";
-import type { openSnapshot } from "./run.ts";
-import { VERSION } from "./version.ts";
+import { openBackend, type TargetOptions } from "./backend.ts";
+import { othersAt } from "./check-others.ts";
+import { openRole } from "./databases.ts";
+import { loadMappings } from "./documents.ts";
+import { type FlavorApi, openFlavorApi, type Reach } from "./flavor-api.ts";
+import { rememberGiven } from "./given-file.ts";
+import { identified } from "./images.ts";
+import {
+  type Destination,
+  makePlan,
+  type Planned,
+  type PlannedPower,
+  type Sources,
+} from "./make-plan.ts";
+import { type NovaAsked, type NovaPlaces, planNova } from "./nova-plan.ts";
+import { viewOf } from "./power.ts";
+import { POWER, readingsOf } from "./power-file.ts";
+import { openProposal } from "./propose.ts";
+import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
+import type { Sink } from "./sink.ts";
 
-export interface Planned {
-  readonly header: PlanHeader;
-  readonly counts: PlanCounts;
-  readonly sha256: string;
-  /** What is known only after the last machine: counted in the plan, told beside it. */
-  readonly late: readonly Finding[];
-  /** Who would take the machines over, for people. */
-  readonly conductors: string;
-  /** Steps on Nova's own rows; null when those are not planned. */
-  readonly nova: NovaPlanCounts | null;
+/** What a plan is given. */
+interface PlanWords extends TargetOptions, Reach {
+  readonly run: string;
+  readonly ironicRelease?: string;
+  readonly site?: string;
+  readonly allowPairing: boolean;
+  readonly besideOthers: boolean;
+  readonly maxUnreachable: number;
+  readonly recordPower: boolean;
+  readonly proposeSite?: string;
+  readonly placementDb?: string;
+  readonly keyFile?: string;
 }
 
-/** The readings a plan is made with, and how they are named in its header. */
-export interface PlannedPower {
-  readonly view: PowerView;
-  readonly made_from: PlanHeader["made_from"]["power"];
+interface Made extends Planned {
+  /** Of the plan's folder. */
+  readonly path: string;
+  /** Where the flavors are that are not nova's. */
+  readonly api: FlavorApi["identity"] | undefined;
+  /** Others' nodes in Ironic, which apply will refuse; null where there are none, or they are allowed. */
+  readonly others: string | null;
+  /** A first site document, where one is asked for. */
+  readonly proposal: string | null;
 }
 
-/** What the operator takes upon himself; the plan records it. */
-interface Allowed {
-  /** Source and target are of different releases. */
-  readonly pairing: boolean;
-  /** The target holds nodes of others. */
-  readonly others?: boolean;
+/** What of the words is more than a word. */
+interface Asked {
+  /** Of Nova's rows; null where Nova is not given. */
+  readonly nova: NovaAsked | null;
   /** What the conductors run, where it is not what their release came with. */
-  readonly ipmitool?: ConductorIpmitool | undefined;
+  readonly ipmitool: ConductorIpmitool | undefined;
 }
-
-/** Machines Ironic is asked about at once. */
-const ASKED = 512;
-const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
 /**
- * Makes the run's plan: every machine of the snapshot transformed and compared with Ironic, batch
- * by batch; nothing but the plan is written.
+ * Makes the run's plan.
  *
  * @param each sees every line as it is written
- * @param nova plans Nova's own rows beside
  */
-export async function makePlan(
-  run: RunFolder,
-  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
-  target: Target,
-  release: Release,
-  mappings: Mappings,
-  site: { readonly site: Site; readonly sha256: string | null },
-  same: SameSecret,
-  allow: Allowed,
-  power: PlannedPower | null,
-  each: (line: PlannedMachine, machine: Machine) => void,
-  progress: (machines: number) => void,
-  nova: NovaPlanner | null = null,
-): Promise<Planned> {
-  try {
-    return await planAll(
-      ...([run, snapshot, target, release, mappings, site, same] as const),
-      ...([allow, power, each, progress, nova] as const),
-    );
-  } finally {
-    // Its reader holds a transaction of nova from the moment it was made, long before the first line.
-    await nova?.close();
-  }
-}
-
-async function planAll(
-  ...[
-    run,
-    snapshot,
-    target,
-    release,
-    mappings,
-    site,
-    same,
-    allow,
-    power,
-    each,
-    progress,
-    nova,
-  ]: Required<Parameters<typeof makePlan>>
-): Promise<Planned> {
-  const { header: source, footer } = snapshot;
-  const { source: from } = source;
-  const pairing = pair(
-    from.nova?.schema_version ?? null,
-    from.nova_bm.schema_version,
-    release.doc,
-    allow.pairing,
-  );
-  const mapping = mappings.forRelease(release, site.site);
-  const validate = await mappings.validator(release);
-  const transform = createTransform(
-    mapping,
-    source.hosts,
-    source.columns,
-    validate,
-    power?.view ?? null,
-    allow.ipmitool,
-  );
-  const origins = transform.origins();
-  const carried =
-    target.identity.engine === "rest"
-      ? carry(mappings.rest, release.doc, site.site, origins.length)
-      : null;
-  const before = await target.counts();
-  const conductors = preflight(await target.service(), carried !== null);
-  const header: PlanHeader = {
-    format: "nova2ironic/plan@2",
-    tool: VERSION,
-    made_from: {
-      snapshot: footer.sha256,
-      mapping: mappings.sha256,
-      site: site.sha256,
-      power: power?.made_from ?? null,
-    },
-    source: from,
-    target: target.identity,
-    pairing,
-    key: source.key,
-    findings: [...source.findings, ...conductors.findings],
-    target_before: before,
-    ...(allow.others === true && { beside_others: true as const }),
-    ...(allow.ipmitool !== undefined && { conductor_ipmitool: allow.ipmitool }),
-  };
-  const tally = createTally(header.findings);
-  const charset = inspectCharset(target.identity.charset);
-  const kept = judgeKept(release.doc.release, site.site, from.nova);
-  const plan = await createPlan(run);
-  try {
-    const machines: MachinesHeader = {
-      format: "nova2ironic/machines@1",
-      origins: [...origins, ...(carried?.origins ?? [])],
-    };
-    const writer = await plan.begin(MACHINES, machines);
-    await nova?.begin(plan);
-    // An empty Ironic holds nothing to compare with; it is not asked.
-    const empty = before.nodes + before.ports === 0;
-    const batches = empty ? snapshot.lines() : regroup(snapshot.lines(), ASKED);
-    for await (const lines of batches) {
-      const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
-      for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
-      const made = machines.map((machine) => {
-        const one = transform.machine(machine);
-        const told = carried === null ? charset(one) : carried.machine(machine, one);
-        return nova === null ? kept(machine, conductors.machine(told)) : conductors.machine(told);
+export function plan(
+  words: PlanWords,
+  asked: Asked,
+  sink: Sink,
+  each: (line: PlannedMachine) => void,
+): Promise<Made> {
+  return inRun(words.run, "plan", { create: false }, async (run) => {
+    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    const seal = await sealOf(run, words.keyFile, snapshot.header.key);
+    const mappings = await loadMappings();
+    const noSite = { site: NO_SITE, sha256: null };
+    const site = words.site === undefined ? noSite : await mappings.site(words.site);
+    const backend = await openBackend(words, mappings, { readOnly: true }, sink.say);
+    try {
+      return await withNova(words, asked.nova, async (places) => {
+        const opening = backend.open(words.ironicRelease, seal, { planning: true });
+        const ironic = { ...(await opening), same: backend.same(seal) };
+        const { entries } = await readJournal(run);
+        const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
+        const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
+        // A plan that was applied stays readable under its digest: rollback needs its lines.
+        await removePlans(run, plansNamed(entries));
+        await rememberGiven(run, "plan", words);
+        const { target } = ironic;
+        const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
+        const path = `${run.path}/${PLAN}`;
+        return { ...made, path, others, api: places?.api?.identity };
       });
-      const transformed = nova === null ? made : await nova.judge(machines, made);
-      const index = empty ? EMPTY : indexCurrent(await target.current(wantedOf(transformed)));
-      for (const [at, machine] of machines.entries()) {
-        const one = transformed[at];
-        if (one === undefined) continue;
-        const line = planMachine(machine, one, index, same);
-        tally.add(line);
-        each(line, machine);
-        const wait = writer.write(line);
-        if (wait !== undefined) await wait;
-        if (nova !== null) await nova.add(machine, line);
-      }
-      progress(tally.counts().machines);
+    } finally {
+      await backend.close();
     }
-    const late = [...transform.unmatched(), ...((await nova?.end()) ?? [])];
-    tally.note(late);
-    const counts = tally.counts();
-    const beside = nova?.about() ?? null;
-    const about = { ...header, counts, nova: beside };
-    const sha256 = await plan.finish(about, () => failpoint("plan.between"));
-    const { words } = conductors;
-    return { header, counts, sha256, late, conductors: words, nova: beside?.counts ?? null };
-  } catch (error) {
-    await plan.abandon();
-    throw error;
+  });
+}
+
+interface Given {
+  readonly words: PlanWords;
+  readonly sink: Sink;
+  readonly each: (line: PlannedMachine) => void;
+}
+
+async function make(
+  run: RunFolder,
+  { ipmitool, ...from }: Omit<Sources, "allow"> & Asked,
+  ironic: Destination,
+  places: Planning | null,
+  { words, sink, each }: Given,
+): Promise<Planned & Pick<Made, "proposal">> {
+  const { doc } = ironic.release;
+  const proposal = await openProposal(words, doc, from.power?.view.readings ?? new Map());
+  const source = { snapshot: from.snapshot.header, site: from.site.site };
+  const moment = { release: doc.release, now: new Date().toISOString() };
+  const nova = places && (await planNova(places, source, places.asked, moment));
+  await rememberGiven(run, "plan", words, true);
+  const { allowPairing: pairing, besideOthers: others } = words;
+  const all = { ...from, allow: { pairing, others, ipmitool } };
+  const watch = (line: PlannedMachine, machine: Machine): void => {
+    each(line);
+    proposal?.add(line, machine);
+  };
+  const planned = await sink.during(
+    "plan",
+    from.snapshot.footer.footer.machines,
+    (progress) => makePlan(run, all, ironic, { nova, progress, each: watch }),
+    ({ counts }) => `${counts.machines} machines`,
+  );
+  return { ...planned, proposal: proposal?.text() ?? null };
+}
+
+/** Where Nova's rows are, and what is wanted of them. */
+interface Planning extends NovaPlaces {
+  readonly asked: NovaAsked;
+}
+
+/** Opens nova, and where its flavors are, for the time of `work`, which is given null without. */
+async function withNova<T>(
+  words: PlanWords,
+  wanted: NovaAsked | null,
+  work: (nova: Planning | null) => Promise<T>,
+): Promise<T> {
+  const { novaDb } = words;
+  if (novaDb === undefined || wanted === null) return work(null);
+  const database = await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const images = await identified(wanted.flavors.images, words);
+    const asked = { ...wanted, flavors: { ...wanted.flavors, images } };
+    const api = await openFlavorApi(words, true);
+    try {
+      return await work({ database, api, asked });
+    } finally {
+      await api?.close();
+    }
+  } finally {
+    await database.close();
   }
 }
 
-/** Counts as lines go by: what the footer and the summary say. */
-function createTally(initial: readonly Finding[]) {
-  const verdicts: Record<Verdict, number> = {
-    create: 0,
-    unchanged: 0,
-    drift: 0,
-    conflict: 0,
-    blocked: 0,
-    skipped: 0,
-  };
-  const findings: Record<string, number> = {};
-  let [machines, nodes, ports] = [0, 0, 0];
-  const note = (found: readonly Finding[]): void => {
-    for (const { code } of found) findings[code] = (findings[code] ?? 0) + 1;
-  };
-  note(initial);
+async function powerOf(
+  path: string,
+  { maxUnreachable, recordPower }: PlanWords,
+): Promise<PlannedPower> {
+  const asked = await readingsOf(`${path}/${POWER}`);
   return {
-    note,
-    add(line: PlannedMachine): void {
-      machines += 1;
-      verdicts[line.verdict] += 1;
-      note(line.findings);
-      if (line.verdict !== "create") return;
-      const created = line.records.filter(({ change }) => change === "create");
-      const more = created.filter(({ resource }) => resource === "node").length;
-      nodes += more;
-      ports += created.length - more;
-    },
-    counts: (): PlanCounts => ({ machines, verdicts, nodes, ports, findings }),
+    view: viewOf(asked?.readings ?? null, maxUnreachable, recordPower),
+    made_from: asked === null ? null : { sha256: asked.sha256, oldest: asked.counts.oldest },
   };
 }

@@ -16,8 +16,8 @@ import { sameSecret } from "../../src/model/compare.ts";
 import { loadMappings, type Mappings } from "../../src/stages/documents.ts";
 import { type Extracted, extract } from "../../src/stages/extract.ts";
 import { openFlavorApi } from "../../src/stages/flavor-api.ts";
-import { habitsOf, planNova } from "../../src/stages/nova-plan.ts";
-import { makePlan, type Planned } from "../../src/stages/plan.ts";
+import { makePlan, type Planned } from "../../src/stages/make-plan.ts";
+import { planNova } from "../../src/stages/nova-plan.ts";
 import { openPlan, openSnapshot } from "../../src/stages/run.ts";
 
 /** A key of no use to anybody, so that sealed text is the same in every run. */
@@ -117,27 +117,17 @@ export async function planned(
     asked === null || nova === null
       ? null
       : await planNova(
-          nova,
-          snapshot.header,
-          site.site,
+          { database: nova, api },
+          { snapshot: snapshot.header, site: site.site },
           asked.words,
-          habitsOf(release.doc.release),
-          "2014-12-01T00:00:00.000Z",
-          api,
+          { release: release.doc.release, now: "2014-12-01T00:00:00.000Z" },
         );
+  const allow = { pairing: written.plan.includes("--allow-pairing") };
   return makePlan(
     run,
-    snapshot,
-    target,
-    release,
-    mappings,
-    site,
-    sameSecret(seal),
-    { pairing: written.plan.includes("--allow-pairing") },
-    null,
-    () => {},
-    () => {},
-    beside,
+    { snapshot, mappings, site, power: null, allow },
+    { target, release, same: sameSecret(seal) },
+    { nova: beside, each: () => {}, progress: () => {} },
   ).finally(async () => {
     await api?.close();
     await nova?.close();

@@ -1,4 +1,4 @@
-import { isObject, type JsonObject } from "./json.ts";
+import { isObject, type JsonObject, objectOf } from "./json.ts";
 import type { Flavor } from "./machine.ts";
 
 /**
@@ -12,7 +12,7 @@ export function embeddedFlavor(text: string | null): Flavor | null {
   const current = isObject(outer) && isObject(outer.cur) ? outer.cur : null;
   const data = current === null ? null : current["nova_object.data"];
   if (!isObject(data) || typeof data.id !== "number") return null;
-  const specs = isObject(data.extra_specs) ? data.extra_specs : {};
+  const specs = objectOf(data.extra_specs);
   return {
     id: data.id,
     name: textOf(data, "name"),

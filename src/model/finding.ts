@@ -23,6 +23,16 @@ export function finding(code: FindingCode, place: string, message: string): Find
   return { code, severity: FINDINGS[code].severity, place, message };
 }
 
+/** The finding where something is so; nothing otherwise. */
+export function findingIf(
+  isSo: boolean,
+  code: FindingCode,
+  place: string,
+  message: string,
+): readonly Finding[] {
+  return isSo ? [finding(code, place, message)] : [];
+}
+
 /** Marks the findings the operator accepted, where the kind may be accepted at all. */
 export function accept(
   findings: readonly Finding[],

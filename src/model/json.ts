@@ -11,3 +11,8 @@ export type JsonObject = { readonly [key: string]: Json };
 export function isObject(value: unknown): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
+
+/** An empty object in place of anything else. */
+export function objectOf(value: unknown): JsonObject {
+  return isObject(value) ? value : {};
+}

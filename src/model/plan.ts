@@ -68,6 +68,11 @@ export function isLoaded({ verdict }: Pick<PlannedMachine, "verdict">): boolean 
   return verdict === "create" || verdict === "unchanged" || verdict === "drift";
 }
 
+/** The node among the records of a machine. */
+export function nodeOf(records: readonly Pick<Desired, "resource" | "row">[]): Row | undefined {
+  return records.find(({ resource }) => resource === "node")?.row;
+}
+
 /** The steps that carry one machine over; its node comes before its ports. */
 export function stepsOf(machine: PlannedMachine): readonly Step[] {
   return machine.verdict === "create"

@@ -4,6 +4,17 @@ export function show(value: string): string {
   return JSON.stringify(cut);
 }
 
+/** The same of a column. */
+export function showColumn(value: string | null): string {
+  return value === null ? "NULL" : show(value);
+}
+
+/** The first of many, and how many there are besides: `a, b and 3 more`. */
+export function listed(items: readonly string[], most: number, between = ", "): string {
+  const more = items.length > most ? ` and ${items.length - most} more` : "";
+  return `${items.slice(0, most).join(between)}${more}`;
+}
+
 /**
  * Characters that move a terminal's cursor, change its colours, or reverse the reading direction:
  * C0 and C1 controls, bidirectional marks, line separators and halves of surrogate pairs.

@@ -12,7 +12,7 @@ import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import { isObject } from "../model/json.ts";
 import type { Row } from "../model/machine.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import { nodeOf, type PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
 import { bootPart, observedOf, stepsOf } from "./boot-steps.ts";
 
@@ -165,7 +165,7 @@ type Asked = { readonly wanted: Wanted; readonly host: string | null } | { reado
 
 /** Null for a machine without a tenant: nothing has to boot. */
 export function askedOf({ records, boot, service_host }: PlannedMachine): Asked | null {
-  const node = records.find(({ resource }) => resource === "node")?.row;
+  const node = nodeOf(records);
   if (node === undefined || node.provision_state !== "active") return null;
   if (boot === undefined)
     return { why: "its root filesystem is unknown (extract --tftp-root, or root_uuid)" };

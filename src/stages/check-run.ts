@@ -19,7 +19,7 @@ import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { HostConfig, Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
-import { isLoaded, type PlannedMachine } from "../model/plan.ts";
+import { isLoaded, nodeOf } from "../model/plan.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { appliesOf } from "./check-applies.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
@@ -58,14 +58,14 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   let traits = false;
   for await (const batch of plan.lines())
     for (const line of batch) {
-      const row = nodeOf(line);
+      const row = nodeOf(line.records);
       if (line.verdict === "skipped") skipped.add(line.bm_node_id);
       else
         machines.push({
           id: line.bm_node_id,
           uuid: lower(line.uuid),
           instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
-          host: choice.of({ ...line, node: row ?? {} }) ?? line.service_host,
+          host: choice.of(line) ?? line.service_host,
           blocked: !isLoaded(line),
           findings: new Map(
             line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
@@ -178,10 +178,6 @@ function oddTexts({ table, before, after }: NovaStep): readonly OddText[] {
       ? [{ table, column, value }]
       : [],
   );
-}
-
-function nodeOf({ records }: PlannedMachine): Row | undefined {
-  return records.find(({ resource }) => resource === "node")?.row;
 }
 
 /** What a JSON column's members of these names say. */

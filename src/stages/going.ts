@@ -1,9 +1,8 @@
-import { nodeOf } from "../core/hosts/keeps.ts";
 import { instanceOn } from "../core/hosts/placed.ts";
 import { ownedLines, type Scope } from "../engine/back.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
 import type { Entry } from "../model/journal.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import { nodeOf, type PlannedMachine } from "../model/plan.ts";
 import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
 
 /** A machine whose node a rollback is to remove. */

@@ -1,8 +1,7 @@
 import { choiceOf } from "../core/hosts/choice.ts";
-import { nodeOf } from "../core/hosts/keeps.ts";
 import type { PlannedHost } from "../core/settings/judge.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { isLoaded } from "../model/plan.ts";
+import { isLoaded, nodeOf } from "../model/plan.ts";
 import { novaPlanOf } from "./nova-files.ts";
 import { planOrNull } from "./sizes.ts";
 
@@ -21,7 +20,7 @@ export async function plannedHosts(run: RunFolder): Promise<readonly PlannedHost
       const { service_host } = line;
       if (service_host !== null) kept.add(service_host);
       const node = nodeOf(line.records);
-      const host = choice.of({ service_host, node: node ?? {} }) ?? service_host;
+      const host = choice.of(line) ?? service_host;
       if (!isLoaded(line) || host === null) continue;
       (typeof node?.instance_uuid === "string" ? used : free).add(host);
     }

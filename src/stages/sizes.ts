@@ -6,6 +6,7 @@ import { MigrationError } from "../model/error.ts";
 import { isObject, type Json } from "../model/json.ts";
 import type { Machine } from "../model/machine.ts";
 import { hasApiFlavors } from "../model/nova-release.ts";
+import { nodeOf } from "../model/plan.ts";
 import type { FlavorSize, NodeSize } from "../model/settings.ts";
 import { openRole } from "./databases.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
@@ -114,7 +115,7 @@ async function planSizes(run: string, snapshot: string): Promise<readonly NodeSi
   const nodes: NodeSize[] = [];
   for await (const batch of plan.lines())
     for (const { records } of batch) {
-      const row = records.find(({ resource }) => resource === "node")?.row;
+      const row = nodeOf(records);
       if (row === undefined) continue;
       const number = (key: string): number | null => numberOf(row.properties, key);
       nodes.push({

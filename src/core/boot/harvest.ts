@@ -1,5 +1,5 @@
 import type { BootFile } from "../../model/boot.ts";
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import { isUuid } from "../../model/uuid.ts";
@@ -67,18 +67,14 @@ export function inspectBoot({ boot, node }: Machine): readonly Finding[] {
   if (wrong !== null) return [finding(wrong[0], where, wrong[1])];
   if (boot.kind !== "read") return [];
   const gone = (["kernel", "ramdisk"] as const).filter((file) => !boot[file]);
+  const empty = `${gone.join(" and ")} of ${boot.path} not there, or empty`;
   return [
-    ...(gone.length > 0
-      ? [finding("N2I-D706", where, `${gone.join(" and ")} of ${boot.path} not there, or empty`)]
-      : []),
+    ...findingIf(gone.length > 0, "N2I-D706", where, empty),
     ...Object.entries(boot.links)
       .filter(([, target]) => target !== boot.path)
-      .map(([mac, target]) =>
-        finding(
-          "N2I-D705",
-          where,
-          `${mac} ${target === null ? "has no link" : `leads to ${target}`}`,
-        ),
-      ),
+      .map(([mac, target]) => {
+        const leads = target === null ? "has no link" : `leads to ${target}`;
+        return finding("N2I-D705", where, `${mac} ${leads}`);
+      }),
   ];
 }

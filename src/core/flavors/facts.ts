@@ -1,5 +1,5 @@
 import type { Instance, Machine } from "../../model/machine.ts";
-import type { Desired, PlannedMachine } from "../../model/plan.ts";
+import { type Desired, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 
 /** What flavors are held against, gathered as machines go by. */
 export interface Facts {
@@ -43,7 +43,7 @@ export function gather(): Gathering {
     ...{ advertised, hosts, flavors, classes, images, copies },
     add({ node, nova }, line) {
       if (node.service_host !== null) hosts.add(node.service_host);
-      const row = line.records.find(({ resource }) => resource === "node")?.row;
+      const row = nodeOf(line.records);
       if (row === undefined) return;
       for (const key of capabilities(row.properties)) advertised.add(key);
       for (const id of deployImages(row.driver_info)) images.add(id);

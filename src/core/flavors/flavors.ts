@@ -1,6 +1,7 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
+import { listed } from "../../model/text.ts";
 import type { Facts } from "./facts.ts";
 import { MAKERS } from "./steps.ts";
 
@@ -159,9 +160,8 @@ function neverMatching(own: Own, { advertised }: Facts): PlannedFlavors {
 }
 
 function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
-  const more = hosts.length > 5 ? ` and ${hosts.length - 5} more` : "";
-  const named = hosts.slice(0, 5).map((host) => (host === "" ? "no host" : host));
-  const where = `instances of it are on ${named.join(", ")}${more}`;
+  const named = hosts.map((host) => (host === "" ? "no host" : host));
+  const where = `instances of it are on ${listed(named, 5)}`;
   return { steps: [], findings: [told("N2I-D233", own, where)] };
 }
 
@@ -206,9 +206,7 @@ export function judgeImages(facts: Facts, { images, copies }: FlavorsAsked): rea
 function differingImages({ images: found }: Facts, images: Images): readonly Finding[] {
   if (images.do !== "point") return [];
   const others = [...found].filter((id) => id !== images.kernel && id !== images.ramdisk);
-  return others.length === 0
-    ? []
-    : [finding("N2I-D236", "driver_info", others.slice(0, 5).join(", "))];
+  return findingIf(others.length > 0, "N2I-D236", "driver_info", others.slice(0, 5).join(", "));
 }
 
 function copiesOf({ copies }: Facts, read: boolean): readonly Finding[] {

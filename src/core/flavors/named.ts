@@ -1,10 +1,10 @@
 import { MigrationError } from "../../model/error.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
-import { show } from "../../model/text.ts";
+import { listed, show } from "../../model/text.ts";
 import { isGone } from "./flavors.ts";
 
 /** Flavors a refusal names. */
-const TOLD = 10;
+const MOST = 10;
 
 /**
  * Refuses what `--flavor` names and is no flavor: it would change nothing, without a word. One that was
@@ -21,10 +21,9 @@ export function refuseUnknown(named: ReadonlySet<string>, places: readonly Flavo
   const unknown = [...named].filter((word) => !words.has(word));
   if (unknown.length === 0) return;
   const names = [...new Set(known.map(({ name }) => show(name ?? "")))].toSorted();
-  const more = names.length > TOLD ? ` and ${names.length - TOLD} more` : "";
   throw new MigrationError(
     "N2I-E107",
-    `--flavor ${unknown.map(show).join(", ")} is no flavor; there are ${names.slice(0, TOLD).join(", ") || "none"}${more}`,
+    `--flavor ${unknown.map(show).join(", ")} is no flavor; there are ${listed(names, MOST) || "none"}`,
     {
       fix: "Give a flavor's name or flavorid; those of Newton and later want --nova-api-db or --flavors-via rest.",
     },

@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import { ALEMBIC, hasApiFlavors, novaReleaseOf, versionNamed } from "../../model/nova-release.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
 import type { Facts } from "./facts.ts";
@@ -42,7 +42,7 @@ export function judgeSchema(version: number, api: boolean, moving: boolean): rea
       ? `nova ${versionNamed(version)}`
       : `nova ${version} (${novaReleaseOf(version)})`;
   return [
-    ...(api ? [] : [finding("N2I-D240", place, "--nova-api-db is not given")]),
-    ...(moving ? [finding("N2I-D241", place, "--compute-host moves instances")] : []),
+    ...findingIf(!api, "N2I-D240", place, "--nova-api-db is not given"),
+    ...findingIf(moving, "N2I-D241", place, "--compute-host moves instances"),
   ];
 }

@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, findingIf } from "../../model/finding.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { InstanceRow, NovaWorld } from "../../model/nova-rows.ts";
 import type { Choice } from "./choice.ts";
@@ -33,15 +33,8 @@ export function aggregatesOf(
     judge({ uuid, host }, to) {
       const [now, then] = [isOf(host ?? ""), wanted.get(to) ?? NONE];
       const same = now.length === then.length && now.every((id) => then.includes(id));
-      return same || host === to
-        ? []
-        : [
-            finding(
-              "N2I-D221",
-              `instance ${uuid}`,
-              `${host} is in aggregates ${told(now)}, ${to} in ${told(then)}`,
-            ),
-          ];
+      const differ = `${host} is in aggregates ${told(now)}, ${to} in ${told(then)}`;
+      return findingIf(!same && host !== to, "N2I-D221", `instance ${uuid}`, differ);
     },
   };
 }

@@ -1,7 +1,6 @@
 import type { InstanceRow } from "../../model/nova-rows.ts";
-import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { customClass } from "../flavors/flavors.ts";
-import { nodeOf } from "./keeps.ts";
 import { instanceOn } from "./placed.ts";
 
 /** A machine whose instance lacks an allocation. */

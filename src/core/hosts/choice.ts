@@ -1,21 +1,24 @@
 import { MigrationError } from "../../model/error.ts";
-import type { Row } from "../../model/machine.ts";
+import { type Desired, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 
-/** What a machine is chosen by. */
-export interface Chosen {
-  readonly service_host: string | null;
-  /** The node as Ironic will have it. */
-  readonly node: Row;
-}
+/** What a machine is chosen by: its old host, and its node as Ironic will have it. */
+type Choosable = Pick<PlannedMachine, "service_host"> & {
+  readonly records: readonly Pick<Desired, "resource" | "row">[];
+};
 
-type Selector = (machine: Chosen) => string | null;
+type Selector = (machine: Choosable) => string | null;
 
 /** What may stand before the colon in `--compute-host group:rack7=NAME`; without a colon, the host. */
 const SELECTORS: { readonly [kind: string]: Selector } = {
   host: ({ service_host }) => service_host,
-  group: ({ node }) => (typeof node.conductor_group === "string" ? node.conductor_group : null),
-  shard: ({ node }) => (typeof node.shard === "string" ? node.shard : null),
+  group: (machine) => columnOf(machine, "conductor_group"),
+  shard: (machine) => columnOf(machine, "shard"),
 };
+
+function columnOf({ records }: Choosable, column: string): string | null {
+  const value = nodeOf(records)?.[column];
+  return typeof value === "string" ? value : null;
+}
 
 interface Rule {
   /** Null: every machine. */
@@ -27,13 +30,13 @@ interface Rule {
 export interface Named {
   readonly kind: string;
   readonly value: string;
-  readonly fits: (machine: Chosen) => boolean;
+  readonly fits: (machine: Choosable) => boolean;
 }
 
 /** Which compute host a machine's rows shall name. */
 export interface Choice {
   /** Null: the one they name already. */
-  readonly of: (machine: Chosen) => string | null;
+  readonly of: (machine: Choosable) => string | null;
   /** New hosts, each with the old ones whose rows may move there; null: every old one. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
   /** Without the words for all machines. */

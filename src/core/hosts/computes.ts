@@ -1,9 +1,8 @@
-import { isObject } from "../../model/json.ts";
+import { objectOf } from "../../model/json.ts";
 import type { ComputeSize } from "../../model/nova-rows.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
-import { nodeOf } from "./keeps.ts";
 import { type ProvidersOf, providerFaults } from "./providers.ts";
 
 /** What a compute node has, and the property of the machine it is taken from. */
@@ -94,13 +93,13 @@ export async function* auditComputes(
 
 /** Why a machine must have a compute node of the ironic driver; null: it need not have one yet. */
 function missing(
-  { service_host, records }: PlannedMachine,
+  line: PlannedMachine,
   rows: readonly ComputeSize[],
   deleted: readonly number[],
   { expects }: HypervisorsNow,
   choice: Choice,
 ): string | null {
-  const host = choice.of({ service_host, node: nodeOf(records) ?? {} }) ?? service_host;
+  const host = choice.of(line) ?? line.service_host;
   const why = expects(host);
   if (why !== null) return `and ${why}`;
   return rows.length > 0 || deleted.length === 0
@@ -121,7 +120,7 @@ function computeFaults(
 ): readonly string[] {
   const node = nodeOf(records);
   if (node === undefined) return [];
-  const properties = isObject(node.properties) ? node.properties : {};
+  const properties = objectOf(node.properties);
   const many =
     rows.length > 1
       ? [`${rows.length} live compute nodes: ${rows.map(({ id }) => id).join(", ")}`]

@@ -1,9 +1,10 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
-import { type Acceptance, accept, blocks, type Finding, finding } from "../../model/finding.ts";
+import { type Acceptance, accept, type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
-import { show } from "../../model/text.ts";
-import type { Transformed } from "../transform/transform.ts";
-import { keepsInstance, namesNode, nodeOf, same } from "./keeps.ts";
+import { nodeOf } from "../../model/plan.ts";
+import { showColumn } from "../../model/text.ts";
+import { type Transformed, withFindings } from "../transform/transform.ts";
+import { keepsInstance, namesNode, same } from "./keeps.ts";
 
 /** Where Nova has a live instance when everything the plan wants was done. */
 export interface Place {
@@ -40,20 +41,17 @@ export function createGate(clustered: boolean, nova: Pick<ServerIdentity, "engin
     const faults = [
       ...(place.host === runs.host
         ? []
-        : [`instances.host will be ${told(place.host)}, its nova-compute ${told(runs.host)}`]),
-      ...(runs.known ? [] : [`no live nova-compute is called ${told(runs.host)}`]),
+        : [
+            `instances.host will be ${showColumn(place.host)}, its nova-compute ${showColumn(runs.host)}`,
+          ]),
+      ...(runs.known ? [] : [`no live nova-compute is called ${showColumn(runs.host)}`]),
       ...(namesNode(place.node, node.uuid, nova) ? [] : [misnamed(place.node, node.uuid)]),
     ];
     if (faults.length > 0) return [finding("N2I-D225", where, faults.join("; "))];
     if (runs.loads) only ??= runs.host;
-    if (!clustered || only === null || runs.host === only) return [];
-    return [
-      finding(
-        "N2I-D227",
-        where,
-        `instances.host will be ${told(place.host)}, that of others ${told(only)}`,
-      ),
-    ];
+    const apart = clustered && only !== null && runs.host !== only;
+    const differ = `instances.host will be ${showColumn(place.host)}, that of others ${showColumn(only)}`;
+    return findingIf(apart, "N2I-D227", where, differ);
   };
 }
 
@@ -78,20 +76,11 @@ export function held(
   found: readonly Finding[],
   acceptances: readonly Acceptance[],
 ): Transformed {
-  if (found.length === 0) return made;
-  const judged = accept(found, acceptances);
-  const findings = [...made.findings, ...judged];
-  return judged.some(blocks)
-    ? { ...made, findings, blocked: true, desired: [] }
-    : { ...made, findings };
+  return withFindings(made, accept(found, acceptances));
 }
 
 /** What is wrong with `instances.node`. */
 function misnamed(name: string | null, machine: string | null): string {
   const spelt = same(name, machine) ? `, and Ironic's uuid is in lower case` : "";
-  return `instances.node will be ${told(name)}${spelt}`;
-}
-
-function told(name: string | null): string {
-  return name === null ? "NULL" : show(name);
+  return `instances.node will be ${showColumn(name)}${spelt}`;
 }

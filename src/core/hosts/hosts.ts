@@ -1,16 +1,23 @@
-import { type Acceptance, accept, blocks, type Finding, finding } from "../../model/finding.ts";
+import {
+  type Acceptance,
+  accept,
+  blocks,
+  type Finding,
+  finding,
+  findingIf,
+} from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import { refusesNewHosts } from "../../model/nova-release.ts";
 import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
-import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { aggregatesOf, joining, type Memberships } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
 import { type HostGate, held, type Place } from "./gate.ts";
-import { keepsInstance, nodeOf, same } from "./keeps.ts";
+import { keepsInstance, same } from "./keeps.ts";
 import { queuedIn, queuedOf } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
 
@@ -64,7 +71,7 @@ export function createHosts(
       // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
       for (const row of rows.computes) seen.add(computeHost(row, world.services) ?? "");
       const node = nodeOf(line.records);
-      const to = choice.of({ service_host: line.service_host, node: node ?? {} });
+      const to = choice.of(line);
       if (to === null) return [];
       reached.add(to);
       const instance = instanceStep(line.uuid, node, rows.instance, to);
@@ -124,7 +131,7 @@ function judging(by: Judging): Hosts["judge"] {
     if (node === undefined)
       return made.blocked ? held(made, queuedOf(machine, rows, made.findings), accepted) : made;
     const { service_host } = machine.node;
-    const to = choice.of({ service_host, node });
+    const to = choice.of({ service_host, records: made.desired });
     const found = accept(
       [
         ...volumesIn(machine, rows),
@@ -143,6 +150,7 @@ function judging(by: Judging): Hosts["judge"] {
     return rehosted(held(made, [...found, ...places], accepted), to);
   };
 }
+
 /** Where the instance will be, held against the nova-compute that will run. */
 function placesIn(
   machine: Machine,
@@ -198,10 +206,8 @@ function rehosted(made: Transformed, to: string | null): Transformed {
 /** The new host has hypervisors that take no machines. */
 function foreignTo({ node }: Machine, to: string, { foreign }: NovaWorld): readonly Finding[] {
   const types = foreign.get(to) ?? [];
-  const of = types.map(show).join(", ");
-  return types.length === 0
-    ? []
-    : [finding("N2I-D242", `bm_nodes.id=${node.id}`, `${show(to)} has compute nodes of ${of}`)];
+  const has = `${show(to)} has compute nodes of ${types.map(show).join(", ")}`;
+  return findingIf(types.length > 0, "N2I-D242", `bm_nodes.id=${node.id}`, has);
 }
 
 /** Nova would not start the nova-compute that is to take a tenant over. */
@@ -211,10 +217,9 @@ function unstartable(
   to: string,
   { identity }: NovaWorld,
 ): readonly Finding[] {
-  if (typeof instance_uuid !== "string" || !refusesNewHosts(identity.head)) return [];
-  return [
-    finding("N2I-D244", `bm_nodes.id=${id}`, `no nova-compute service is called ${show(to)}`),
-  ];
+  const refused = typeof instance_uuid === "string" && refusesNewHosts(identity.head);
+  const none = `no nova-compute service is called ${show(to)}`;
+  return findingIf(refused, "N2I-D244", `bm_nodes.id=${id}`, none);
 }
 
 /**
@@ -228,18 +233,14 @@ function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readon
   const count = guests.get(host) ?? 0;
   const of = (foreign.get(host) ?? []).map(show).join(", ");
   const told = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
-  return count === 0 ? [] : [finding("N2I-D242", `bm_nodes.id=${node.id}`, told)];
+  return findingIf(count > 0, "N2I-D242", `bm_nodes.id=${node.id}`, told);
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {
-  if (instance === null || volumes.length === 0) return [];
-  return [
-    finding(
-      "N2I-D220",
-      `bm_nodes.id=${node.id} instance ${instance.uuid}`,
-      `${volumes.length} attached: ${volumes.slice(0, 5).join(", ")}`,
-    ),
-  ];
+  if (instance === null) return [];
+  const where = `bm_nodes.id=${node.id} instance ${instance.uuid}`;
+  const some = `${volumes.length} attached: ${volumes.slice(0, 5).join(", ")}`;
+  return findingIf(volumes.length > 0, "N2I-D220", where, some);
 }
 
 /** Columns of the instance that decide what becomes of it. */
@@ -254,16 +255,10 @@ function changesIn(
   const before = nova?.instance ?? null;
   if (nova === null || node.instance_uuid === null) return [];
   const place = `bm_nodes.id=${node.id} instance ${node.instance_uuid}`;
-  if (before === null || instance === null)
-    return (before === null) === (instance === null)
-      ? []
-      : [
-          finding(
-            "N2I-D222",
-            place,
-            instance === null ? "the row is gone" : "there is a row by now",
-          ),
-        ];
+  if (before === null || instance === null) {
+    const now = instance === null ? "the row is gone" : "there is a row by now";
+    return findingIf((before === null) !== (instance === null), "N2I-D222", place, now);
+  }
   const ours = { host: instance.host === to, node: same(instance.node, node.uuid) };
   const changed: string[] = WATCHED.filter(
     (column) =>
@@ -272,7 +267,6 @@ function changesIn(
   );
   if (before.deleted !== (instance.deleted !== 0 && instance.deleted !== null))
     changed.push("deleted");
-  return changed.length === 0
-    ? []
-    : [finding("N2I-D222", place, `changed since extract: ${changed.join(", ")}`)];
+  const what = `changed since extract: ${changed.join(", ")}`;
+  return findingIf(changed.length > 0, "N2I-D222", place, what);
 }

@@ -1,13 +1,6 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { Row } from "../../model/machine.ts";
 
-/** The node among the records of a machine. */
-export function nodeOf(
-  records: readonly { readonly resource: string; readonly row: Row }[],
-): Row | undefined {
-  return records.find(({ resource }) => resource === "node")?.row;
-}
-
 /** Whether Ironic's node has this instance: bm_nodes named it, and nobody disputes it. */
 export function keepsInstance(node: Row | undefined, { uuid }: { readonly uuid: string }): boolean {
   const kept = node?.instance_uuid;

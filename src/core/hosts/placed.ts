@@ -1,11 +1,11 @@
 import type { ServerIdentity } from "../../model/artefact.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { InstanceRow } from "../../model/nova-rows.ts";
-import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/text.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
+import { showColumn } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
-import { keepsInstance, namesNode, nodeOf } from "./keeps.ts";
+import { keepsInstance, namesNode } from "./keeps.ts";
 
 /** How Nova has machines and their instances now, by uuid in lower case. */
 export interface TenantsNow {
@@ -69,13 +69,15 @@ export function placeFaults(
   nova: TenantsNow["nova"],
 ): readonly string[] {
   if (row === undefined || (row.deleted ?? 0) !== 0 || accepted(line, "N2I-D225")) return [];
-  const { service_host, uuid, records } = line;
-  const host = choice.of({ service_host, node: nodeOf(records) ?? {} }) ?? service_host;
+  const { service_host, uuid } = line;
+  const host = choice.of(line) ?? service_host;
   return [
-    ...(row.host === host ? [] : [`host is ${told(row.host)}, its nova-compute ${told(host)}`]),
+    ...(row.host === host
+      ? []
+      : [`host is ${showColumn(row.host)}, its nova-compute ${showColumn(host)}`]),
     ...(namesNode(row.node, uuid, nova)
       ? []
-      : [`node is ${told(row.node)}, its machine ${told(uuid)}`]),
+      : [`node is ${showColumn(row.node)}, its machine ${showColumn(uuid)}`]),
   ];
 }
 
@@ -93,8 +95,4 @@ export function strangersOn(
 
 export function accepted({ findings }: PlannedMachine, wanted: FindingCode): boolean {
   return findings.some((found) => found.code === wanted && found.accepted !== undefined);
-}
-
-function told(name: string | null): string {
-  return name === null ? "NULL" : show(name);
 }

@@ -1,14 +1,13 @@
 import { MigrationError } from "../../model/error.ts";
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { Machine } from "../../model/machine.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
-import { show } from "../../model/text.ts";
+import { listed, show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
 import type { Choice, Named } from "./choice.ts";
-import { nodeOf } from "./keeps.ts";
 
 /** Hosts a refusal names. */
-const TOLD = 10;
+const MOST = 10;
 
 /** Which machines the words of `--compute-host` fit. */
 export interface Selection {
@@ -35,13 +34,13 @@ export function createSelection(choice: Choice): Selection {
       // A blocked machine has no node, so its group and shard are not known.
       if (blocked) unknown += 1;
       if (service_host !== null) hosts.add(service_host);
-      const machine = { service_host, node: nodeOf(desired) ?? {} };
+      const machine = { service_host, records: desired };
       for (const word of open) if (word.fits(machine)) open.delete(word);
     },
     add(line) {
       if (!isLoaded(line)) return;
-      const { service_host, records } = line;
-      if (choice.of({ service_host, node: nodeOf(records) ?? {} }) !== null) moved += 1;
+      const { service_host } = line;
+      if (choice.of(line) !== null) moved += 1;
       else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);
     },
     end() {
@@ -50,25 +49,16 @@ export function createSelection(choice: Choice): Selection {
       if (wrong.length > 0)
         throw new MigrationError(
           "N2I-E107",
-          `--compute-host ${wrong.map(told).join(", ")} fits no machine; they are on ${listed(hosts)}`,
+          `--compute-host ${wrong.map(told).join(", ")} fits no machine; they are on ${namesOf(hosts)}`,
         );
       return [
         ...doubtful.map((word) =>
           finding("N2I-D228", `--compute-host ${told(word)}`, `${unknown} machines are blocked`),
         ),
-        ...[...kept]
-          .toSorted()
-          .flatMap(([host, count]) =>
-            moved === 0
-              ? []
-              : [
-                  finding(
-                    "N2I-D229",
-                    `bm_nodes.service_host ${host}`,
-                    `it keeps ${count}, ${moved} are moved`,
-                  ),
-                ],
-          ),
+        ...[...kept].toSorted().flatMap(([host, count]) => {
+          const place = `bm_nodes.service_host ${host}`;
+          return findingIf(moved > 0, "N2I-D229", place, `it keeps ${count}, ${moved} are moved`);
+        }),
       ];
     },
   };
@@ -78,8 +68,6 @@ function told({ kind, value }: Named): string {
   return show(kind === "host" ? value : `${kind}:${value}`);
 }
 
-function listed(hosts: ReadonlySet<string>): string {
-  const names = [...hosts].toSorted();
-  const more = names.length > TOLD ? ` and ${names.length - TOLD} more` : "";
-  return `${names.slice(0, TOLD).map(show).join(", ") || "no host"}${more}`;
+function namesOf(hosts: ReadonlySet<string>): string {
+  return listed([...hosts].toSorted().map(show), MOST) || "no host";
 }

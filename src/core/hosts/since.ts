@@ -1,6 +1,5 @@
 import type { PlannedMachine } from "../../model/plan.ts";
 import type { Choice } from "./choice.ts";
-import { nodeOf } from "./keeps.ts";
 import {
   accepted,
   instanceOn,
@@ -39,7 +38,7 @@ export async function* changedTenants(
       const planned = instanceOn(line);
       const where = `bm_nodes.id=${line.bm_node_id}`;
       const row = rows.get(planned?.toLowerCase() ?? "");
-      const kept = choice.of({ ...line, node: nodeOf(line.records) ?? {} }) === null;
+      const kept = choice.of(line) === null;
       const busy = isBusyAccepted(line) ? null : (row?.task_state ?? null);
       const faults = [
         ...(planned === null ? [] : lifeFaults(line, row)),

@@ -3,7 +3,6 @@ import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/text.ts";
 import type { Choice } from "./choice.ts";
 import type { ByMachine, ComputeFault } from "./computes.ts";
-import { nodeOf } from "./keeps.ts";
 
 /** Live compute nodes of the drivers for machines. */
 type PlacesOf = ByMachine<ComputePlace>;
@@ -60,8 +59,8 @@ export async function* auditPlaces(
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
     for (const line of batch) {
       if (!isLoaded(line)) continue;
-      const { uuid, service_host } = line;
-      const to = choice.of({ service_host, node: nodeOf(line.records) ?? {} });
+      const { uuid } = line;
+      const to = choice.of(line);
       for (const { id, host } of found.get(uuid?.toLowerCase() ?? "") ?? [])
         if (to !== null && host !== null && host !== to)
           yield {

@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { BmInterface, Machine } from "../../model/machine.ts";
 import { inspectBoot } from "../boot/harvest.ts";
 import { inspectNova } from "./nova.ts";
@@ -29,9 +29,7 @@ export function inspectSources(
   ignored: { readonly [table: string]: number },
 ): readonly Finding[] {
   return [
-    ...(novaRead
-      ? []
-      : [finding("N2I-D200", "nova", "--nova-db was not given, so no instance is known")]),
+    ...findingIf(!novaRead, "N2I-D200", "nova", "--nova-db was not given, so no instance is known"),
     ...Object.entries(ignored)
       .filter(([, rows]) => rows > 0)
       .map(([table, rows]) => finding("N2I-D015", table, `${rows} rows are not carried over`)),

@@ -1,6 +1,6 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { Instance, Machine } from "../../model/machine.ts";
-import { show } from "../../model/text.ts";
+import { showColumn } from "../../model/text.ts";
 
 /**
  * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is told by the
@@ -11,25 +11,26 @@ import { show } from "../../model/text.ts";
 export function inspectNova({ node, nova, rivals }: Machine): readonly Finding[] {
   if (node.deleted === true || nova === null) return [];
   const where = `bm_nodes.id=${node.id}`;
+  const place = `${where} instance_uuid`;
   const { instance } = nova;
   return [
-    ...(nova.service
-      ? []
-      : [
-          finding(
-            "N2I-D205",
-            `${where} service_host`,
-            `no live nova-compute is called ${named(node.service_host)}`,
-          ),
-        ]),
+    ...findingIf(
+      !nova.service,
+      "N2I-D205",
+      `${where} service_host`,
+      `no live nova-compute is called ${showColumn(node.service_host)}`,
+    ),
     ...nova.others.map((uuid) =>
       finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
     ),
-    ...(nova.undecided === undefined
-      ? []
-      : [finding("N2I-D123", `${where} instance_uuid`, `instances.deleted is ${nova.undecided}`)]),
+    ...findingIf(
+      nova.undecided !== undefined,
+      "N2I-D123",
+      place,
+      `instances.deleted is ${nova.undecided}`,
+    ),
     ...(nova.garbled ?? []).map((column) =>
-      finding("N2I-D210", `${where} instance_uuid`, `${column} of the instance`),
+      finding("N2I-D210", place, `${column} of the instance`),
     ),
     ...(instance === null || instance.deleted
       ? []
@@ -43,39 +44,25 @@ function inspectInstance(
   where: string,
   disputed: boolean,
 ): readonly Finding[] {
-  const findings: Finding[] = [];
+  const place = `${where} instance_uuid`;
+  const { flavor, host } = instance;
   // A disputed instance names the winner; the loser has a finding of its own.
-  if (!disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase())
-    findings.push(
-      finding("N2I-D203", `${where} instance_uuid`, `instances.node is ${named(instance.node)}`),
-    );
-  if (instance.host !== node.service_host)
-    findings.push(
-      finding(
-        "N2I-D204",
-        `${where} instance_uuid`,
-        `instances.host is ${named(instance.host)}, service_host ${named(node.service_host)}`,
-      ),
-    );
-  if (instance.flavor === null || instance.flavor.deleted)
-    findings.push(
-      finding(
-        "N2I-D208",
-        `${where} instance_uuid`,
-        instance.flavor === null
-          ? "nova has no such flavor"
-          : `flavor ${named(instance.flavor.name)} is deleted`,
-      ),
-    );
-  if (instance.vifs === null)
-    findings.push(
-      finding("N2I-D209", `${where} instance_uuid`, "instance_info_caches has no list of VIFs"),
-    );
-  return [...findings, ...inspectSizes(instance, node, where)];
-}
-
-function named(value: string | null): string {
-  return value === null ? "NULL" : show(value);
+  const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
+  const hosts = `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
+  const gone =
+    flavor === null ? "nova has no such flavor" : `flavor ${showColumn(flavor.name)} is deleted`;
+  return [
+    ...findingIf(misplaced, "N2I-D203", place, `instances.node is ${showColumn(instance.node)}`),
+    ...findingIf(host !== node.service_host, "N2I-D204", place, hosts),
+    ...findingIf(flavor === null || flavor.deleted, "N2I-D208", place, gone),
+    ...findingIf(
+      instance.vifs === null,
+      "N2I-D209",
+      place,
+      "instance_info_caches has no list of VIFs",
+    ),
+    ...inspectSizes(instance, node, where),
+  ];
 }
 
 /** bm_nodes caches the flavor's sizes in MiB; the helper grew root silently. @source facts/nova-bm.md 1.7, 3.5 */

@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import { noNic, normaliseMac } from "../../model/mac.ts";
 import { type BmInterface, type BmNode, columnsOf, type Machine } from "../../model/machine.ts";
 import { show } from "../../model/text.ts";
@@ -10,38 +10,28 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return inspectDeleted(machine, where);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
+  const others = machine.rivals.uuid;
+  const same = `the same as on bm_nodes.id ${others.join(", ")}, ignoring case`;
+  const addressed =
+    typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
+  const bare =
+    live.length === 0
+      ? "no row of bm_interfaces names it"
+      : "none of its interfaces has an address";
   return [
     ...inspectUuid(node.uuid, where),
-    ...(machine.rivals.uuid.length > 0
-      ? [
-          finding(
-            "N2I-D016",
-            `${where} uuid`,
-            `the same as on bm_nodes.id ${machine.rivals.uuid.join(", ")}, ignoring case`,
-          ),
-        ]
-      : []),
-    ...(node.deleted === null
-      ? [finding("N2I-D003", `${where} deleted`, "deleted is NULL, so nova never saw it")]
-      : []),
+    ...findingIf(others.length > 0, "N2I-D016", `${where} uuid`, same),
+    ...findingIf(node.deleted === null, "N2I-D003", `${where} deleted`, UNDECIDED),
     ...inspectSizes(machine, where),
-    ...(live.every(({ address }) => address === null) && typeof node.prov_mac_address !== "string"
-      ? [
-          finding(
-            "N2I-D007",
-            where,
-            live.length === 0
-              ? "no row of bm_interfaces names it"
-              : "none of its interfaces has an address",
-          ),
-        ]
-      : []),
+    ...findingIf(!addressed, "N2I-D007", where, bare),
     ...nulCharacters("bm_nodes", node),
     ...inspectMac(node.prov_mac_address, `${where} prov_mac_address`),
     ...provisioningRivals(machine),
     ...interfaces.flatMap((row) => inspectInterface(row, machine)),
   ];
 }
+
+const UNDECIDED = "deleted is NULL, so nova never saw it";
 
 /** Nova makes whole numbers of them, and fails at any other text. @source facts/ironic.md 3.3 */
 function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[] {
@@ -50,15 +40,14 @@ function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[
   const deployed = node.instance_uuid && nova === null ? DEPLOYED : [];
   const odd = [...own, ...deployed].flatMap((column) => {
     const value = node[column] ?? null;
-    return value === null || Number.isSafeInteger(value)
-      ? []
-      : [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
+    const whole = value === null || Number.isSafeInteger(value);
+    const is = `${column} is ${show(String(value))}`;
+    return findingIf(!whole, "N2I-D021", `${where} ${column}`, is);
   });
   const absent = own.flatMap((column) => {
     const value = node[column];
-    return value === null || (typeof value === "number" && value <= 0)
-      ? [finding("N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`)]
-      : [];
+    const none = value === null || (typeof value === "number" && value <= 0);
+    return findingIf(none, "N2I-D006", `${where} ${column}`, `is ${value ?? "NULL"}`);
   });
   return [...odd, ...absent];
 }
@@ -68,7 +57,7 @@ const DEPLOYED = ["root_mb", "swap_mb", "ephemeral_mb"] as const;
 function inspectUuid(uuid: string | null, where: string): readonly Finding[] {
   if (uuid === null || uuid === "")
     return [finding("N2I-D001", `${where} uuid`, uuid === null ? "is NULL" : "is empty")];
-  return isUuid(uuid) ? [] : [finding("N2I-D002", `${where} uuid`, show(uuid))];
+  return findingIf(!isUuid(uuid), "N2I-D002", `${where} uuid`, show(uuid));
 }
 
 function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[] {
@@ -76,26 +65,15 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   if (row.deleted === true) return [finding("N2I-D014", where, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
   const rivals = mac === null ? undefined : machine.rivals.address[mac];
+  const shared = `${mac} is also on bm_nodes.id ${rivals?.join(", ")}, ignoring case`;
+  const stale = !!row.vif_uuid && !machine.node.instance_uuid;
   return [
-    ...(row.deleted === null
-      ? [finding("N2I-D003", `${where} deleted`, "deleted is NULL, so nova never saw it")]
-      : []),
-    ...(row.address === null
-      ? [finding("N2I-D012", `${where} address`, "is NULL")]
-      : inspectMac(row.address, `${where} address`)),
-    ...(rivals === undefined
-      ? []
-      : [
-          finding(
-            "N2I-D011",
-            `${where} address`,
-            `${mac} is also on bm_nodes.id ${rivals.join(", ")}, ignoring case`,
-          ),
-        ]),
+    ...findingIf(row.deleted === null, "N2I-D003", `${where} deleted`, UNDECIDED),
+    ...findingIf(row.address === null, "N2I-D012", `${where} address`, "is NULL"),
+    ...inspectMac(row.address, `${where} address`),
+    ...findingIf(rivals !== undefined, "N2I-D011", `${where} address`, shared),
     ...spelling(row, mac, machine, where),
-    ...(row.vif_uuid && !machine.node.instance_uuid
-      ? [finding("N2I-D110", `${where} vif_uuid`, "set, and the node has no instance")]
-      : []),
+    ...findingIf(stale, "N2I-D110", `${where} vif_uuid`, "set, and the node has no instance"),
     ...nulCharacters("bm_interfaces", row),
   ];
 }
@@ -118,37 +96,27 @@ function spelling(
   const first = same[0];
   if (first === undefined || first.id === row.id) return [];
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
+  const place = `${where} address`;
+  const other = `bm_interfaces.id ${first.id}`;
   return node.instance_uuid && vifs.size > 1 && !nova?.instance?.vifs
     ? [
         finding(
           "N2I-D011",
-          `${where} address`,
-          `${mac} is also on bm_interfaces.id ${first.id} of this machine, with another vif_uuid`,
+          place,
+          `${mac} is also on ${other} of this machine, with another vif_uuid`,
         ),
       ]
-    : [
-        finding(
-          "N2I-D018",
-          `${where} address`,
-          `${show(row.address ?? "")} is ${mac} of bm_interfaces.id ${first.id}`,
-        ),
-      ];
+    : [finding("N2I-D018", place, `${show(row.address ?? "")} is ${mac} of ${other}`)];
 }
 
 /** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
 function provisioningRivals({ node, rivals }: Machine): readonly Finding[] {
   const mac =
     typeof node.prov_mac_address === "string" ? normaliseMac(node.prov_mac_address) : null;
-  const others = (mac === null ? undefined : rivals.address[mac])?.filter((id) => id !== node.id);
-  return others === undefined || others.length === 0
-    ? []
-    : [
-        finding(
-          "N2I-D011",
-          `bm_nodes.id=${node.id} prov_mac_address`,
-          `${mac} is also on bm_nodes.id ${others.join(", ")}`,
-        ),
-      ];
+  const others = (rivals.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
+  const place = `bm_nodes.id=${node.id} prov_mac_address`;
+  const shared = `${mac} is also on bm_nodes.id ${others.join(", ")}`;
+  return findingIf(others.length > 0, "N2I-D011", place, shared);
 }
 
 function inspectMac(value: unknown, place: string): readonly Finding[] {
@@ -156,7 +124,7 @@ function inspectMac(value: unknown, place: string): readonly Finding[] {
   const mac = normaliseMac(value);
   if (mac === null) return [finding("N2I-D010", place, show(value))];
   const why = noNic(mac);
-  return why === null ? [] : [finding("N2I-D022", place, `${mac} is ${why}`)];
+  return findingIf(why !== null, "N2I-D022", place, `${mac} is ${why}`);
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {

@@ -1,21 +1,18 @@
-import { accept, blocks, finding } from "../../model/finding.ts";
+import { accept, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { isObject, type Json, objectOf } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Site, TargetDoc } from "../../model/mapping.ts";
-import type { Desired } from "../../model/plan.ts";
+import { isNothing } from "../../model/own-fields.ts";
+import { type Desired, nodeOf } from "../../model/plan.ts";
 import { carriedFields, minorOf, type RestDoc } from "../../model/rest.ts";
 import { compileSite } from "../transform/site.ts";
-import type { Transformed } from "../transform/transform.ts";
+import { type Transformed, withFindings } from "../transform/transform.ts";
 
 type Told = readonly [code: FindingCode, message: string];
 
 /** Where the VIF of a port stands in the records of a release. */
 const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
-
-function isNothing(value: Json): boolean {
-  return value === null || (isObject(value) && Object.keys(value).length === 0);
-}
 
 /** What a machine's records are over REST. */
 export interface Carry {
@@ -69,13 +66,7 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number
       told.map(([code, message]) => finding(code, place, message)),
       decisions.of(source).accept,
     );
-    const blocked = found.some(blocks);
-    return {
-      ...machine,
-      findings: [...machine.findings, ...found],
-      blocked: machine.blocked || blocked,
-      desired: blocked ? [] : desired,
-    };
+    return withFindings({ ...machine, desired }, found);
   };
   return { machine: carried, origins: MOVED };
 }
@@ -118,7 +109,7 @@ function carryNode(
 
 /** What a machine lacks without which its adoption would fail, one after the other. */
 function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Told[] {
-  const node = desired.find(({ resource }) => resource === "node")?.row;
+  const node = nodeOf(desired);
   if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return [];
   const info = objectOf(node.driver_info);
   const missing = ["deploy_kernel", "deploy_ramdisk"]
@@ -158,8 +149,4 @@ function carryPort(row: Record<string, Json>, doc: RestDoc, minor: number, told:
   row.extra = { ...extra, nova_bm: { ...objectOf(extra.nova_bm), vif_port_id: vif } };
   told.push(["N2I-D754", `port ${String(row.uuid)}: VIF ${String(vif)}`]);
   return true;
-}
-
-function objectOf(value: Json | undefined): JsonObject {
-  return value !== undefined && isObject(value) ? value : {};
 }

@@ -1,11 +1,6 @@
 import { BEYOND } from "../../model/charset.ts";
-import { blocks, finding } from "../../model/finding.ts";
-import { isObject, type Json } from "../../model/json.ts";
-import type { Transformed } from "../transform/transform.ts";
-
-function holds(value: Json | undefined, beyond: RegExp): boolean {
-  return typeof value === "string" && beyond.test(value);
-}
+import { finding } from "../../model/finding.ts";
+import { type Transformed, withFindings } from "../transform/transform.ts";
 
 /**
  * Finds what a utf8mb3 or Latin-1 database would refuse in the middle of the load.
@@ -18,15 +13,9 @@ export function inspectCharset(charset: string): (machine: Transformed) => Trans
   return (machine) => {
     const found = machine.desired.flatMap(({ id, row }) =>
       Object.entries(row)
-        .filter(([, value]) => !isObject(value) && holds(value, beyond))
+        .filter(([, value]) => typeof value === "string" && beyond.test(value))
         .map(([column]) => finding("N2I-D405", `${id} ${column}`, `this database is ${charset}`)),
     );
-    if (found.length === 0) return machine;
-    return {
-      ...machine,
-      findings: [...machine.findings, ...found],
-      blocked: machine.blocked || found.some(blocks),
-      desired: [],
-    };
+    return withFindings(machine, found);
   };
 }

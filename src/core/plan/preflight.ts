@@ -1,10 +1,11 @@
-import { blocks, type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { Row } from "../../model/machine.ts";
 import { type Conductor, enabledBy, isOfGroup, type Service } from "../../model/service.ts";
-import type { Transformed } from "../transform/transform.ts";
+import { listed } from "../../model/text.ts";
+import { type Transformed, withFindings } from "../transform/transform.ts";
 
 /** Reserved nodes a finding names; the others are counted. */
-const NAMED = 5;
+const MOST = 5;
 const INTERFACE = "_interface";
 
 interface Preflight {
@@ -27,17 +28,13 @@ export function preflight(service: Service, adopts: boolean): Preflight {
   const { conductors, reserved } = service;
   const faults = conductors.length === 0 ? () => [] : faultsOf(service, adopts);
   return {
-    findings: reserved.length === 0 ? [] : [finding("N2I-D422", "nodes", told(reserved))],
+    findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", told(reserved)),
     words: wordsOf(service),
     machine(made) {
       const found = made.desired.flatMap(({ id, resource, row }) =>
         resource === "node" ? faults(id, row) : [],
       );
-      if (found.length === 0) return made;
-      const findings = [...made.findings, ...found];
-      return found.some(blocks)
-        ? { ...made, findings, blocked: true, desired: [] }
-        : { ...made, findings };
+      return withFindings(made, found);
     },
   };
 }
@@ -60,15 +57,12 @@ function faultsOf(
           : `no conductor${where} has ${driver}; they have ${have || "none"}`;
       return [finding("N2I-D420", `${id} driver`, message)];
     }
-    const stopped = able.some(({ alive }) => alive)
-      ? []
-      : [
-          finding(
-            adopts ? "N2I-D756" : "N2I-D423",
-            `${id} driver`,
-            `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`,
-          ),
-        ];
+    const stopped = findingIf(
+      !able.some(({ alive }) => alive),
+      adopts ? "N2I-D756" : "N2I-D423",
+      `${id} driver`,
+      `no conductor${where} that has ${driver} is alive: ${able.map(({ hostname }) => hostname).join(", ")}`,
+    );
     const place = JSON.stringify([driver, group]);
     const enabled = known.get(place) ?? enabledBy(interfaces, able, driver);
     known.set(place, enabled);
@@ -103,9 +97,8 @@ function leftOpen(
         .map(({ name }) => name);
       return names.length === 0 ? [] : [`${column} ${[...new Set(names)].toSorted().join(" or ")}`];
     });
-  return become.length === 0
-    ? []
-    : [finding("N2I-D415", `${id} driver`, `left empty, and becomes: ${become.join(", ")}`)];
+  const told = `left empty, and becomes: ${become.join(", ")}`;
+  return findingIf(become.length > 0, "N2I-D415", `${id} driver`, told);
 }
 
 /** Where a node finds its conductor. */
@@ -121,9 +114,8 @@ export function groupWords(group: string): string {
 }
 
 function told(reserved: Service["reserved"]): string {
-  const some = reserved.slice(0, NAMED).map(({ uuid, by }) => `${uuid} by ${by}`);
-  const more = reserved.length > NAMED ? `, and ${reserved.length - NAMED} more` : "";
-  return `${reserved.length} reserved: ${some.join(", ")}${more}`;
+  const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
+  return `${reserved.length} reserved: ${listed(nodes, MOST)}`;
 }
 
 function wordsOf({ conductors, interfaces }: Service): string {

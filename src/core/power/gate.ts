@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type {
@@ -115,16 +115,15 @@ export function gate(
   }
   const untried = suiteUntried(reading, way, conductor.ipmitool);
   const other = [
-    ...(untried === null ? [] : [finding("N2I-D612", where, untried)]),
+    ...findingIf(untried !== null, "N2I-D612", where, untried ?? ""),
     ...adviceOf(reading, way, conductor.ipmitool).map(({ key, words }) =>
       finding("N2I-D602", where, isRead(key, conductor) ? words : unread(words)),
     ),
   ];
   const recorded = power === null ? null : contradiction(machine, power);
   const from = client === "virsh" ? reading.address : "BMC";
-  const differs =
-    recorded === null ? [] : [finding("N2I-D603", where, `${from} says ${power}, ${recorded}`)];
-  return [...other, ...differs, ...observed];
+  const says = `${from} says ${power}, ${recorded}`;
+  return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
 }
 
 function isRead(key: PowerAdvice["key"], { keys }: Conductor): boolean {

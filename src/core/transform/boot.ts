@@ -1,5 +1,5 @@
 import type { BootPlan } from "../../model/boot.ts";
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, findingIf } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
 import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
@@ -66,7 +66,6 @@ export function bootPlan(
 /** Two sources for one filesystem that do not agree. */
 export function inspectRoots(machine: Machine, set: JsonObject, where: string): readonly Finding[] {
   const [site, file] = [said(set)?.toLowerCase(), rootUuid(machine)];
-  return site === undefined || file === null || site === file
-    ? []
-    : [finding("N2I-D708", where, `site document ${site}, boot file ${file}`)];
+  const differ = site !== undefined && file !== null && site !== file;
+  return findingIf(differ, "N2I-D708", where, `site document ${site}, boot file ${file}`);
 }

@@ -1,5 +1,5 @@
-import { type Finding, finding } from "../../model/finding.ts";
-import { isObject } from "../../model/json.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
+import { objectOf } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 import { show } from "../../model/text.ts";
@@ -69,22 +69,20 @@ export function inspectPower({ node, rivals }: Machine, row: DriverRow): readonl
   const absent = row.credentials.filter((column) => columnsOf(node)[column] === null);
   const reads = row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
   const { terminal_port: port } = node;
+  const strange = reads && port !== null && Number(port) !== 0 && !isPort(port);
+  const others = row.credentials.length > 0 && row.shared_address !== true ? rivals.pm_address : [];
+  const columns = absent.join(", ");
+  const same = `the same as on bm_nodes.id ${others.join(", ")}`;
+  const is = `terminal_port is ${show(String(port))}`;
   return [
-    ...(reads && port !== null && Number(port) !== 0 && !isPort(port)
-      ? [finding("N2I-D124", `${place} terminal_port`, `terminal_port is ${show(String(port))}`)]
-      : []),
-    ...(absent.length > 0
-      ? [finding("N2I-D304", `${place} ${absent.join(", ")}`, `NULL, and ${row.name} needs them`)]
-      : []),
-    ...(rivals.pm_address.length > 0 && row.credentials.length > 0 && row.shared_address !== true
-      ? [
-          finding(
-            "N2I-D305",
-            `${place} pm_address`,
-            `the same as on bm_nodes.id ${rivals.pm_address.join(", ")}`,
-          ),
-        ]
-      : []),
+    ...findingIf(strange, "N2I-D124", `${place} terminal_port`, is),
+    ...findingIf(
+      columns !== "",
+      "N2I-D304",
+      `${place} ${columns}`,
+      `NULL, and ${row.name} needs them`,
+    ),
+    ...findingIf(others.length > 0, "N2I-D305", `${place} pm_address`, same),
   ];
 }
 
@@ -95,13 +93,8 @@ export function inspectLogin(
   id: number,
 ): readonly Finding[] {
   const { driver_info } = record;
-  return one_of.length === 0 || (isObject(driver_info) && one_of.some((key) => driver_info[key]))
-    ? []
-    : [
-        finding(
-          "N2I-D400",
-          `bm_nodes.id=${id}`,
-          `nothing gives driver_info.${one_of.join(" or ")}`,
-        ),
-      ];
+  const info = objectOf(driver_info);
+  const lacks = one_of.length > 0 && !one_of.some((key) => info[key]);
+  const nothing = `nothing gives driver_info.${one_of.join(" or ")}`;
+  return findingIf(lacks, "N2I-D400", `bm_nodes.id=${id}`, nothing);
 }

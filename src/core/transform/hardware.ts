@@ -1,6 +1,6 @@
 import { type Finding, finding } from "../../model/finding.ts";
 import type { Driver, ReleaseHardware, ReleaseNeeds } from "../../model/hardware.ts";
-import { isObject, type Json, type JsonObject } from "../../model/json.ts";
+import { type Json, type JsonObject, objectOf } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 
@@ -37,7 +37,7 @@ export function inspectHardware(
     ];
   }
   const releases = hardware.elsewhere.get(name);
-  const info: JsonObject = isObject(row.driver_info) ? row.driver_info : {};
+  const info = objectOf(row.driver_info);
   const able = [...hardware.drivers].filter(
     ([other, has]) => !/^fake/.test(other) && works(has, info, hardware),
   );
@@ -45,19 +45,13 @@ export function inspectHardware(
     .map(([other]) => other)
     .toSorted()
     .join(", ");
-  return [
-    releases === undefined
-      ? finding(
-          "N2I-D411",
-          `${where} driver`,
-          `${name} is none of Ironic's own: its interfaces and driver_info were not compared`,
-        )
-      : finding(
-          "N2I-D410",
-          `${where} driver`,
-          `${name} is a driver of ${releases.replace("..", " to ")}${releases.includes("..") ? "" : " and later"}; of ${target.release}'s ${have} would work with its driver_info`,
-        ),
-  ];
+  if (releases === undefined) {
+    const strange = "is none of Ironic's own: its interfaces and driver_info were not compared";
+    return [finding("N2I-D411", `${where} driver`, `${name} ${strange}`)];
+  }
+  const of = releases.includes("..") ? releases.replace("..", " to ") : `${releases} and later`;
+  const others = `of ${target.release}'s ${have} would work with its driver_info`;
+  return [finding("N2I-D410", `${where} driver`, `${name} is a driver of ${of}; ${others}`)];
 }
 
 function strangeInterfaces(
@@ -91,7 +85,7 @@ function lacking(
 ): readonly Finding[] {
   const name = String(row.driver);
   const told = (key: string): boolean => insisted.has(`driver_info.${key}`);
-  const info: JsonObject = isObject(row.driver_info) ? row.driver_info : {};
+  const info = objectOf(row.driver_info);
   const asked = SPEAKING.map((kind) => {
     const chosen = row[`${kind}${INTERFACE}`];
     const named = driver.interfaces !== null && typeof chosen === "string";

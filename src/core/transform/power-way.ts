@@ -1,8 +1,8 @@
 import { type Finding, finding } from "../../model/finding.ts";
-import { isObject } from "../../model/json.ts";
+import { isObject, objectOf } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine, type Row } from "../../model/machine.ts";
 import type { DriverRow, Mapping, TargetDoc } from "../../model/mapping.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
+import { nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import type { PowerVerdict } from "../../model/power.ts";
 import { addressFault } from "../power/address.ts";
 import { noWay, type Way, wayOf } from "../power/way.ts";
@@ -18,10 +18,7 @@ function wayOfRow(
 ): Way {
   const { driver = null, power_interface = null, driver_info } = row;
   const macs = ports.map(({ address }) => String(address));
-  return wayOf(
-    { driver, power_interface, driver_info: isObject(driver_info) ? driver_info : {}, macs },
-    keys,
-  );
+  return wayOf({ driver, power_interface, driver_info: objectOf(driver_info), macs }, keys);
 }
 
 /**
@@ -52,10 +49,9 @@ export function wayOfMachine(
 
 /** How a planned machine is asked, by the records that are loaded. */
 export function wayOfPlanned({ records }: PlannedMachine, keys: readonly string[]): Way {
-  const node = records.find(({ resource }) => resource === "node");
   const ports = records.filter(({ resource }) => resource === "port");
   return wayOfRow(
-    node?.row ?? {},
+    nodeOf(records) ?? {},
     ports.map(({ row }) => ({ address: row.address })),
     keys,
   );

@@ -1,5 +1,5 @@
-import { type Finding, finding } from "../../model/finding.ts";
-import { isObject } from "../../model/json.ts";
+import { type Finding, findingIf } from "../../model/finding.ts";
+import { objectOf } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import { show } from "../../model/text.ts";
 
@@ -16,15 +16,16 @@ const AMAZON: ReadonlySet<string> = new Set(["ami", "ari", "aki"]);
 export function inspectRebuild({ nova }: Machine, row: Row, where: string): readonly Finding[] {
   const format = nova?.instance?.system_metadata.image_disk_format ?? "";
   const { deploy_interface: by, instance_info: info } = row;
-  const findings: Finding[] = [];
-  if (by === "direct" && AMAZON.has(format.toLowerCase()))
-    findings.push(
-      finding("N2I-D126", where, `its image has the disk_format ${show(format)}, under direct`),
-    );
-  const lacks = ["kernel", "ramdisk"].filter((key) => !isObject(info) || !info[key]);
-  if (by === "ramdisk" && lacks.length > 0)
-    findings.push(
-      finding("N2I-D127", where, `its image names no ${lacks.join(" and no ")}, under ramdisk`),
-    );
-  return findings;
+  const amazon = by === "direct" && AMAZON.has(format.toLowerCase());
+  const lacks = by === "ramdisk" ? ["kernel", "ramdisk"].filter((key) => !objectOf(info)[key]) : [];
+  const none = `its image names no ${lacks.join(" and no ")}, under ramdisk`;
+  return [
+    ...findingIf(
+      amazon,
+      "N2I-D126",
+      where,
+      `its image has the disk_format ${show(format)}, under direct`,
+    ),
+    ...findingIf(lacks.length > 0, "N2I-D127", where, none),
+  ];
 }

@@ -1,4 +1,4 @@
-import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
+import { type Acceptance, type Finding, findingIf } from "../../model/finding.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { columnsOf, type Machine } from "../../model/machine.ts";
 import type { Site, SiteEntry } from "../../model/mapping.ts";
@@ -68,15 +68,12 @@ export function compileSite(site: Site): Decisions {
       }, NOTHING);
   const unmatched = (): readonly Finding[] =>
     site.machines.flatMap((entry, at) =>
-      matched.has(entry) || Object.keys(entry.match).length === 0
-        ? []
-        : [
-            finding(
-              "N2I-D310",
-              `${site.file ?? "the site document"} /machines/${at}/match`,
-              `no machine has ${JSON.stringify(entry.match)}`,
-            ),
-          ],
+      findingIf(
+        !matched.has(entry) && Object.keys(entry.match).length > 0,
+        "N2I-D310",
+        `${site.file ?? "the site document"} /machines/${at}/match`,
+        `no machine has ${JSON.stringify(entry.match)}`,
+      ),
     );
   return { of: entries.length === 0 ? () => NOTHING : of, unmatched };
 }

@@ -1,4 +1,4 @@
-import { type Finding, finding } from "../../model/finding.ts";
+import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
 import type { Mapping, Outcome, TargetDoc } from "../../model/mapping.ts";
@@ -44,30 +44,28 @@ export function inspectTenant(
   const where = `bm_nodes.id=${machine.node.id}`;
   const ports = portsOf(machine);
   const vifs = machine.nova?.instance?.vifs ?? null;
-  const findings: Finding[] = [];
   const unbooted = asRamdisk ? AS_RAMDISK : UNBOOTED[target.boot];
   // A conductor takes over what is active, at the latest when maintenance ends.
   const taken = target.states[outcome]?.provision_state === "active";
-  if (unbooted !== undefined && (taken || unbooted.always === true))
-    findings.push(finding(unbooted.code, where, unbooted.says(`Ironic ${target.release}`)));
-  if (vifs !== null && vifs.length > ports.length)
-    findings.push(
-      finding("N2I-D112", where, `${vifs.length} VIFs in Nova's cache, ${ports.length} interfaces`),
-    );
-  if (ports.length > 0 && ports.every(({ vif }) => vif === null))
-    findings.push(
-      finding(
-        "N2I-D113",
-        where,
-        vifs === null ? "no interface has a vif_uuid" : "no interface has the MAC of a VIF",
-      ),
-    );
-  if (keepsUnknownSwap(machine))
-    findings.push(finding("N2I-D121", where, "an ephemeral disk, and a flavor without swap"));
-  if ((machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0)
-    findings.push(finding("N2I-D122", where, "a flavor without root_gb"));
-  return [...findings, ...inspectVifs(machine, ports, where)];
+  const few = vifs !== null && vifs.length > ports.length;
+  const counts = `${vifs?.length} VIFs in Nova's cache, ${ports.length} interfaces`;
+  const bare = ports.length > 0 && ports.every(({ vif }) => vif === null);
+  const none = vifs === null ? "a vif_uuid" : "the MAC of a VIF";
+  const swap = keepsUnknownSwap(machine);
+  const rootless = (machine.nova?.instance?.root_gb ?? machine.node.root_mb) === 0;
+  return [
+    ...(unbooted !== undefined && (taken || unbooted.always === true)
+      ? [finding(unbooted.code, where, unbooted.says(`Ironic ${target.release}`))]
+      : []),
+    ...findingIf(few, "N2I-D112", where, counts),
+    ...findingIf(bare, "N2I-D113", where, `no interface has ${none}`),
+    ...findingIf(swap, "N2I-D121", where, "an ephemeral disk, and a flavor without swap"),
+    ...findingIf(rootless, "N2I-D122", where, "a flavor without root_gb"),
+    ...inspectVifs(machine, ports, where),
+  ];
 }
+
+const EMPTY = "Nova's cache of VIFs is empty";
 
 /** Where nova_bm and Nova's cache name different VIFs: what is not carried over must be no VIF of the tenant's. */
 function inspectVifs(
@@ -77,16 +75,10 @@ function inspectVifs(
 ): readonly Finding[] {
   const cached = machine.nova?.instance?.vifs ?? null;
   if (cached === null) return [];
-  if (cachedVifs(machine) === null)
-    return [
-      finding(
-        "N2I-D115",
-        where,
-        cached.length === 0
-          ? "Nova's cache of VIFs is empty"
-          : `no interface has a MAC of the ${cached.length} VIFs in Nova's cache`,
-      ),
-    ];
+  if (cachedVifs(machine) === null) {
+    const strange = `no interface has a MAC of the ${cached.length} VIFs in Nova's cache`;
+    return [finding("N2I-D115", where, cached.length === 0 ? EMPTY : strange)];
+  }
   const carried = new Set(ports.flatMap(({ vif }) => vif?.toLowerCase() ?? []));
   const named = new Set<string>();
   const findings = ports.flatMap(({ rows, vif }) =>

@@ -1,5 +1,5 @@
 import type { BootPlan } from "../../model/boot.ts";
-import { accept, blocks, type Finding, finding } from "../../model/finding.ts";
+import { accept, blocks, type Finding, finding, findingIf } from "../../model/finding.ts";
 import { FINDINGS } from "../../model/findings.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
@@ -34,14 +34,23 @@ export interface Transformed {
   readonly boot?: BootPlan;
 }
 
+/** A machine with more found, which may keep it from being loaded. */
+export function withFindings(made: Transformed, found: readonly Finding[]): Transformed {
+  if (found.length === 0) return made;
+  const findings = [...made.findings, ...found];
+  return found.some(blocks)
+    ? { ...made, findings, blocked: true, desired: [] }
+    : { ...made, findings };
+}
+
 /** Tells how a record breaks the release's schema; empty when it fits. */
 export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
 
 interface Transform {
   readonly machine: (machine: Machine) => Transformed;
-  /** Every origin the rules can give: what `Desired.origins` points into. */
   /** What the site document says of machines that never came. */
   readonly unmatched: () => readonly Finding[];
+  /** Every origin the rules can give: what `Desired.origins` points into. */
   readonly origins: () => readonly (readonly [string, string])[];
 }
 
@@ -180,9 +189,8 @@ function misfits(
 /** What the operator set and nothing writes, in one finding. */
 function placeless(set: JsonObject, { settable }: Program, where: string): readonly Finding[] {
   const fields = Object.keys(set).filter((field) => !settable.has(field));
-  return fields.length === 0
-    ? []
-    : [finding("N2I-D309", where, `set, and not written: ${fields.join(", ")}`)];
+  const told = `set, and not written: ${fields.join(", ")}`;
+  return findingIf(fields.length > 0, "N2I-D309", where, told);
 }
 
 /** Values in columns that nothing reads: they would be lost. */

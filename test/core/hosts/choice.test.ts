@@ -3,7 +3,10 @@ import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 
-const machine = (service_host: string | null, node = {}) => ({ service_host, node });
+const machine = (service_host: string | null, row = {}) => ({
+  service_host,
+  records: [{ resource: "node" as const, row }],
+});
 
 test("the first choice that fits a machine counts, and the one for all comes last wherever it stands", () => {
   const { of, targets } = choiceOf([

@@ -158,5 +158,7 @@ export interface RowVerdict {
   readonly differs: readonly FieldChange[];
   /** Of Nova: fields that differ, whose values are not shown. */
   readonly fields?: readonly string[];
+  /** Nova or Ironic may be working on it just now. */
+  readonly moving?: boolean;
   readonly reason: string | null;
 }

@@ -5,12 +5,16 @@ import type { NovaTally, Tally, Verified } from "../core/verify/tally.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { View } from "./table.ts";
 
+/** A machine that is claimed or freed is not as planned and not yet as its use leaves it. */
+const MOVING =
+  "; Nova or Ironic may be working on it just now: wait a minute, then run verify again";
+
 /** A row for each row of Ironic or Nova; values of fields masked. */
 export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
   const rows = async function* () {
     for await (const { resource, uuid, bm_node_id, state, differs, ...more } of verdicts) {
-      const { fields = differs.map(({ field }) => field), reason } = more;
-      const shown = reason ?? differs.map(change).join("; ");
+      const { fields = differs.map(({ field }) => field), reason, moving } = more;
+      const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
       yield [resource, uuid, bm_node_id, state, fields.join(" "), shown];
     }
   };

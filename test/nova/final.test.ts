@@ -80,6 +80,19 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   const used = await runs(0, words);
   assert.match(used.err, /0 mismatched, .* 1 changed by use since the hand-over/);
   assert.match((await runs(0, [...words, "--all-rows"])).out, /node .*000002 .* used /);
+  // Nova frees it: for a moment both are there, and the row says what to do.
+  const again = /instance .*: names this node, .* wait a minute, then run verify again/;
+  const [left] = await nova.db("instances").where({ uuid: old });
+  await nova.db("instances").where({ uuid: old }).update({ deleted: 0, task_state: "deleting" });
+  assert.match((await runs(2, words)).out, again);
+  await nova.db("instances").where({ uuid: old }).update({ task_state: null });
+  const stays = (await runs(2, words)).out;
+  assert.match(stays, /names this node/);
+  assert.doesNotMatch(stays, /wait a minute/);
+  await nova.db("instances").where({ uuid: old }).update(left);
+  await node().update({ provision_state: "available", instance_uuid: old });
+  assert.match((await runs(2, words)).out, /node .*000002 .*mismatched .*wait a minute/);
+  await node().update({ provision_state: "active", instance_uuid: next.uuid });
   await nova.db("instances").where({ id: 900 }).update({ host: "elsewhere" });
   assert.match((await runs(2, words)).out, /instance .*000900: host is "elsewhere"/);
   await nova.db("instances").where({ id: 900 }).update({ host: given.host });

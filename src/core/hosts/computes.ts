@@ -38,6 +38,8 @@ export interface HypervisorTally {
 export interface ComputeFault {
   readonly machine: string | null;
   readonly fault: string;
+  /** Nova is working on it just now. */
+  readonly moving?: boolean;
 }
 
 /** Machines without a compute node that are told one by one. */

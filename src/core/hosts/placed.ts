@@ -7,13 +7,15 @@ import type { Choice } from "./choice.ts";
 import type { ComputeFault } from "./computes.ts";
 import { keepsInstance, namesNode } from "./keeps.ts";
 
+export type OnNode = Pick<InstanceRow, "uuid" | "task_state">;
+
 /** How Nova has machines and their instances now, by uuid in lower case. */
 export interface TenantsNow {
   readonly instancesOf: (uuids: readonly string[]) => Promise<ReadonlyMap<string, InstanceRow>>;
   /** The server that compares what they name. */
   readonly nova: Pick<ServerIdentity, "engine">;
   /** Live instances that name these nodes. */
-  readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+  readonly onNodes: (uuids: readonly string[]) => Promise<ReadonlyMap<string, readonly OnNode[]>>;
 }
 
 /**
@@ -43,8 +45,10 @@ export async function* auditInstances(
       const faults =
         uuid === null ? [] : [...lifeFaults(line, row), ...placeFaults(line, row, choice, nova)];
       for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
-      for (const other of strangersOn(line, there))
-        yield { machine, fault: `instance ${other}: names this node, which is planned without it` };
+      for (const { uuid: other, task_state } of strangersOn(line, there)) {
+        const fault = `instance ${other}: names this node, which Ironic is to have without it`;
+        yield { machine, fault, ...(task_state !== null && { moving: true }) };
+      }
     }
   }
 }
@@ -84,12 +88,12 @@ export function placeFaults(
 /** Live instances that name a machine as their node, and that nobody was told of when it was planned. */
 export function strangersOn(
   { records, findings, uuid }: PlannedMachine,
-  there: ReadonlyMap<string, readonly string[]>,
-): readonly string[] {
+  there: ReadonlyMap<string, readonly OnNode[]>,
+): readonly OnNode[] {
   if (findings.some(({ code }) => code === "N2I-D207")) return [];
   const node = nodeOf(records);
   return (there.get(uuid?.toLowerCase() ?? "") ?? []).filter(
-    (other) => node !== undefined && !keepsInstance(node, { uuid: other }),
+    (other) => node !== undefined && !keepsInstance(node, other),
   );
 }
 

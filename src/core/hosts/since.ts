@@ -46,7 +46,7 @@ export async function* changedTenants(
         ...(busy === null ? [] : [`task_state is ${busy}`]),
       ];
       for (const fault of faults) yield `${where} instance ${planned} ${fault}`;
-      for (const other of strangersOn(line, there))
+      for (const { uuid: other } of strangersOn(line, there))
         yield `${where} is planned with ${planned ?? "no instance"}, and instance ${other} is on it`;
     }
   }

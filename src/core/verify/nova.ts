@@ -13,7 +13,7 @@ import {
 import { auditInstances, type TenantsNow } from "../hosts/placed.ts";
 import { auditPlaces } from "../hosts/strays.ts";
 import type { NovaTally } from "./tally.ts";
-import { asUsed, isStepUsed, type Used } from "./used.ts";
+import { asUsed, isMoving, isStepUsed, type Used } from "./used.ts";
 
 /** A row that the plan changes, and how it stands. */
 export interface Looked {
@@ -58,10 +58,10 @@ export async function* verifyNova(
       if (verdict.state === "mismatched") known.add(verdict.uuid);
       if (verdict.state === "mismatched" || all) yield verdict;
     }
-  const wrong = (resource: string, { machine, fault }: ComputeFault): RowVerdict => {
+  const wrong = (resource: string, { machine, fault, moving }: ComputeFault): RowVerdict => {
     tally.other += 1;
     const named = { resource, uuid: machine, bm_node_id: null };
-    return { ...named, state: "mismatched", differs: [], reason: fault };
+    return { ...named, state: "mismatched", differs: [], reason: fault, ...(moving && { moving }) };
   };
   for await (const found of auditInstances(asUsed(machines(), used), tenants, choice, tally))
     if (!known.has(found.machine)) yield wrong("instances", found);
@@ -89,6 +89,7 @@ function rowVerdict({ step, standing }: Looked, used: Used, tally: NovaTally): R
     ...{ resource: step.id, uuid: step.machine, bm_node_id: null },
     state: since ? "used" : is === "after" ? "validated" : "mismatched",
     ...{ differs: [], fields, reason: details === "" ? step.of : `${step.of}: ${details}` },
+    ...(!since && isMoving(standing) && { moving: true }),
   };
 }
 

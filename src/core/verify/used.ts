@@ -31,19 +31,27 @@ const WITHOUT: ReadonlySet<Json> = new Set([
 /**
  * Whether the differences of a node are what its use since the hand-over makes: a conductor has it,
  * its provision state was changed since the plan, and state and instance fit each other. A state that
- * says that something failed, or an instance that is lost from a node in use, explains nothing.
+ * says that something failed, or an instance that is lost from a node in use, explains nothing. While
+ * Nova claims or frees a node they do not fit for a moment: then it is `moving`.
  *
  * @source facts/rehearsal.md 3: a node in use without its instance is a machine nobody stops
  */
-export function isUsed(planned: Row, found: Row, differs: readonly FieldChange[]): boolean {
-  if (differs.length === 0 || !differs.every(({ field }) => BY_USE.test(field))) return false;
+export function useOf(
+  planned: Row,
+  found: Row,
+  differs: readonly FieldChange[],
+): "used" | "moving" | null {
+  if (differs.length === 0 || !differs.every(({ field }) => BY_USE.test(field))) return null;
   const { provision_state = null, instance_uuid = null } = found;
   const handed =
     typeof found.power_state === "string" || (found.conductor_affinity ?? null) !== null;
-  if (!handed || !isLater(found.provision_updated_at, planned.provision_updated_at)) return false;
-  if (WITH.has(provision_state)) return instance_uuid !== null;
+  if (!handed) return null;
   // A free machine may be claimed already, by another instance than it had.
-  return WITHOUT.has(provision_state) && !isHeld(planned.instance_uuid, instance_uuid);
+  const fits = WITH.has(provision_state)
+    ? instance_uuid !== null
+    : WITHOUT.has(provision_state) && !isHeld(planned.instance_uuid, instance_uuid);
+  if (fits && isLater(found.provision_updated_at, planned.provision_updated_at)) return "used";
+  return WITHOUT.has(provision_state) || provision_state === "deleting" ? "moving" : null;
 }
 
 /** Whether the differences of a port are what the use of its node makes. */
@@ -84,6 +92,15 @@ export function isStepUsed(
   return (
     fields === undefined ||
     (fields.includes("deleted") && fields.every((field) => AT_ITS_END.has(field)))
+  );
+}
+
+/** Whether Nova is working on an instance just now, or was when its nova-compute died. */
+export function isMoving({ is, fields = [] }: Standing): boolean {
+  return (
+    is === "other" &&
+    fields.includes("task_state") &&
+    fields.every((field) => AT_ITS_END.has(field))
   );
 }
 

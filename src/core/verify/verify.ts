@@ -13,7 +13,7 @@ import { ahead, regroup } from "../../model/streams.ts";
 import type { Verifier } from "../../model/target.ts";
 import { unsettled } from "./settled.ts";
 import type { Tally } from "./tally.ts";
-import { isPortUsed, isUsed, type Used } from "./used.ts";
+import { isPortUsed, type Used, useOf } from "./used.ts";
 
 /** How rows are compared. */
 interface Strictness {
@@ -147,9 +147,10 @@ function judge(
   const differs = [...changed, ...open.filter(({ field }) => !fields.has(field))];
   const named = { resource, uuid, bm_node_id: machine };
   if (differs.length === 0) return verdict(named, "validated", own);
-  const used =
-    resource === "node" ? isUsed(planned, found, differs) : ofUsed && isPortUsed(differs);
-  return verdict(named, used ? "used" : "mismatched", differs);
+  const use =
+    resource === "node" ? useOf(planned, found, differs) : ofUsed && isPortUsed(differs) && "used";
+  if (use === "used") return verdict(named, use, differs);
+  return { ...verdict(named, "mismatched", differs), ...(use === "moving" && { moving: true }) };
 }
 
 /** Nodes with our mark that this plan does not want: another run's, or left from one. */

@@ -28,12 +28,15 @@ export function openInstances(database: Database): InstancesOf {
 }
 
 /** Reads which live instances name nodes. */
-export function openOnNodes(database: Database): Promise<ByNode<string>> {
+export function openOnNodes(
+  database: Database,
+): Promise<ByNode<Pick<InstanceRow, "uuid" | "task_state">>> {
   return openByNode(
     database,
     { table: "instances", column: "node", live: "deleted = 0" },
-    (ids) => `SELECT uuid, node FROM instances WHERE deleted = 0 AND id ${ids} ORDER BY id`,
-    (row) => text(row.uuid) ?? "",
+    (ids) =>
+      `SELECT uuid, node, task_state FROM instances WHERE deleted = 0 AND id ${ids} ORDER BY id`,
+    (row) => ({ uuid: text(row.uuid) ?? "", task_state: text(row.task_state) }),
   );
 }
 

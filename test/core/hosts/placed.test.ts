@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
-import { auditInstances } from "../../../src/core/hosts/placed.ts";
+import { auditInstances, type OnNode } from "../../../src/core/hosts/placed.ts";
 import { accept, finding } from "../../../src/model/finding.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
@@ -35,7 +35,7 @@ async function told(
   const now = {
     nova: { engine: "mysql" } as const,
     instancesOf: () => Promise.resolve(rows),
-    onNodes: () => Promise.resolve(new Map<string, readonly string[]>()),
+    onNodes: () => Promise.resolve(new Map<string, readonly OnNode[]>()),
   };
   const found = auditInstances(machines(), now, choiceOf(words));
   for await (const { fault } of found) faults.push(fault);

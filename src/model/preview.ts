@@ -16,3 +16,12 @@ export interface UndoPreview {
   readonly bm_node_id: number | null;
   readonly why: string | null;
 }
+
+/** What becomes of one machine's boot files. */
+export interface BootRow {
+  readonly uuid: string;
+  readonly bm_node_id: number;
+  readonly state: "ready" | "staged" | "to stage" | "left" | "undone" | "stumbles";
+  readonly changes: readonly string[];
+  readonly why: string | null;
+}

@@ -1,142 +1,130 @@
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import type { Tree } from "../edge/tftp/tree.ts";
-import { windowBack, windowForward } from "../engine/window.ts";
-import { ONE_BY_ONE } from "../engine/window-part.ts";
-import { isLoaded, type PlannedMachine } from "../model/plan.ts";
-import type { Seal } from "../model/secret.ts";
-import { regroup } from "../model/streams.ts";
+import { openTrees } from "../edge/tftp/tree.ts";
+import { MigrationError } from "../model/error.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import type { Place } from "../parts/boot-files.ts";
+import { loadMappings } from "./documents.ts";
+import { wantedOf } from "./named.ts";
+import { nextCommand } from "./next.ts";
+import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
+import type { Sink } from "./sink.ts";
 import {
-  askedOf,
-  type BootMachine,
-  inspectBoot,
-  type Place,
-  stagedMachines,
-  stagingPart,
-  sweepOpen,
-  unstagingPart,
-} from "../parts/boot-files.ts";
-import { bootPart, stagedTrees } from "../parts/boot-steps.ts";
-import { failpoint } from "./failpoint.ts";
-import { type RunSession, withSession } from "./session.ts";
+  type Lines,
+  previewStaging,
+  type StageResult,
+  stageAll,
+  unstageAll,
+  verifyStaged,
+} from "./staging.ts";
 
-/** What becomes of one machine's boot files. */
-export interface BootRow {
-  readonly uuid: string;
-  readonly bm_node_id: number;
-  readonly state: "ready" | "staged" | "to stage" | "left" | "undone" | "stumbles";
-  readonly changes: readonly string[];
-  readonly why: string | null;
+/** What boot is given. */
+interface BootWords {
+  readonly run: string;
+  readonly tftpRoot: string;
+  readonly from?: readonly string[];
+  readonly servedAs?: string;
+  readonly node?: readonly string[];
+  readonly plan: boolean;
+  readonly verify: boolean;
+  readonly undo: boolean;
+  readonly keyFile?: string;
 }
 
-interface StageResult {
-  readonly rows: readonly BootRow[];
-  readonly stopped: boolean;
-  /** Other trees in which something of this run is staged; told by an undo. */
-  readonly elsewhere: readonly string[];
+interface Booted extends StageResult {
+  /** Old TFTP services that machines still ask, by host; null where none does. */
+  readonly dhcp: string | null;
 }
 
-type Lines = AsyncIterable<readonly PlannedMachine[]>;
-
-/** Machines looked at at once, where nothing is staged meanwhile. */
-const TOGETHER = 32;
-
-/** Each machine that has to boot. */
-async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> {
-  for await (const batch of plan)
-    yield batch.filter(isLoaded).flatMap((machine) => {
-      const asked = askedOf(machine);
-      const { uuid, bm_node_id } = machine;
-      return asked === null ? [] : [{ id: uuid ?? "", bm_node_id, asked }];
-    });
-}
-
-/** What staging would do; writes nothing. */
-export async function previewStaging(plan: Lines, place: Place): Promise<readonly BootRow[]> {
-  const rows: BootRow[] = [];
-  for await (const batch of regroup(machinesOf(plan), TOGETHER))
-    for (const [at, { is, paths, why }] of (await inspectBoot(batch, place)).entries()) {
-      const { id = "", bm_node_id = 0 } = batch[at] ?? {};
-      const state = is === "other" ? "left" : is === "after" ? "ready" : "to stage";
-      rows.push({ uuid: id, bm_node_id, state, changes: paths, why });
-    }
-  return rows;
-}
-
-/**
- * Stages what the tree lacks, machine by machine: what is begun is on disk before, with what it
- * replaces. Safe to run again.
- *
- * @throws MigrationError N2I-E301 when it stops midway
- */
-export async function stageAll(
-  run: RunFolder,
-  plan: Lines,
-  place: Place,
-  seal: Seal,
-  progress: (machines: number) => void,
-): Promise<StageResult> {
-  const rows: BootRow[] = [];
-  const part = stagingPart(place, { seal, pause: failpoint });
-  const leg = { part, command: "boot", changes: () => machinesOf(plan), pace: ONE_BY_ONE };
-  return withTree(run, place.tree, async (session) => {
-    const { stopped, broke } = await windowForward(leg, session, (ending) => {
-      const { change, position, made, behind } = ending;
-      const state = made ? "staged" : position.is === "after" ? "ready" : "left";
-      const { paths: changes, why } = position;
-      rows.push({ uuid: change.id, bm_node_id: change.bm_node_id, state, changes, why });
-      progress(behind);
-    });
-    if (broke !== null) throw broke;
-    return { rows, stopped, elsewhere: [] };
-  });
-}
-
-/**
- * Takes back what this run staged in a tree, last machine and last step first; what somebody
- * changed since is left and told.
- *
- * @throws MigrationError N2I-E301 when it stops midway
- */
-export async function unstageAll(
-  run: RunFolder,
-  { tree }: Place,
-  seal: Seal,
-  wants: (node: string) => boolean,
-  progress: (machines: number) => void,
-): Promise<StageResult> {
-  const rows: BootRow[] = [];
-  const part = unstagingPart(tree, { seal, pause: failpoint });
-  return withTree(run, tree, async (session) => {
-    const trees = [...stagedTrees(session.journal.entries())];
-    const elsewhere = trees.flatMap(([other, machines]) =>
-      other !== tree.root && machines > 0 ? [other] : [],
-    );
-    const leg = {
-      ...{ part, command: "boot", pace: ONE_BY_ONE },
-      async *changes(ours: Parameters<typeof stagedMachines>[0]) {
-        yield stagedMachines(ours).filter(({ id }) => wants(id));
-      },
+/** Stages boot files, or takes them back, or only shows what it would do, or reads the tree as machines do. */
+export function boot(words: BootWords, sink: Sink): Promise<Booted> {
+  return inRun(words.run, "boot", { create: false }, async (run) => {
+    const [tree] = await openTrees([`*=${words.tftpRoot}`], "--tftp-root");
+    if (tree === undefined) throw new Error("one tree was asked for");
+    const from = await openTrees(words.from ?? [], "--from");
+    const place = { tree, from, served: servedOf(words, tree.root) };
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const wanted = await wantedOf(words.node ?? [], plan.lines);
+    const lines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+      for await (const batch of plan.lines()) yield batch.filter(wanted);
     };
-    const { stopped, broke } = await windowBack(leg, session, ({ change, position, behind }) => {
-      const { is, paths: changes, why } = position;
-      const state = is === "after" ? "undone" : "left";
-      rows.push({ uuid: change.id, bm_node_id: 0, state, changes, why });
-      progress(behind);
+    if (!words.undo) await noteTakeOver(plan.header.target.release, words, sink);
+    const only = (rows: StageResult["rows"]): Booted => ({
+      ...{ rows, stopped: false, elsewhere: [], dhcp: null },
     });
-    if (broke !== null) throw broke;
-    return { rows, stopped, elsewhere };
+    if (words.verify) return only(await verifyStaged(lines(), place));
+    if (words.plan) return only(await previewStaging(lines(), place));
+    const made = await act(run, plan, place, lines, { words, sink });
+    return { ...made, dhcp: words.undo ? null : await oldServers(lines()) };
   });
 }
 
-/** The run's journal, after what a crash left half made in the tree was removed. */
-function withTree<T>(
+async function act(
   run: RunFolder,
-  tree: Tree,
-  work: (session: RunSession) => Promise<T>,
-): Promise<T> {
-  return withSession(run, async (session) => {
-    await session.begin(bootPart(tree.root), { tree: tree.root });
-    await sweepOpen(tree, session.journal.entries());
-    return work(session);
-  });
+  { header, footer }: Awaited<ReturnType<typeof openPlan>>,
+  place: Place,
+  lines: () => Lines,
+  { words, sink }: { readonly words: BootWords; readonly sink: Sink },
+): Promise<StageResult> {
+  const { undo } = words;
+  const seal = await sealOf(run, words.keyFile, header.key);
+  await sink.confirm(
+    `${undo ? "Take back boot files in" : "Stage boot files in"} ${place.tree.root}?`,
+  );
+  const nodes = new Set<string>();
+  for await (const batch of undo ? lines() : [])
+    for (const { uuid } of batch) nodes.add(uuid?.toLowerCase() ?? "");
+  const wants = (node: string): boolean => words.node === undefined || nodes.has(node);
+  return sink.during(
+    undo ? "unstage" : "stage",
+    footer.footer.machines,
+    (progress) =>
+      undo
+        ? unstageAll(run, place, seal, wants, progress)
+        : stageAll(run, lines(), place, seal, progress),
+    ({ rows }) => `${rows.length} machines`,
+  );
+}
+
+/**
+ * The tree's root as configurations name it: pxelinux ends a path at a blank and a line at its end.
+ *
+ * @throws MigrationError N2I-E100
+ */
+function servedOf({ servedAs, verify, undo }: BootWords, root: string): string {
+  const served = servedAs ?? root;
+  if (/^\/[!-~]*$/.test(served) || (servedAs === undefined && (verify || undo))) return served;
+  throw new MigrationError(
+    "N2I-E100",
+    servedAs === undefined
+      ? "the path of --tftp-root cannot stand in a boot file; --served-as says how to name it there"
+      : "--served-as wants an absolute path without blanks, in ASCII",
+  );
+}
+
+/**
+ * Where take-over leaves a file that deploys, no staging before it lasts: nothing a tree holds tells
+ * whether it was already, so that it is always said.
+ *
+ * @source facts/systems.md D4; facts/ironic.md 2.5
+ */
+async function noteTakeOver(release: string, words: BootWords, { note }: Sink): Promise<void> {
+  const found = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
+  if (found?.doc.boot !== "deploy") return;
+  const again = nextCommand("boot", words);
+  const verify = nextCommand("verify", { run: words.run }, { ironicDb: "DB", takeover: true });
+  note(
+    `Notice: each take-over by Ironic ${release} writes these files anew, and leaves them deploying. Once ${verify} ends with 0, and before a machine reboots, run ${again}`,
+  );
+}
+
+/** Until a take-over writes Neutron's DHCP options anew, machines ask the old host for these files. */
+async function oldServers(plan: Lines): Promise<string | null> {
+  const servers = new Map<string, string>();
+  for await (const batch of plan)
+    for (const { boot, service_host } of batch)
+      if (boot?.dhcp)
+        servers.set(service_host ?? "?", `${boot.dhcp.server ?? "its my_ip"} (${boot.dhcp.file})`);
+  return servers.size === 0
+    ? null
+    : [...servers].map(([host, server]) => `${host}: ${server}`).join(", ");
 }

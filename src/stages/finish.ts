@@ -5,7 +5,6 @@ import { ownershipOf } from "../engine/ownership.ts";
 import { MigrationError } from "../model/error.ts";
 import { FINISH } from "../model/handover.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
-import type { GuardPreview } from "../model/preview.ts";
 import { clearedFields } from "../parts/finish.ts";
 import { runNodes } from "../parts/run-nodes.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
@@ -74,15 +73,11 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
 }
 
 /** Shows what the same words would clear, and what they would leave; writes nothing. */
-export function previewFinish(
-  words: FinishWords,
-  sink: Sink,
-  show: (rows: AsyncIterable<GuardPreview>) => Promise<void>,
-): Promise<void> {
+export function previewFinish(words: FinishWords, sink: Sink): Promise<void> {
   return withJob(words, { readOnly: true }, sink, async ({ backend, plan, entries, nodes }) => {
     const { guard } = await openGuard(backend, plan.header);
     const cleared = words.undo ? clearedFields(begunIn(entries, FINISH)) : null;
-    await show(previewGuards(guard, nodes(), cleared));
+    await sink.list("guards", previewGuards(guard, nodes(), cleared));
   });
 }
 

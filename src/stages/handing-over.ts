@@ -156,12 +156,17 @@ function committing(handover: Handover): Handover {
   };
 }
 
+/** The database of a plan's Ironic. */
+interface Ironic {
+  readonly database: Database;
+  readonly header: PlanHeader;
+  readonly mappings: Mappings;
+}
+
 /** Everything a hand-over needs: the target's lock, its journal, and a stop on Ctrl-C. */
 export async function withReleasing<T>(
   run: RunFolder,
-  database: Database,
-  header: PlanHeader,
-  mappings: Mappings,
+  { database, header, mappings }: Ironic,
   /** Of conductors' logs. */
   paths: readonly string[],
   work: (releasing: Omit<Releasing, "progress">) => Promise<T>,

@@ -14,7 +14,7 @@ import { checkNotFinished, endOfRun } from "./finished.ts";
 import type { Reach } from "./flavor-api.ts";
 import { isThere } from "./loaded-plans.ts";
 import { namedIn } from "./named.ts";
-import { nextCommand } from "./next.ts";
+import { nextCommand, STOPPED } from "./next.ts";
 import { novaPlans } from "./nova-files.ts";
 import { novaStepsBack } from "./nova-preview.ts";
 import type { Watching } from "./nova-watch.ts";
@@ -24,7 +24,7 @@ import { inRun, openPlan } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { checkStill, type Leaving, leavingOf, withStill } from "./still.ts";
-import { STOPPED, takeBack, type Wanted } from "./take-back.ts";
+import { takeBack, type Wanted } from "./take-back.ts";
 
 /** What a rollback is given. */
 interface RollbackWords extends TargetOptions, Reach {
@@ -83,11 +83,7 @@ export function rollback(
 }
 
 /** Shows what the same words would take back; writes nothing. */
-export async function previewRollback(
-  words: RollbackWords,
-  sink: Sink,
-  show: (rows: AsyncIterable<UndoPreview>) => Promise<void>,
-): Promise<void> {
+export async function previewRollback(words: RollbackWords, sink: Sink): Promise<void> {
   const shown = await withJob(words, { preview: true }, sink, async (job) => {
     let nodes = 0;
     const rows = async function* (): AsyncGenerator<UndoPreview> {
@@ -96,7 +92,7 @@ export async function previewRollback(
         yield row;
       }
     };
-    await show(rows());
+    await sink.list("undos", rows());
     const scanned = nodes === 0 ? null : await job.backend?.scanned?.();
     const cost = costOfDelete(nodes, scanned ?? []);
     if (cost !== null) sink.note(cost);
@@ -111,7 +107,7 @@ export async function previewRollback(
     return true;
   });
   // An empty list, where programs read it.
-  if (shown === null) await show((async function* () {})());
+  if (shown === null) await sink.list("undos", (async function* () {})());
 }
 
 /** @returns null when the run has loaded nothing */

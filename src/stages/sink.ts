@@ -1,6 +1,7 @@
 import type { LogFault } from "../core/handover/log-faults.ts";
 import type { Trouble } from "../core/handover/planned.ts";
 import type { RowVerdict } from "../model/artefact.ts";
+import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 
 /** Machines behind us, and what else there is to say of them. */
 export type Progress = (machines: number, more?: string) => void;
@@ -9,6 +10,8 @@ export type Progress = (machines: number, more?: string) => void;
 export interface Lists {
   readonly verdicts: RowVerdict;
   readonly standings: Trouble;
+  readonly guards: GuardPreview;
+  readonly undos: UndoPreview;
   readonly faults: LogFault & { readonly path: string };
 }
 

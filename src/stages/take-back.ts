@@ -6,6 +6,7 @@ import type { PlannedMachine } from "../model/plan.ts";
 import { afterNova } from "./apply-nova.ts";
 import type { Backend } from "./backend.ts";
 import type { Reach } from "./flavor-api.ts";
+import { STOPPED } from "./next.ts";
 import { type NovaWish, withNovaBack } from "./nova-back.ts";
 import type { Watching } from "./nova-watch.ts";
 import { BACK_AFTER_IRONIC } from "./pipeline.ts";
@@ -22,8 +23,6 @@ export interface Wanted {
   /** Of Nova's rows; null where the run changed none. */
   readonly nova: NovaWish | null;
 }
-
-export const STOPPED = "Stopped on request; run the same command to go on.";
 
 /**
  * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.

@@ -1,20 +1,19 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
-import { guardsView } from "../../report/previews.ts";
 import { standingsView } from "../../report/standings.ts";
 import { finishRun, previewFinish } from "../../stages/finish.ts";
-import { nextCommand } from "../../stages/next.ts";
+import { nextCommand, STOPPED } from "../../stages/next.ts";
 import type { FinishArgs } from "../options/finish.ts";
 import { printView } from "../print/view.ts";
 import { exitWith, say, sinkOf, told } from "./shared.ts";
 
 export async function finishCommand(args: FinishArgs): Promise<void> {
   const sink = sinkOf(args);
-  if (args.plan) return previewFinish(args, sink, (rows) => printView(guardsView(rows), args));
+  if (args.plan) return previewFinish(args, sink);
   const { left, stopped, broke, notes, partial } = await finishRun(args, sink);
   if (left.length > 0) await printView(standingsView(left), args);
   if (partial) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
-  if (stopped) say(args, "Stopped on request; run the same command to go on.");
+  if (stopped) say(args, STOPPED);
   for (const text of notes) told(args, text);
   const undo = !args.undo;
   say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("finish", args, { undo })}`);

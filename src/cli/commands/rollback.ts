@@ -1,6 +1,5 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { gatherLeft } from "../../report/left.ts";
-import { undoView } from "../../report/previews.ts";
 import { previewRollback, rollback } from "../../stages/rollback.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
 import { printView } from "../print/view.ts";
@@ -10,7 +9,7 @@ import { exitWith, sinkOf, told } from "./shared.ts";
 export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const sink = sinkOf(args);
   const watching = watchingOf(args, sink.say);
-  if (args.plan) return previewRollback(args, sink, (rows) => printView(undoView(rows), args));
+  if (args.plan) return previewRollback(args, sink);
   const left = gatherLeft(args);
   const ended = await rollback(args, watching, sink, left.add).catch(async (cause: unknown) => {
     // What is known by then is told all the same.

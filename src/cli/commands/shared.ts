@@ -1,4 +1,5 @@
 import type { FormatOptions } from "../../report/format.ts";
+import { guardsView, undoView } from "../../report/previews.ts";
 import { standingsView } from "../../report/standings.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
@@ -101,6 +102,8 @@ export function say(voice: Voice, text: string): void {
 const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => View } = {
   verdicts: verdictsView,
   standings: standingsView,
+  guards: guardsView,
+  undos: undoView,
   faults: faultsView,
 };
 

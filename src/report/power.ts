@@ -1,3 +1,4 @@
+import { byCount } from "../core/power/counts.ts";
 import { FINDINGS } from "../model/findings.ts";
 import type { Json } from "../model/json.ts";
 import type { MachineOf, PowerAdvice, PowerReading, PowerVerdict } from "../model/power.ts";
@@ -91,23 +92,4 @@ export function summary(verdicts: { readonly [verdict: string]: number }): reado
     `  ${String(count).padStart(8)}  ${verdict.padEnd(17)}  ${MEANS[verdict as PowerVerdict] ?? ""}`.trimEnd(),
   );
   return ["  Machines  Verdict            What it means", ...rows];
-}
-
-/** `12 ok, 1 unreachable`, the most frequent first. */
-export function words(verdicts: Iterable<readonly [string, number]>): string {
-  const told = byCount(verdicts).map(([verdict, count]) => `${count} ${verdict}`);
-  return told.join(", ") || "nothing to ask";
-}
-
-/** What is known while it runs. @param again machines that failed and may be asked once more */
-export function live(verdicts: ReadonlyMap<string, number>, again: number): string {
-  if (again === 0) return words(verdicts);
-  const more = `${again} failed so far`;
-  return verdicts.size === 0 ? more : `${words(verdicts)}, ${more}`;
-}
-
-function byCount(
-  verdicts: Iterable<readonly [string, number]>,
-): readonly (readonly [string, number])[] {
-  return [...verdicts].toSorted(([, left], [, right]) => right - left);
 }

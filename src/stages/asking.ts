@@ -1,31 +1,169 @@
-import type { Ways } from "../core/transform/power-way.ts";
+import { live } from "../core/power/counts.ts";
+import { asWritten } from "../edge/disk/artefact-reader.ts";
+import { createArtefact } from "../edge/disk/artefact-writer.ts";
+import { openPartial } from "../edge/disk/partial.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Schedule } from "../edge/ipmi/index.ts";
-import type { PowerHeader } from "../model/artefact.ts";
-import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
+import { askQuestions } from "../edge/power/ask.ts";
+import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import { type PowerProbe, type PowerReading, unasked } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
+import { askGuests } from "./guests.ts";
+import { POWER, put, type Readings, readingsOf } from "./power-file.ts";
+import type { PowerFor } from "./power-for.ts";
+import { complete, newAside, questionsOf } from "./questions.ts";
+import type { openSnapshot } from "./run.ts";
+import { idsOf, isAgain, isPart, type Selection } from "./selection.ts";
+import type { Expect, Progress } from "./sink.ts";
+import { asked, stillTrue, survey } from "./survey.ts";
+import { VERSION } from "./version.ts";
 
-/** Which machines are asked: all that have no reading yet, the ones that failed, or those named. */
-export interface Selection {
-  /** Verdicts of their last readings, or `failed` for all that are not ok. */
-  readonly only: readonly string[] | null;
-  readonly nodes: readonly string[];
-  /** service_host of their nova-computes. */
-  readonly hosts: readonly string[];
-}
-
-export interface Asking {
+interface Asking {
   readonly probe: PowerProbe;
   readonly schedule: Partial<Schedule>;
   readonly signal: AbortSignal;
   readonly seal: Seal;
-  /** How each machine is asked. */
-  readonly ways: Ways;
-  /** Whom the answers are for: it stands in the header, and later runs go on with it. */
-  readonly for: PowerHeader["asked_for"];
-  readonly ipmitool: ConductorIpmitool;
-  readonly each: (reading: PowerReading) => void;
-  /** A failure that will be looked at again before it counts. */
-  readonly again: (reading: PowerReading) => void;
-  /** Machines this selection is about, and those of them that an earlier run had readings of. */
-  readonly expect: (machines: number, before: readonly PowerReading[]) => void;
+  readonly whom: PowerFor;
+  readonly progress: Progress;
+  readonly expect: Expect;
+}
+
+/** Tells of every reading, and of machines that failed and will be asked once more before it counts. */
+function watch({ progress, expect }: Pick<Asking, "progress" | "expect">) {
+  const verdicts = new Map<string, number>();
+  const again = new Set<number>();
+  let machines = 0;
+  const count = ({ verdict, bm_node_ids }: PowerReading): void => {
+    machines += bm_node_ids.length;
+    verdicts.set(verdict, (verdicts.get(verdict) ?? 0) + bm_node_ids.length);
+  };
+  return {
+    read(reading: PowerReading): void {
+      count(reading);
+      for (const id of reading.bm_node_ids) again.delete(id);
+      progress(machines, live(verdicts, again.size));
+    },
+    failed({ bm_node_ids }: PowerReading): void {
+      for (const id of bm_node_ids) again.add(id);
+      progress(machines, live(verdicts, again.size));
+    },
+    /** Machines this selection is about, and those of them that an earlier run had readings of. */
+    expect(total: number, before: Iterable<PowerReading>): void {
+      for (const reading of before) count(reading);
+      expect(total, machines);
+    },
+  };
+}
+
+/**
+ * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a
+ * stopped run goes on where it was; power.jsonl appears when every machine has a reading.
+ *
+ * @returns null when it was stopped before the end
+ */
+export async function askFleet(
+  run: RunFolder,
+  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
+  selection: Selection,
+  asking: Asking,
+): Promise<{
+  readonly readings: Readings;
+  readonly counts: PowerCounts;
+  readonly sha256: string;
+} | null> {
+  const { sha256 } = snapshot.footer;
+  const again = isPart(selection);
+  // Who asks all anew needs no old readings, and is the way out when they were spoilt.
+  const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
+  if (selection.only !== null && before === null)
+    throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
+      fix: "Run power without --only; if it was stopped, it goes on where it was.",
+    });
+  const { ways, ipmitool, askedFor } = asking.whom;
+  const known = await survey(snapshot.lines(), ways);
+  const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
+  const named = await idsOf(snapshot, selection);
+  const settled = new Set(
+    [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
+  );
+  // A selection asks other questions, and the answers of a run of all that was stopped stay.
+  const name = again ? `${POWER}.again` : POWER;
+  const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
+  try {
+    const kept = stillTrue(partial.kept.map(asWritten<PowerReading>), known);
+    for (const [id, reading] of kept) readings.set(id, reading);
+    const wanted = (id: number): boolean =>
+      !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
+    const aside = newAside();
+    const watched = watch(asking);
+    const keep = async (answer: PowerReading): Promise<void> => {
+      const reading = complete(answer, aside, ipmitool);
+      put(readings, reading);
+      for (const id of reading.bm_node_ids) aside.ways.delete(id);
+      watched.read(reading);
+      await partial.add(reading);
+    };
+    const count = [...known.digests.keys()].filter((id) => kept.has(id) || wanted(id)).length;
+    watched.expect(count, new Set(kept.values()));
+    const machines = asked(snapshot.lines(), ways, wanted);
+    const questions = questionsOf(machines, known.isShared, asking.seal, aside);
+    const { schedule, signal } = asking;
+    const options = { signal, schedule, failed: watched.failed };
+    for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
+    if (!signal.aborted)
+      for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
+    await partial.sync();
+    if (signal.aborted) return null;
+    for (const { id, address, verdict, detail } of aside.unasked)
+      await keep(
+        unasked(
+          { bm_node_ids: [id], address },
+          { date: new Date(), client: null },
+          { verdict, detail },
+        ),
+      );
+    const written = await writeReadings(run, sha256, askedFor, readings);
+    await partial.remove();
+    return { readings, ...written };
+  } finally {
+    await partial.close();
+  }
+}
+
+/** One line a reading, in order of the first machine it is of. */
+async function writeReadings(
+  run: RunFolder,
+  snapshot: string,
+  askedFor: PowerHeader["asked_for"],
+  readings: Readings,
+): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
+  const header: PowerHeader = {
+    format: "nova2ironic/power@1",
+    tool: VERSION,
+    made_from: { snapshot },
+    ...(askedFor !== undefined && { asked_for: askedFor }),
+  };
+  const lines = [...new Set(readings.values())].toSorted(
+    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+  );
+  const verdicts: Record<string, number> = {};
+  for (const { verdict, bm_node_ids } of lines)
+    verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
+  const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
+  const counts = {
+    machines: readings.size,
+    bmcs: lines.length,
+    verdicts,
+    oldest: asked.sort()[0] ?? null,
+  };
+  const writer = await createArtefact(run, POWER, header);
+  try {
+    for (const line of lines) await writer.write(line);
+    const { sha256 } = await writer.finish(counts);
+    return { counts, sha256 };
+  } catch (error) {
+    await writer.abandon();
+    throw error;
+  }
 }

@@ -21,8 +21,7 @@ import {
   type Sources,
 } from "./make-plan.ts";
 import { type NovaAsked, type NovaPlaces, planNova } from "./nova-plan.ts";
-import { viewOf } from "./power.ts";
-import { POWER, readingsOf } from "./power-file.ts";
+import { POWER, readingsOf, viewOf } from "./power-file.ts";
 import { openProposal } from "./propose.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import type { Sink } from "./sink.ts";

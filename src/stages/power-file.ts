@@ -1,3 +1,4 @@
+import type { PowerView } from "../core/power/gate.ts";
 import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
 import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
@@ -40,4 +41,19 @@ export async function readingsOf(path: string): Promise<{
 /** A reading may be of several machines behind one BMC. */
 export function put(readings: Readings, reading: PowerReading): void {
   for (const id of reading.bm_node_ids) readings.set(id, reading);
+}
+
+/**
+ * What plan takes into account: the readings, and how many silent BMCs the operator allows.
+ *
+ * @param most machines whose BMC may be silent; when more are, none is allowed
+ */
+export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
+  const silent = [...(readings?.values() ?? [])].filter(({ verdict }) => verdict === "unreachable");
+  const allowed = silent.length > 0 && silent.length <= most;
+  return {
+    readings: readings ?? new Map(),
+    unreachable: allowed ? `--max-unreachable ${most}` : null,
+    record,
+  };
 }

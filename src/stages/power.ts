@@ -1,142 +1,129 @@
-import type { PowerView } from "../core/power/gate.ts";
-import { asWritten } from "../edge/disk/artefact-reader.ts";
-import { createArtefact } from "../edge/disk/artefact-writer.ts";
-import { openPartial } from "../edge/disk/partial.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { askQuestions } from "../edge/power/ask.ts";
-import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
+import { live } from "../core/power/counts.ts";
+import type { PowerCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import { type PowerReading, unasked } from "../model/power.ts";
-import type { Asking, Selection } from "./asking.ts";
-import { askGuests } from "./guests.ts";
-import { POWER, put, type Readings, readingsOf } from "./power-file.ts";
-import { complete, newAside, questionsOf } from "./questions.ts";
-import type { openSnapshot } from "./run.ts";
-import { idsOf, isAgain, isPart } from "./selection.ts";
-import { asked, stillTrue, survey } from "./survey.ts";
-import { VERSION } from "./version.ts";
+import { ipmitoolOf, type MachineOf, type PowerReading } from "../model/power.ts";
+import { askFleet } from "./asking.ts";
+import { loadMappings } from "./documents.ts";
+import { rememberGiven, withEarlier } from "./given-file.ts";
+import { type PowerFor, powerFor } from "./power-for.ts";
+import { type Client, openProbe } from "./probe.ts";
+import { inRun, openSnapshot, SNAPSHOT, sealOf } from "./run.ts";
+import { machinesOf } from "./selection.ts";
+import type { Sink } from "./sink.ts";
+import { surroundings } from "./surroundings.ts";
 
-/**
- * Asks the machines of a snapshot and writes the readings. Each is kept as it is made, so that a
- * stopped run goes on where it was; power.jsonl appears when every machine has a reading.
- *
- * @returns null when it was stopped before the end
- */
-export async function askFleet(
-  run: RunFolder,
-  snapshot: Awaited<ReturnType<typeof openSnapshot>>,
-  selection: Selection,
-  asking: Asking,
-): Promise<{
-  readonly readings: Readings;
+/** Which machines of a run are asked, as whom, and how fast: by the names of the options. */
+export interface PowerAsked {
+  readonly run: string;
+  readonly ipmiClient: Client;
+  readonly only?: readonly string[];
+  readonly node?: readonly string[];
+  readonly host?: readonly string[];
+  readonly site?: string;
+  readonly ironicRelease?: string;
+  readonly conductorIpmitool?: string;
+  readonly inFlight: number;
+  readonly rate: number;
+  /** Seconds. */
+  readonly deadline: number;
+  /** Every machine is wanted, not only those in trouble. */
+  readonly list: boolean;
+  readonly keyFile?: string;
+}
+
+interface Power {
   readonly counts: PowerCounts;
   readonly sha256: string;
-} | null> {
-  const { sha256 } = snapshot.footer;
-  const again = isPart(selection);
-  // Who asks all anew needs no old readings, and is the way out when they were spoilt.
-  const before = again ? await readingsOf(`${run.path}/${POWER}`) : null;
-  if (selection.only !== null && before === null)
-    throw new MigrationError("N2I-E110", `${run.path}/${POWER} has no readings of this snapshot`, {
-      fix: "Run power without --only; if it was stopped, it goes on where it was.",
-    });
-  const known = await survey(snapshot.lines(), asking.ways);
-  const readings: Readings = stillTrue(before?.readings.values() ?? [], known);
-  const named = await idsOf(snapshot, selection);
-  const settled = new Set(
-    [...known.digests.keys()].filter((id) => !isAgain(selection, readings.get(id))),
-  );
-  // A selection asks other questions, and the answers of a run of all that was stopped stay.
-  const name = again ? `${POWER}.again` : POWER;
-  const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
-  try {
-    const kept = stillTrue(partial.kept.map(asWritten<PowerReading>), known);
-    for (const [id, reading] of kept) readings.set(id, reading);
-    const wanted = (id: number): boolean =>
-      !kept.has(id) && !settled.has(id) && (named === null || named.has(id));
-    const aside = newAside();
-    const keep = async (answer: PowerReading): Promise<void> => {
-      const reading = complete(answer, aside, asking.ipmitool);
-      put(readings, reading);
-      for (const id of reading.bm_node_ids) aside.ways.delete(id);
-      asking.each(reading);
-      await partial.add(reading);
-    };
-    const count = [...known.digests.keys()].filter((id) => kept.has(id) || wanted(id)).length;
-    asking.expect(count, [...new Set(kept.values())]);
-    const machines = asked(snapshot.lines(), asking.ways, wanted);
-    const questions = questionsOf(machines, known.isShared, asking.seal, aside);
-    const { schedule, signal } = asking;
-    const options = { signal, schedule, failed: asking.again };
-    for await (const reading of askQuestions(questions, asking.probe, options)) await keep(reading);
-    if (!signal.aborted)
-      for await (const reading of askGuests(aside, { ...schedule, signal })) await keep(reading);
-    await partial.sync();
-    if (signal.aborted) return null;
-    for (const { id, address, verdict, detail } of aside.unasked)
-      await keep(
-        unasked(
-          { bm_node_ids: [id], address },
-          { date: new Date(), client: null },
-          { verdict, detail },
-        ),
-      );
-    const written = await writeReadings(run, sha256, asking.for, readings);
-    await partial.remove();
-    return { readings, ...written };
-  } finally {
-    await partial.close();
-  }
-}
-
-/** One line a reading, in order of the first machine it is of. */
-async function writeReadings(
-  run: RunFolder,
-  snapshot: string,
-  askedFor: PowerHeader["asked_for"],
-  readings: Readings,
-): Promise<{ readonly counts: PowerCounts; readonly sha256: string }> {
-  const header: PowerHeader = {
-    format: "nova2ironic/power@1",
-    tool: VERSION,
-    made_from: { snapshot },
-    ...(askedFor !== undefined && { asked_for: askedFor }),
-  };
-  const lines = [...new Set(readings.values())].toSorted(
-    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
-  );
-  const verdicts: Record<string, number> = {};
-  for (const { verdict, bm_node_ids } of lines)
-    verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;
-  const asked = lines.filter(({ client }) => client !== null).map(({ asked_at }) => asked_at);
-  const counts = {
-    machines: readings.size,
-    bmcs: lines.length,
-    verdicts,
-    oldest: asked.sort()[0] ?? null,
-  };
-  const writer = await createArtefact(run, POWER, header);
-  try {
-    for (const line of lines) await writer.write(line);
-    const { sha256 } = await writer.finish(counts);
-    return { counts, sha256 };
-  } catch (error) {
-    await writer.abandon();
-    throw error;
-  }
+  /** Those in trouble, or all, by their first machine. */
+  readonly shown: readonly PowerReading[];
+  readonly troubled: readonly PowerReading[];
+  /** Machines that answer as they should, but only with a setting. */
+  readonly want: number;
+  /** Of what is shown. */
+  readonly machines: ReadonlyMap<number, MachineOf>;
+  /** What plan is given next: the words of earlier commands, and what this one followed. */
+  readonly known: object;
+  readonly site: string | null;
+  readonly novaRead: boolean;
 }
 
 /**
- * What plan takes into account: the readings, and how many silent BMCs the operator allows.
+ * Asks every machine's BMC for its power state, as a conductor will.
  *
- * @param most machines whose BMC may be silent; when more are, none is allowed
+ * @returns null when it was stopped on request
+ * @throws MigrationError N2I-E100 and those of the run's files
  */
-export function viewOf(readings: Readings | null, most: number, record: boolean): PowerView {
-  const silent = [...(readings?.values() ?? [])].filter(({ verdict }) => verdict === "unreachable");
-  const allowed = silent.length > 0 && silent.length <= most;
-  return {
-    readings: readings ?? new Map(),
-    unreachable: allowed ? `--max-unreachable ${most}` : null,
-    record,
-  };
+export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null> {
+  const { run: path, inFlight, rate, deadline, site, ironicRelease: release } = asked;
+  if (!(inFlight >= 1 && inFlight <= 512 && rate > 0 && deadline > 0))
+    throw new MigrationError(
+      "N2I-E100",
+      "--in-flight is from 1 to 512, --rate and --deadline more than 0",
+    );
+  const ipmitool = ipmitoolOf(asked.conductorIpmitool);
+  return inRun(path, "power", { create: false }, async (run) => {
+    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    const seal = await sealOf(run, asked.keyFile, snapshot.header.key);
+    const whom = await powerFor(run, snapshot, await loadMappings(), { site, release, ipmitool });
+    sink.say(forWords(whom));
+    await rememberGiven(run, "power", asked);
+    const probe = openProbe(asked.ipmiClient, whom.ipmitool);
+    const interrupt = surroundings().onInterrupt();
+    try {
+      const { only = null, node: nodes = [], host: hosts = [] } = asked;
+      const schedule = { inFlight, startsPerSecond: rate, deadline: deadline * 1000 };
+      const { signal } = interrupt;
+      const done = await sink.during(
+        "power",
+        // It is known when the run folder was looked at.
+        undefined,
+        (progress, expect) =>
+          askFleet(
+            run,
+            snapshot,
+            { only, nodes, hosts },
+            {
+              ...{ probe: probe.ask, schedule, signal, seal, whom, progress, expect },
+            },
+          ),
+        (made) => (made === null ? "stopped" : live(Object.entries(made.counts.verdicts))),
+      );
+      if (done === null) return null;
+      const read = inTrouble([...done.readings.values()], asked.list);
+      const ids = new Set(read.shown.flatMap(({ bm_node_ids }) => bm_node_ids));
+      return {
+        ...{ counts: done.counts, sha256: done.sha256, ...read },
+        machines: await machinesOf(snapshot, ids),
+        known: await withEarlier(run, "plan", asked),
+        ...{ site: whom.askedFor.site, novaRead: snapshot.header.source.nova !== null },
+      };
+    } finally {
+      interrupt.end();
+      await probe.close();
+    }
+  });
+}
+
+/** Whose questions are asked, before the first is. */
+function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
+  const newer = ipmitool === "1.8.19" ? "1.8.19 or later" : "1.8.18 or earlier";
+  const decided = site === null ? "no site document" : site;
+  return `Asking as ${release}'s conductors with ipmitool ${newer} will; ${decided}.`;
+}
+
+/** Readings that somebody has to look at. */
+function inTrouble(
+  all: readonly PowerReading[],
+  list: boolean,
+): Pick<Power, "shown" | "troubled" | "want"> {
+  const readings = [...new Set(all)].toSorted(
+    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+  );
+  const troubled = readings.filter(
+    ({ verdict, advice, warnings }) => verdict !== "ok" || advice.length + warnings.length > 0,
+  );
+  const want = readings
+    .filter(({ verdict, advice }) => verdict === "ok" && advice.length > 0)
+    .reduce((count, { bm_node_ids }) => count + bm_node_ids.length, 0);
+  return { shown: list ? readings : troubled, troubled, want };
 }

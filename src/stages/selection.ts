@@ -1,9 +1,17 @@
 import { MigrationError } from "../model/error.ts";
 import type { MachineOf, PowerReading } from "../model/power.ts";
-import type { Selection } from "./asking.ts";
 import type { openSnapshot } from "./run.ts";
 
 type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
+
+/** Which machines are asked: all that have no reading yet, the ones that failed, or those named. */
+export interface Selection {
+  /** Verdicts of their last readings, or `failed` for all that are not ok. */
+  readonly only: readonly string[] | null;
+  readonly nodes: readonly string[];
+  /** service_host of their nova-computes. */
+  readonly hosts: readonly string[];
+}
 
 /** Whether not all machines are asked: then the readings of the others stay. */
 export function isPart({ only, nodes, hosts }: Selection): boolean {

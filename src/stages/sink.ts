@@ -6,6 +6,9 @@ import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 /** Machines behind us, and what else there is to say of them. */
 export type Progress = (machines: number, more?: string) => void;
 
+/** What there is to do, once it is known; machines an earlier run did say nothing of the rate. */
+export type Expect = (total: number, before: number) => void;
+
 /** What stages list. */
 export interface Lists {
   readonly verdicts: RowVerdict;
@@ -35,7 +38,7 @@ export interface Sink {
   readonly during: <T>(
     title: string,
     machines: number | undefined,
-    work: (progress: Progress) => Promise<T>,
+    work: (progress: Progress, expect: Expect) => Promise<T>,
     summary: (result: T) => string,
   ) => Promise<T>;
 }

@@ -61,6 +61,6 @@ for (const engine of ENGINES)
     const found = await runs(2, ["verify", ...at, ...reader, ...beside, "-q"]);
     assert.match(
       found.out,
-      /a0+-.*3 .*instance b0+-.*77: names this node, which is planned without/,
+      /a0+-.*3 .*instance b0+-.*77: names this node, which Ironic is to have without/,
     );
   });

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { live } from "../../src/core/power/counts.ts";
 import { type PowerReading, type PowerVerdict, unasked } from "../../src/model/power.ts";
-import { live, powerView, summary } from "../../src/report/power.ts";
+import { powerView, summary } from "../../src/report/power.ts";
 import { collector, printRows } from "./collect.ts";
 
 const VERDICTS: readonly PowerVerdict[] = [

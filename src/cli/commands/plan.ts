@@ -6,6 +6,7 @@ import {
   renderNovaCounts,
 } from "../../core/render/summary.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
+import { ipmitoolOf } from "../../model/power.ts";
 import { createLines } from "../../report/plan-lines.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { novaOptions } from "../../stages/nova-words.ts";
@@ -14,7 +15,6 @@ import { writeProposal } from "../../stages/propose.ts";
 import { openPlan } from "../../stages/run.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { novaAsked } from "./nova-options.ts";
-import { ipmitoolOf } from "./power-options.ts";
 import { exitWith, print, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 

@@ -1,6 +1,7 @@
 import { releaseNames } from "../../demo/load-tables.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { FAILED } from "../../report/verdicts.ts";
+import type { PowerAsked } from "../../stages/power.ts";
 import type { Client } from "../../stages/probe.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
@@ -12,21 +13,7 @@ const CLIENTS: readonly Client[] = ["native", "ipmitool", "both"];
 /** How a fleet is asked unless the operator says otherwise; our own client's defaults. */
 const PACE = { inFlight: 256, rate: 400, deadline: 60 } as const;
 
-export interface PowerArgs extends Voice, FormatOptions {
-  readonly run: string;
-  readonly ipmiClient: Client;
-  readonly only?: readonly string[];
-  readonly node?: readonly string[];
-  readonly host?: readonly string[];
-  readonly site?: string;
-  readonly ironicRelease?: string;
-  readonly conductorIpmitool?: string;
-  readonly inFlight: number;
-  readonly rate: number;
-  readonly deadline: number;
-  readonly list: boolean;
-  readonly keyFile?: string;
-}
+export interface PowerArgs extends Voice, FormatOptions, PowerAsked {}
 
 export const powerOptions: Declared = {
   command: "power",

@@ -3,17 +3,18 @@ import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
-import { fileURLToPath } from "node:url";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
 import { cloudPrograms } from "./lab/cloud/programs.ts";
 import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
-import { isLong, longest, longestFirst, record, type Took, timesIn } from "./runner/times.ts";
+import { groupsOf } from "./runner/groups.ts";
+import { longest, record, type Took, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
-const REAL_CLOUD = [join("nova", "real.test.js"), join("ironic", "rest-keystone.test.js")];
+const REAL_CLOUD = ["nova/real.test.js", "ironic/rest-keystone.test.js"];
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 
@@ -39,12 +40,12 @@ async function main(args: readonly string[]): Promise<number> {
   const missing = fast ? [] : prepareTools();
   if (strict && missing.length > 0)
     return fail(`${missing.join(", ")} is missing, and N2I_FORBID_SKIP is set`);
-  const wanted = files.some((file) => file.includes(`${sep}ironic${sep}`));
+  const wanted = files.some((file) => file.includes("ironic/"));
   const ironic = wanted && mariadb !== null ? await startIronic(mariadb) : null;
   if (strict && wanted && ironic === null)
     return fail("Ironic 2023.1 is missing, and N2I_FORBID_SKIP is set");
   // Tests beside each other do not wait for apt-get.
-  const clouds = files.some((file) => REAL_CLOUD.some((name) => file.endsWith(name)));
+  const clouds = files.some((file) => REAL_CLOUD.includes(file));
   if (!fast && clouds) cloudPrograms();
   const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -56,7 +57,7 @@ async function main(args: readonly string[]): Promise<number> {
   const labPath = join(folder, "lab.json");
   writeFileSync(labPath, JSON.stringify(lab), { mode: 0o600 });
   const [skips, times] = [join(folder, "skips"), join(folder, "times")];
-  const status = await nodeTest(files, skips, {
+  const status = await nodeTest(processes(files, folder), skips, {
     ...(fast ? { N2I_FAST: "1" } : { N2I_LAB: labPath }),
     N2I_TIMES: times,
     // Tests write many small files and databases, and each of them is synced.
@@ -72,23 +73,22 @@ async function main(args: readonly string[]): Promise<number> {
 }
 
 function testFiles(parts: readonly string[]): readonly string[] {
-  const names = readdirSync(HERE, { recursive: true, encoding: "utf8" })
+  return readdirSync(HERE, { recursive: true, encoding: "utf8" })
     .filter((name) => name.endsWith(".test.js"))
     .filter((name) => parts.length === 0 || parts.some((part) => name.includes(part)))
-    .toSorted();
-  return longestFirst(together(names)).map((name) => join(HERE, name));
+    .map((name) => name.replaceAll(sep, "/"));
 }
 
-/** Rooms whose tests have nothing of the process: those that are short share one, whose start costs more. */
-const PURE = /^(core|model|engine|stages|cli.print|runner)[\\/]/;
-const UNITS = join("..", "units.test.js");
-
-function together(names: readonly string[]): readonly string[] {
-  const units = names.filter((name) => PURE.test(name) && !isLong(name));
-  if (units.length < 2) return names;
-  const lines = units.map((name) => `import "./test/${name}";\n`);
-  writeFileSync(join(HERE, UNITS), lines.join(""));
-  return [...names.filter((name) => !units.includes(name)), UNITS];
+/** A module in this folder for each process of several test files, in the order they are to start. */
+function processes(files: readonly string[], folder: string): readonly string[] {
+  const shared = pathToFileURL(join(HERE, "runner", "shared.js"));
+  return groupsOf(files).map(({ name, files: [first = "", ...others] }) => {
+    if (others.length === 0) return join(HERE, first);
+    const module = join(folder, `${name}.test.mjs`);
+    const list = JSON.stringify([first, ...others], null, 2);
+    writeFileSync(module, `import { shared } from "${shared}";\nshared(${list});\n`);
+    return module;
+  });
 }
 
 async function nodeTest(

@@ -22,7 +22,7 @@ export async function prepared(
   t: TestContext,
   options: { readonly proxy?: boolean } = {},
 ): Promise<Prepared | null> {
-  smallBatches();
+  smallBatches(t);
   const made = await scene(engine, t, fleet(MACHINES), options);
   if (made === null) return null;
   const before = await made.digest();

@@ -140,7 +140,7 @@ test("what the plan stands on is looked at again inside the first transaction", 
 });
 
 test("a row in the last batch's way is met before the first batch is loaded", async (t) => {
-  smallBatches();
+  smallBatches(t);
   const last = 2 * SMALL + 1;
   const made = await scene("sqlite", t, fleet(last));
   if (made === null) return;

@@ -1,21 +1,30 @@
 import { appendFileSync, readFileSync } from "node:fs";
-import { relative } from "node:path";
+import { basename, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { isMainThread } from "node:worker_threads";
 
 /**
- * Loaded into the process of each test file: as it ends, writes down how long it took, and the
- * seconds of processor it and the programs it waited for have used.
+ * Loaded into each process of test files: writes down how long a file took, and the seconds of
+ * processor it and the programs it waited for have used. What is left as the process ends goes to
+ * the file it was started with.
  */
 const TESTS = fileURLToPath(new URL("..", import.meta.url));
 const { N2I_TIMES: times, NODE_TEST_CONTEXT: inTest } = process.env;
-const file = process.argv[1];
+const main = process.argv[1];
 
-if (isMainThread && times !== undefined && inTest !== undefined && file !== undefined)
-  process.once("exit", () => {
-    const cells = [relative(TESTS, file), process.uptime().toFixed(1), processor().toFixed(1)];
-    appendFileSync(times, `${cells.join("\t")}\n`);
-  });
+let last = { seconds: 0, processor: 0 };
+
+/** What was used since the last time it was asked is a file's, named as below .build/test. */
+export function took(file: string): void {
+  const now = { seconds: process.uptime(), processor: processor() };
+  const used = [now.seconds - last.seconds, now.processor - last.processor];
+  last = now;
+  if (times === undefined || inTest === undefined) return;
+  appendFileSync(times, `${[file, ...used.map((one) => one.toFixed(1))].join("\t")}\n`);
+}
+
+if (isMainThread && main !== undefined)
+  process.once("exit", () => took(main.startsWith(TESTS) ? relative(TESTS, main) : basename(main)));
 
 function processor(): number {
   const { userCPUTime, systemCPUTime } = process.resourceUsage();

@@ -3,20 +3,32 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { longest, longestFirst, timesIn } from "./times.ts";
+import { groupsOf } from "./groups.ts";
+import { longest, timesIn } from "./times.ts";
 
 const SECONDS = new Map([
-  ["slow.js", 60],
-  ["slower.js", 90],
-  ["ironic/one.js", 30],
-  ["ironic/two.js", 20],
+  ["nova/long.test.js", 90],
+  ["nova/b.test.js", 20],
+  ["nova/a.test.js", 15],
+  ["nova/c.test.js", 10],
+  ["ironic/one.test.js", 80],
+  ["ironic/two.test.js", 60],
+  ["ironic/rows-postgres.test.js", 70],
+  ["start.test.js", 3],
 ]);
-const FILES = ["a.js", "b.js", "c.js", "ironic/two.js", "ironic/one.js", "slow.js", "slower.js"];
 
-test("the longest file starts first, a new one last, and who shares a server not beside each other", () => {
-  assert.deepEqual(longestFirst(FILES, SECONDS), [
-    ...["ironic/one.js", "slower.js", "slow.js", "a.js"],
-    ...["ironic/two.js", "b.js", "c.js"],
+test("files of a room share a process that does not last too long, and the longest starts first", () => {
+  const files = [...SECONDS.keys(), "core/x.test.js", "model/y.test.js", "pack.test.js"];
+  const groups = groupsOf(files, SECONDS).map(({ files }) => files);
+  assert.deepEqual(groups, [
+    ["ironic/one.test.js", "ironic/two.test.js"],
+    ["nova/long.test.js"],
+    ["ironic/rows-postgres.test.js"],
+    ["nova/a.test.js", "nova/b.test.js"],
+    ["nova/c.test.js"],
+    ["start.test.js"],
+    ["core/x.test.js", "model/y.test.js"],
+    ["pack.test.js"],
   ]);
 });
 

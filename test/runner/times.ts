@@ -1,11 +1,8 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+import { RECORD } from "./groups.ts";
 
-/** How long test files took when it was last recorded, in seconds; short ones are not in it. */
-const RECORD = fileURLToPath(new URL("../../../test/runner/seconds.json", import.meta.url));
-
-/** From this on a file's place in the order matters. */
-const LONG_S = 5;
+/** Shorter files are not recorded. */
+const RECORDED_S = 1;
 const NAMED = 10;
 
 /** One test file's time: in all, and of the processor, its programs included. */
@@ -13,30 +10,6 @@ export interface Took {
   readonly file: string;
   readonly seconds: number;
   readonly processor: number;
-}
-
-/** Files that share the one Ironic of a run: beside each other they would only wait. */
-const SHARING = /^ironic[/]/;
-/** How many others start for one of them. */
-const BETWEEN = 3;
-
-/** The longest first, so that none of them is still running when all others have ended. */
-export function longestFirst(
-  files: readonly string[],
-  recorded: ReadonlyMap<string, number> = recordedTimes(),
-): readonly string[] {
-  const seconds = (file: string): number => recorded.get(file) ?? 0;
-  const sorted = files.toSorted((a, b) => seconds(b) - seconds(a));
-  const others = sorted.filter((file) => !SHARING.test(file));
-  const spread = sorted
-    .filter((file) => SHARING.test(file))
-    .flatMap((file, at) => [file, ...others.slice(at * BETWEEN, (at + 1) * BETWEEN)]);
-  return [...spread, ...others.filter((file) => !spread.includes(file))];
-}
-
-/** Whether it took long when it was last recorded. */
-export function isLong(file: string): boolean {
-  return recordedTimes().has(file);
 }
 
 /** What the stopwatches of the files wrote, the longest first. */
@@ -65,14 +38,7 @@ export function longest(took: readonly Took[]): readonly string[] {
 
 /** Keeps the times of a whole run for the order of the next ones. */
 export function record(took: readonly Took[]): void {
-  const kept = took.filter(({ seconds }) => seconds >= LONG_S);
+  const kept = took.filter(({ seconds }) => seconds >= RECORDED_S);
   const text = kept.map(({ file, seconds }) => `  ${JSON.stringify(file)}: ${Math.round(seconds)}`);
   writeFileSync(RECORD, `{\n${text.join(",\n")}\n}\n`);
-}
-
-function recordedTimes(): ReadonlyMap<string, number> {
-  if (!existsSync(RECORD)) return new Map();
-  // The form is that of `record`.
-  const times = JSON.parse(readFileSync(RECORD, "utf8")) as { readonly [file: string]: number };
-  return new Map(Object.entries(times));
 }

@@ -1,0 +1,68 @@
+import { readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
+
+/** How long test files took when it was last recorded, in seconds; those under a second are not in it. */
+export const RECORD = fileURLToPath(new URL("../../../test/runner/seconds.json", import.meta.url));
+
+/** Test files that share a process, one after the other. */
+export interface Group {
+  readonly name: string;
+  readonly files: readonly string[];
+  readonly seconds: number;
+}
+
+/** What a group may last, so that none is still running when all others have ended. */
+const GROUP_S = 90;
+/** What a file takes that was never recorded. */
+const UNKNOWN_S = 0.5;
+
+/** What looks at its own process: its memory, its start, what keeps it alive, its password files. */
+const ALONE =
+  /^((start|pack)[.]|hostile.outlives|edge.ipmi.flood|edge.ipmitool|edge.disk.artefact-hostile)/;
+
+/** Rooms by what their tests need, where that is not the folder's name. */
+const ROOMS: readonly (readonly [room: string, files: RegExp])[] = [
+  ["an Ironic each", /^ironic.(rest-postgres|rows-postgres|rest-keystone)[.]/],
+  ["one Ironic", /^(lab.)?ironic[/]/],
+  ["units", /^(core|model|engine|stages|parts|report|runner|cli.print)[/]/],
+  ["whole", /^[^/]+$/],
+];
+/** Beside each other they would only wait for the one Ironic of a run. */
+const UNDIVIDED = "one Ironic";
+
+/**
+ * Puts files of a room together, so that the house is loaded, and warm, once for all of them; the
+ * group that lasts longest comes first.
+ */
+export function groupsOf(
+  files: readonly string[],
+  recorded: ReadonlyMap<string, number> = recordedTimes(),
+): readonly Group[] {
+  const groups: { room: string; files: string[]; seconds: number }[] = [];
+  for (const file of files.toSorted()) {
+    const seconds = recorded.get(file) ?? UNKNOWN_S;
+    const room = ALONE.test(file) ? file : roomOf(file);
+    const open = groups.find(
+      (one) => one.room === room && (room === UNDIVIDED || one.seconds + seconds <= GROUP_S),
+    );
+    if (open === undefined) groups.push({ room, files: [file], seconds });
+    else {
+      open.files.push(file);
+      open.seconds += seconds;
+    }
+  }
+  return groups
+    .map(({ room, ...group }, at) => ({ ...group, name: `${room.replaceAll(" ", "-")}-${at}` }))
+    .toSorted((a, b) => b.seconds - a.seconds);
+}
+
+function roomOf(file: string): string {
+  const known = ROOMS.find(([, files]) => files.test(file));
+  return known?.[0] ?? file.slice(0, file.indexOf("/"));
+}
+
+function recordedTimes(): ReadonlyMap<string, number> {
+  // The form is that of `record`.
+  const times = JSON.parse(readFileSync(RECORD, "utf8")) as { readonly [file: string]: number };
+  return new Map(Object.entries(times));
+}

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseMac } from "../../src/demo/case.ts";
+import { pauseShorter } from "../../src/edge/openstack/pause.ts";
 import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";
@@ -34,6 +35,9 @@ test("whatever a service does to the first of every call, adoption and rollback 
   const proxy = await faultyProxy(ironic.url, t);
   const at = await adoption(t, ironic, ["--ironic-url", proxy.url]);
   await at.does(0, "plan");
+  // Hundreds of calls fail here on purpose, and most of the time would be the pauses after them.
+  pauseShorter(0.25);
+  t.after(() => pauseShorter(1));
   for (const [what, fault] of Object.entries(KINDS)) {
     proxy.use(first(fault));
     await at.does(0, "apply", ["--yes"]);

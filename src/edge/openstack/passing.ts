@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { rest } from "./pause.ts";
 
 /** Milliseconds between the tries of a question. */
 const PAUSES = [250, 500, 1000, 2000, 4000, 4000];
@@ -15,7 +15,7 @@ export async function askUntilAnswered<T extends { readonly status: number }>(
   for (const pause of PAUSES) {
     const answer = await put();
     if (!isPassing(answer)) return answer;
-    await sleep(pause);
+    await rest(pause);
   }
   return put();
 }

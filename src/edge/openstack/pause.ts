@@ -1,14 +1,25 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Answer } from "./session.ts";
 
 /** Tries of a call the service is not ready for: about half a minute in all. */
 export const TRIES = 18;
 const FIRST_MS = 100;
 const LONGEST_MS = 2000;
 
+let pace = 1;
+
+/** For tests of what comes after a pause: all of them are this many times as long. */
+export function pauseShorter(factor: number): void {
+  pace = factor;
+}
+
 /** Waits before the next try; longer each time, up to what Ironic's own client waits. */
 export async function pause(tries: number): Promise<void> {
-  await sleep(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries));
+  await rest(Math.min(LONGEST_MS, FIRST_MS * 1.6 ** tries));
+}
+
+/** Waits so many milliseconds, which only a test shortens. */
+export async function rest(milliseconds: number): Promise<void> {
+  await sleep(pace * milliseconds);
 }
 
 /**
@@ -17,6 +28,6 @@ export async function pause(tries: number): Promise<void> {
  *
  * @source facts/ironic.md 4.4
  */
-export function mayPass({ status }: Answer): boolean {
+export function mayPass({ status }: { readonly status: number }): boolean {
   return status === 0 || status === 409 || status === 429 || status >= 500;
 }

@@ -16,8 +16,6 @@ export interface Point {
   readonly open: boolean;
 }
 
-type Named = Pick<Point, "name">;
-
 function around(entry: string, n: number, begun: string): readonly Point[] {
   const before = { recorded: n - 1, kept: n - 1 };
   return [
@@ -41,13 +39,11 @@ export const APPLYING = [...OPENING, ...[1, 2, 3].flatMap((n) => around("done", 
 /** Every moment of a rollback. */
 export const UNDOING = [1, 2, 3].flatMap((n) => around("undone", n, "undo"));
 
-/** Those of the whole matrix; the fast part has each kind of moment once. */
-export function ofThisPart<P extends Named>(points: readonly P[]): readonly P[] {
-  return process.env.N2I_FAST === "1" ? points.filter(isOnce) : points;
-}
-
-/** Every kind of moment once: the second batch has one before it and one after. */
-export function isOnce({ name }: Named): boolean {
+/**
+ * Every kind of moment once: the second batch has one before it and one after. The moments of all
+ * batches are in engine/execute.test, on a part in memory.
+ */
+export function isOnce({ name }: Pick<Point, "name">): boolean {
   return /(?:^|\.)open\./.test(name) || name.endsWith(":2");
 }
 

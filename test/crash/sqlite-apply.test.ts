@@ -1,8 +1,8 @@
 import { test } from "node:test";
 import { killApplies, prepared } from "./matrix.ts";
-import { APPLYING, ofThisPart } from "./points.ts";
+import { APPLYING, isOnce } from "./points.ts";
 
 test("on SQLite an apply may be killed at any moment", async (t) => {
   const scene = await prepared("sqlite", t);
-  if (scene !== null) await killApplies(t, scene, ofThisPart(APPLYING));
+  if (scene !== null) await killApplies(t, scene, APPLYING.filter(isOnce));
 });

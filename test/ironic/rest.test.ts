@@ -1,43 +1,6 @@
-import assert from "node:assert/strict";
-import { type TestContext, test } from "node:test";
-import type { IronicAt } from "../lab/ironic/start.ts";
-import { needsIronic, withIronic } from "../lab/ironic/with-ironic.ts";
-import { finished } from "./finished.ts";
-import { native } from "./native.ts";
-import { scene } from "./scene.ts";
-import { tables } from "./tables.ts";
-import { takenOver } from "./taken-over.ts";
-import { assertTold } from "./told.ts";
+import { test } from "node:test";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { adopted } from "./adopted.ts";
 
 test("60 machines of every state are adopted over REST on MariaDB, none is switched, and a rollback deletes them", async (t) =>
-  adopted(t, await needsIronic(t)));
-
-test("60 machines of every state are adopted over REST on PostgreSQL, none is switched, and a rollback deletes them", async (t) =>
-  adopted(t, await withIronic(t, "postgresql")));
-
-async function adopted(t: TestContext, ironic: IronicAt | null): Promise<void> {
-  const at = ironic && (await scene(t, ironic, 60, { rest: true }));
-  if (at === null) return;
-  await native(at);
-  const before = await tables(at.db);
-  await at.runs(0, "extract");
-  // Its status is that of machines that have no BMC to ask.
-  await at.runs(3, "power", "-q");
-  const planned = await at.runs(0, "plan", "-q");
-  assert.match(planned.out, /^Target {2}http:\S+ \(rest, ironic 2023\.1, microversion 1\.82\)/m);
-  const applied = await at.runs(3, "apply", "--yes", "--skip-blocked", "--in-flight", "16");
-  assert.match(applied.out, /^Apply: 133 rows created, 0 unchanged\.$/m);
-  assert.match(applied.err, /133 validated, 0 mis.*; 51 secrets masked by the service/);
-  await assertTold(at);
-  await takenOver(at);
-  const again = await at.runs(3, "apply", "--yes", "--skip-blocked");
-  assert.match(again.out, /^Apply: 0 rows created, 133 unchanged\.$/m);
-  await at.runs(0, "verify");
-  assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
-  // Once is enough: the service is the same.
-  if (ironic?.engine === "mysql") await finished(at);
-  const undone = await at.runs(0, "rollback", "--all", "--yes", "--after-finish");
-  assert.match(undone.out, /^Rollback: 133 rows removed, 0 gone already, 0 left\.$/m);
-  assert.deepEqual(await tables(at.db), before);
-  assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
-}
+  adopted(t, await needsIronic(t), 3, { rows: 133, secrets: 51 }));

@@ -1,8 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { IronicAt } from "../lab/ironic/start.ts";
-import { needsIronic, withIronic } from "../lab/ironic/with-ironic.ts";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { finished } from "./finished.ts";
+import { loaded } from "./loaded.ts";
 import { native } from "./native.ts";
 import { type Scene, scene } from "./scene.ts";
 import { tables } from "./tables.ts";
@@ -13,68 +14,6 @@ test("a conductor takes over 60 machines on MariaDB, switches none, and a rollba
   const ironic = await needsIronic(t);
   if (ironic !== null) await handedOver(t, ironic, 60);
 });
-
-test("a conductor that starts finds the 60 machines loaded without it on PostgreSQL, and a staged load after them", async (t) => {
-  const ironic = await withIronic(t, "postgresql", { asleep: true });
-  const at = ironic && (await scene(t, ironic, 60));
-  if (at === null) return;
-  const before = loads(await tables(at.db));
-  await loaded(at);
-  assert.match((await at.runs(2, "verify", "--takeover")).err, /: 0 handed over, 36 waiting, 0 st/);
-  await ironic?.wake();
-  await takenOver(at);
-  await assertTold(at);
-  assert.match((await at.runs(0, "verify", "--takeover")).err, /: 36 handed over, 0 waiting/);
-  await at.runs(0, "rollback", "--all", "--yes");
-  assert.deepEqual(loads(await tables(at.db)), before);
-  await halfReleased(at);
-  assert.deepEqual(loads(await tables(at.db)), before);
-  await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
-  const released = await at.runs(0, "release", "--yes", "--in-flight", "16");
-  assert.match(released.out, /36 machines released now, 36 handed over, 0 waiting/);
-  await at.runs(0, "verify", "--takeover");
-  await assertTold(at);
-  await at.runs(0, "release", "--yes", "--undo");
-  assert.match((await at.runs(0, "verify")).err, /; 36 machines staged\./);
-  assert.deepEqual(at.sim.commands(), []);
-  await at.runs(0, "rollback", "--all", "--yes");
-  assert.deepEqual(loads(await tables(at.db)), before);
-});
-
-/** Machines are released, the conductor cannot do all it should with one, and writes of it. */
-async function halfReleased(at: Scene): Promise<void> {
-  await at.runs(3, "apply", "--yes", "--skip-blocked", "--staged");
-  const first = String(loadedRows(at.plan(), "node")[0]?.uuid);
-  // It has no console to start.
-  await at.db("nodes").where({ uuid: first }).update({ console_enabled: true });
-  const logged = ["--conductor-log", at.ironic.log];
-  const made = await at.runs(0, "release", "--yes", "--in-flight", "16", "-f", "csv", ...logged);
-  assert.match(made.err, /36 machines released now, 36 handed over, 0 waiting, .* 0 failed/);
-  const quoted = `Failed to start console while taking over the node ${first}`;
-  assert.match(made.out, new RegExp(`^"${first}",\\d+,"done","a conductor says: ${quoted}`, "m"));
-  assert.match(made.out, new RegExp(`ERROR ironic\\S+ .*${quoted}`));
-  const history: readonly { readonly event: string }[] = await at.db("node_history");
-  assert.deepEqual(
-    history.map(({ event }) => event.includes(quoted)),
-    [true],
-  );
-  await at.runs(0, "rollback", "--all", "--yes");
-}
-
-/** But for what a conductor writes of itself. */
-function loads(all: Awaited<ReturnType<typeof tables>>): Awaited<ReturnType<typeof tables>> {
-  return { ...all, conductors: [], conductor_hardware_interfaces: [] };
-}
-
-async function loaded(at: Scene): Promise<void> {
-  await at.runs(0, "extract");
-  // Its status is that of machines that have no BMC to ask.
-  await at.runs(3, "power", "-q");
-  await at.runs(0, "plan", "-q");
-  const blocked = at.plan().filter(({ verdict }) => verdict === "blocked");
-  assert.equal(blocked.length, at.plan().length / 20);
-  await at.runs(3, "apply", "--yes", "--skip-blocked");
-}
 
 async function handedOver(t: TestContext, ironic: IronicAt, machines: number): Promise<void> {
   const at = await scene(t, ironic, machines);

@@ -1,0 +1,54 @@
+import assert from "node:assert/strict";
+import type { TestContext } from "node:test";
+import type { IronicAt } from "../lab/ironic/start.ts";
+import { finished } from "./finished.ts";
+import { native } from "./native.ts";
+import { scene } from "./scene.ts";
+import { tables } from "./tables.ts";
+import { takenOver } from "./taken-over.ts";
+import { assertTold } from "./told.ts";
+
+/**
+ * Twenties of machines of every state go to an Ironic over REST, none is switched, and all are taken
+ * back.
+ *
+ * @param counts rows, and those of them with secrets
+ */
+export async function adopted(
+  t: TestContext,
+  ironic: IronicAt | null,
+  twenties: number,
+  counts: { readonly rows: number; readonly secrets: number },
+): Promise<void> {
+  const { rows, secrets } = counts;
+  const at = ironic && (await scene(t, ironic, 20 * twenties, { rest: true }));
+  if (at === null) return;
+  await native(at);
+  const before = await tables(at.db);
+  await at.runs(0, "extract");
+  // Its status is that of machines that have no BMC to ask.
+  await at.runs(3, "power", "-q");
+  const planned = await at.runs(0, "plan", "-q");
+  assert.match(planned.out, /^Target {2}http:\S+ \(rest, ironic 2023\.1, microversion 1\.82\)/m);
+  const applied = await at.runs(3, "apply", "--yes", "--skip-blocked", "--in-flight", "16");
+  assert.match(applied.out, new RegExp(`^Apply: ${rows} rows created, 0 unchanged\\.$`, "m"));
+  assert.match(
+    applied.err,
+    new RegExp(`${rows} validated, 0 mis.*; ${secrets} secrets masked by the service`),
+  );
+  await assertTold(at);
+  await takenOver(at);
+  const again = await at.runs(3, "apply", "--yes", "--skip-blocked");
+  assert.match(again.out, new RegExp(`^Apply: 0 rows created, ${rows} unchanged\\.$`, "m"));
+  await at.runs(0, "verify");
+  assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
+  // Once is enough: the service is the same.
+  if (ironic?.engine === "mysql") await finished(at);
+  const undone = await at.runs(0, "rollback", "--all", "--yes", "--after-finish");
+  assert.match(
+    undone.out,
+    new RegExp(`^Rollback: ${rows} rows removed, 0 gone already, 0 left`, "m"),
+  );
+  assert.deepEqual(await tables(at.db), before);
+  assert.deepEqual(at.sim.commands(), [], "what the BMCs were told");
+}

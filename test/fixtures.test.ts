@@ -8,6 +8,7 @@ import { FINDINGS } from "../src/model/findings.ts";
 import type { Drivers, States } from "../src/model/mapping.ts";
 import { matchesGolden, planText } from "./support/golden.ts";
 import { accepting, heldByApply } from "./support/held-by-apply.ts";
+import { lostBy } from "./support/lost.ts";
 import { planned, planOf, withCase } from "./support/planned-case.ts";
 
 const FOLDER = join(packageRoot(), "fixtures");
@@ -44,6 +45,11 @@ for (const name of cases) {
       matchesGolden(at("expected/plan.txt"), await planText(place));
       matchesGolden(at("expected/counts.json"), `${JSON.stringify(counts, null, 2)}\n`);
       assert.deepEqual(await heldByApply(place), []);
+      assert.deepEqual(
+        await lostBy(place),
+        [],
+        "a machine or interface is neither loaded nor told of",
+      );
       blocking.set(name, Object.keys(counts.findings).filter(isAcceptable));
     });
   });

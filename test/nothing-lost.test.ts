@@ -1,6 +1,4 @@
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
 import { NO_SITE } from "../src/core/mapping/site.ts";
@@ -8,33 +6,12 @@ import { createOrigins } from "../src/core/transform/compile.ts";
 import { compileProgram } from "../src/core/transform/program.ts";
 import { type Case, caseUuid } from "../src/demo/case.ts";
 import { loadTables } from "../src/demo/load-tables.ts";
-import { packageRoot } from "../src/demo/package-root.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";
 import { mappings, planned, withCase } from "./support/planned-case.ts";
 
-const FOLDER = join(packageRoot(), "fixtures");
 /** N2I_RUNS=500 looks longer. */
 const RUNS = Number(process.env.N2I_RUNS ?? 15);
-
-test("every machine and interface of every fixture is loaded, or told of", async () => {
-  const paths = readdirSync(FOLDER)
-    .map((name) => join(FOLDER, name, "case.json"))
-    .filter((path) => existsSync(path));
-  assert.ok(paths.length > 100);
-  // Most of the time goes to waiting for the disk: eight wait together.
-  for (let at = 0; at < paths.length; at += 8)
-    await Promise.all(paths.slice(at, at + 8).map(fixture));
-});
-
-async function fixture(path: string): Promise<void> {
-  // The form is the project's own.
-  const given = JSON.parse(readFileSync(path, "utf8")) as Case;
-  await withCase(given, async (at) => {
-    await planned(at);
-    assert.deepEqual(await lostBy(at), [], path);
-  });
-}
 
 test("every machine and interface of a generated fleet is loaded, or told of", async () => {
   await fc.assert(

@@ -95,3 +95,14 @@ export interface Stranded {
   /** What is wanted, and how the nearest machine differs. */
   readonly why: string;
 }
+
+/** Flavors held against machines. */
+export interface StrandedFlavors {
+  readonly flavors: readonly Stranded[];
+  /** How many were looked at. */
+  readonly of: number;
+  /** What the machines were read from. */
+  readonly from: string;
+  /** Nova has flavors in nova_api too, which were not looked at. */
+  readonly unseen: boolean;
+}

@@ -1,5 +1,11 @@
 import type { Wanted } from "../core/settings/wanted.ts";
-import { PLACEHOLDER, type SettingRow, type Stranded } from "../model/settings.ts";
+import {
+  PLACEHOLDER,
+  type SettingRow,
+  type Stranded,
+  type StrandedFlavors,
+} from "../model/settings.ts";
+import type { View } from "./table.ts";
 
 /** The settings as nova.conf has them, each with its reason. */
 export function settingsText({ settings, release }: Wanted): string {
@@ -45,4 +51,26 @@ export function settingsJson(
     ...(stranded !== null && { stranded }),
   };
   return `${JSON.stringify(told)}\n`;
+}
+
+/** A row a setting, as found in files. */
+export function settingsView(found: readonly SettingRow[]): View {
+  return {
+    columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
+    rows: found.map(({ host, section, key, state, wanted, found, where }) => [
+      ...[host, section, key, state, wanted ?? "your own", found, where],
+    ]),
+  };
+}
+
+/** What exact filters would strand, for people; null: flavors were not looked at. */
+export function strandedText(stranded: StrandedFlavors | null): readonly string[] {
+  if (stranded === null)
+    return ["Flavors were not looked at: --run names the machines they are held against."];
+  const { flavors, of, from, unseen } = stranded;
+  const lines = flavors.map(({ flavor, why }) => `\n  ${flavor} ${why}.`).join("");
+  return [
+    ...(unseen ? ["Flavors of nova_api were not looked at: give --nova-api-db."] : []),
+    `Exact filters would strand ${flavors.length} of ${of} flavors, by the machines of ${from}.${lines}`,
+  ];
 }

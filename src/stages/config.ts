@@ -1,13 +1,79 @@
 import type { Edit } from "../core/settings/edit.ts";
 import { differingHosts, judgeSettings, type PlannedHost } from "../core/settings/judge.ts";
 import { settingsPatch } from "../core/settings/patch.ts";
+import { strandedFlavors } from "../core/settings/stranded.ts";
+import { type Wanted, wantedSettings } from "../core/settings/wanted.ts";
+import { releaseNames } from "../demo/load-tables.ts";
 import { filesByHost } from "../edge/config/nova-conf.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../edge/config/oslo.ts";
 import { readSmallFile } from "../edge/config/text-file.ts";
-import { PLACEHOLDER, type Setting, type SettingRow } from "../model/settings.ts";
+import { openRun } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import {
+  type Part,
+  PLACEHOLDER,
+  type Setting,
+  type SettingRow,
+  type StrandedFlavors,
+} from "../model/settings.ts";
+import { loadSettings } from "./documents.ts";
+import { plannedHosts } from "./planned-hosts.ts";
+import { type FlavorPlaces, planOrNull, sizesOf } from "./sizes.ts";
+
+/** What config is given. */
+interface ConfigWords extends FlavorPlaces {
+  readonly run?: string;
+  readonly ironicRelease?: string;
+  readonly novaConf?: readonly string[];
+  readonly part?: Part;
+  readonly exactFilters: boolean;
+  readonly check: boolean;
+}
+
+interface Looked {
+  readonly wanted: Wanted;
+  /** Null where no file is given. */
+  readonly looked: LookedAt | null;
+  /** Null where flavors are not looked at. */
+  readonly stranded: StrandedFlavors | null;
+}
+
+/**
+ * The settings that Nova needs for Ironic, held against files, and flavors that exact filters would strand.
+ *
+ * @throws MigrationError N2I-E100 when nothing tells the release, N2I-E326 when there is nothing to check
+ */
+export async function config(words: ConfigWords): Promise<Looked> {
+  const { run, novaConf, exactFilters, part } = words;
+  const release = await releaseOf(words);
+  const wanted = wantedSettings(await loadSettings(), releaseNames(), {
+    ...{ release, exactFilters, part },
+  });
+  const hosts =
+    run === undefined || novaConf === undefined
+      ? []
+      : await plannedHosts(await openRun(run, { create: false }));
+  const looked =
+    novaConf === undefined ? null : await lookAtConfs(novaConf, wanted.settings, hosts);
+  if (words.check && (looked?.rows.length ?? 0) === 0)
+    throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
+  if (!exactFilters || run === undefined) return { wanted, looked, stranded: null };
+  const { flavors, nodes, from, unseen } = await sizesOf(run, words);
+  const stranded = { flavors: strandedFlavors(flavors, nodes), of: flavors.length, from, unseen };
+  return { wanted, looked, stranded };
+}
+
+async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
+  if (ironicRelease !== undefined) return ironicRelease;
+  const plan = run === undefined ? null : await planOrNull(run);
+  if (plan !== null) return plan.header.target.release;
+  throw new MigrationError("N2I-E100", "nothing tells the release", {
+    fix: "Give --ironic-release, or --run with a plan.",
+  });
+}
 
 /** What nova.conf files say of the settings that are needed, and what would fix them. */
-export interface LookedAt {
+interface LookedAt {
   readonly rows: readonly SettingRow[];
   /** Unified diffs, one a file that must change. */
   readonly patches: readonly string[];
@@ -20,7 +86,7 @@ export interface LookedAt {
  * @param planned hosts that instances will name by the run's plan; empty: not known
  * @throws MigrationError N2I-E100, N2I-E104
  */
-export async function lookAtConfs(
+async function lookAtConfs(
   specs: readonly string[],
   settings: readonly Setting[],
   planned: readonly PlannedHost[],

@@ -183,6 +183,17 @@ test("what a file exports is used by another", () => {
   assert.deepEqual(idle, []);
 });
 
+test("no name of a type is exported by two files", () => {
+  const homes = new Map<string, string[]>();
+  for (const file of SOURCES.filter((name) => !name.startsWith("src/edge/ipmi/")))
+    for (const [, name = ""] of read(file).matchAll(/^export (?:interface|type) (\w+)/gm))
+      homes.set(name, [...(homes.get(name) ?? []), file]);
+  assert.deepEqual(
+    [...homes].filter(([, files]) => files.length > 1),
+    [],
+  );
+});
+
 test("nothing has the type any, and nothing prints past the streams", () => {
   assert.deepEqual(found(ALL, /[:<|&=]\s*any\b\s*(\[|[;,)>|&={]|$)|,\s*any\s*>|\bas\s+any\b/m), []);
   assert.deepEqual(found(ALL, /\bconsole\s*\.\s*\w/), []);

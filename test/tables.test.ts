@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { createTables, type Engine } from "../src/demo/create-tables.ts";
+import { createTables } from "../src/demo/create-tables.ts";
 import {
   loadTables,
   type TablesName,
@@ -12,6 +12,7 @@ import {
 } from "../src/demo/load-tables.ts";
 import { packageRoot } from "../src/demo/package-root.ts";
 import { ASKED_BY } from "../src/edge/database/rights.ts";
+import type { Engine } from "../src/model/database.ts";
 import type { Column, Table } from "../src/model/tables.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";
 

@@ -1,8 +1,6 @@
 import type { Knex } from "knex";
-import type { ServerIdentity } from "../model/artefact.ts";
+import type { Engine } from "../model/database.ts";
 import type { Column, Key, Table, Tables } from "../model/tables.ts";
-
-export type Engine = ServerIdentity["engine"];
 
 /**
  * Builds the tables in an empty database, as the project's own migrations leave them: the same

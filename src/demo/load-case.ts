@@ -1,4 +1,5 @@
 import type { Knex } from "knex";
+import type { Engine } from "../model/database.ts";
 import type { Json } from "../model/json.ts";
 import {
   baseInstance,
@@ -8,7 +9,7 @@ import {
   type CaseRow,
   caseUuid,
 } from "./case.ts";
-import { createTables, type Engine } from "./create-tables.ts";
+import { createTables } from "./create-tables.ts";
 import { loadTables } from "./load-tables.ts";
 
 const CHUNK = 50;

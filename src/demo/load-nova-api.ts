@@ -1,6 +1,7 @@
 import type { Knex } from "knex";
+import type { Engine } from "../model/database.ts";
 import type { Case } from "./case.ts";
-import { createTables, type Engine } from "./create-tables.ts";
+import { createTables } from "./create-tables.ts";
 import { loadTables } from "./load-tables.ts";
 
 /** Builds nova_api as the case has it. */

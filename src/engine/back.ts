@@ -1,16 +1,9 @@
+import { type Change, invert, type Left, type Outcome, type State } from "../model/change.ts";
 import type { Entry, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
-import {
-  type Change,
-  type Excluded,
-  invert,
-  type Left,
-  type Leg,
-  type Outcome,
-  type State,
-} from "./part.ts";
+import type { Excluded, Leg } from "./part.ts";
 import type { Session } from "./session.ts";
 import { type Event, NOBODY, NOTHING, type Sofar, staysOf, type Walk, walkOf } from "./walk.ts";
 

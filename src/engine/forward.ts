@@ -1,11 +1,11 @@
+import type { Change, Hooks, Left, Outcome } from "../model/change.ts";
 import { MigrationError } from "../model/error.ts";
-import type { Hooks } from "../model/hooks.ts";
 import type { Span } from "../model/journal.ts";
 import { ahead } from "../model/streams.ts";
 import { type Batch, batches } from "./batches.ts";
 import { keptNothing, midway, stoppedAfter } from "./midway.ts";
 import { hasEnded, keyOf, type Ownership, ownedIn, wasBegun } from "./ownership.ts";
-import type { Change, Excluded, Left, Leg, Outcome } from "./part.ts";
+import type { Excluded, Leg } from "./part.ts";
 import type { Session } from "./session.ts";
 import {
   type Aside,

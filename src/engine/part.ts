@@ -1,51 +1,6 @@
-import type { MigrationError } from "../model/error.ts";
-import type { Hooks } from "../model/hooks.ts";
-import type { Row } from "../model/machine.ts";
-
-/** One thing to change: created where `before` is null, deleted where `after` is null. */
-export interface Change {
-  /** Unique in its part: `node:UUID`, `instances:17`. */
-  readonly id: string;
-  /** Uuid of the machine it belongs to; null where several share it. */
-  readonly machine: string | null;
-  readonly before: Row | null;
-  readonly after: Row | null;
-}
+import type { Change, Hooks, Outcome, State } from "../model/change.ts";
 
 export type Direction = "forward" | "back";
-
-/** How a change stands: as before it, as after it, waiting until others let go of it, or as neither. */
-export interface State {
-  readonly id: string;
-  readonly is: "before" | "after" | "waiting" | "other";
-  /** What it waits for, or in what it is as neither; empty otherwise. */
-  readonly why: string;
-}
-
-/** A change that was left as it is, and why. */
-export interface Left {
-  readonly id: string;
-  readonly why: string;
-}
-
-/** What became of a batch. */
-export interface Outcome {
-  /** Ids of changes made now. */
-  readonly done: readonly string[];
-  /** Those that were made already. */
-  readonly found: readonly string[];
-  /** Those that somebody changed since: not made. */
-  readonly left: readonly Left[];
-  /** Machines that did not get to where they should be; only where each goes alone. */
-  readonly failed?: readonly { readonly machine: string; readonly why: string }[];
-  /** Why it ended before the batch did, and how many machines came to an end; as for `failed`. */
-  readonly broke?: {
-    readonly cause: MigrationError;
-    readonly behind: number;
-    /** Nothing of the batch was made, or can have been. */
-    readonly untouched?: boolean;
-  };
-}
 
 /**
  * A system that can be changed. It knows its own rows or calls, and no journal, no lock, no batch, no
@@ -92,9 +47,4 @@ export interface Leg<C extends Change = Change, L = C> {
   readonly staged?: boolean;
   /** Changes that a leg before made, with which this one is reported as one: an error counts them too. */
   readonly already?: number;
-}
-
-/** The way back: before and after exchanged. */
-export function invert<C extends Change>(change: C): C {
-  return { ...change, before: change.after, after: change.before };
 }

@@ -1,7 +1,8 @@
+import type { Change, Left, Outcome } from "../model/change.ts";
 import type { MigrationError } from "../model/error.ts";
 import type { BatchEntry, Span } from "../model/journal.ts";
 import { type Ownership, ownershipOf } from "./ownership.ts";
-import type { Change, Excluded, Left, Leg, Outcome } from "./part.ts";
+import type { Excluded, Leg } from "./part.ts";
 import type { Session } from "./session.ts";
 
 /** A line of a plan that was left out or failed, and why. */
@@ -35,12 +36,12 @@ export const NOBODY: Excluded = new Map();
 export const NOTHING: Outcome = { done: [], found: [], left: [] };
 
 /** The precondition, run once, and whether it passed: from then on something may be written. */
-export interface Guard {
+interface Precondition {
   readonly run: () => Promise<void>;
   readonly passed: () => boolean;
 }
 
-function guardOf(precondition: () => Promise<void>): Guard {
+function guardOf(precondition: () => Promise<void>): Precondition {
   let passed = false;
   return {
     passed: () => passed,
@@ -58,7 +59,7 @@ export interface Walk<C extends Change, L> {
   readonly session: Session;
   /** What is appended from here on speaks of batches behind us. */
   readonly ownership: Ownership;
-  readonly guard: Guard;
+  readonly guard: Precondition;
   /** What every entry of a batch begins with. */
   readonly about: (span: Span) => Pick<BatchEntry, "part" | "plan" | "from" | "to" | "at">;
 }

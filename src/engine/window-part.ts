@@ -1,6 +1,6 @@
+import type { State } from "../model/change.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Begun } from "./begun.ts";
-import type { State } from "./part.ts";
 
 /** Where a change of one machine is; a part adds what it has to say of it. */
 export interface Position {

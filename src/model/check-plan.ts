@@ -1,6 +1,6 @@
 import type { ServerIdentity } from "./artefact.ts";
 import type { OddText } from "./charset.ts";
-import type { SpecCall, Wanted } from "./database.ts";
+import type { Privileges, SpecCall } from "./database.ts";
 import type { Finding } from "./finding.ts";
 
 /** What the run's plan says; a line a machine that it does not skip. */
@@ -57,8 +57,8 @@ export interface PlanFacts {
     /** Aggregates that hosts join. */
     readonly joins: readonly { readonly host: string; readonly id: number }[];
     /** What nova's user must be allowed to do for it and for its rollback, and nova_api's. */
-    readonly statements: Wanted;
-    readonly api: Wanted;
+    readonly statements: Privileges;
+    readonly api: Privileges;
     /** Calls on extra specs over Nova's API that it and its rollback make. */
     readonly calls: ReadonlySet<SpecCall>;
   } | null;

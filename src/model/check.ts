@@ -12,11 +12,11 @@ export const CHECK_STATUS = {
   Error: { status: 255, meaning: "the check itself did not come to an end" },
 } as const;
 
-export type Outcome = Exclude<keyof typeof CHECK_STATUS, "Error">;
+export type CheckVerdict = Exclude<keyof typeof CHECK_STATUS, "Error">;
 
 /** What one look found. */
-export interface Looked {
-  readonly result: Outcome;
+export interface CheckResult {
+  readonly result: CheckVerdict;
   /** Null: there is nothing to say. */
   readonly details: string | null;
 }

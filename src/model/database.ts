@@ -54,7 +54,7 @@ export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
 export type SpecCall = "POST" | "PUT" | "DELETE";
 
 /** Verbs by table. */
-export type Wanted = ReadonlyMap<string, ReadonlySet<Verb>>;
+export type Privileges = ReadonlyMap<string, ReadonlySet<Verb>>;
 
 /** What a user may not do of what is wanted. */
 export interface Lacking {

@@ -3,7 +3,7 @@ import type { Row } from "./machine.ts";
 import type { Service } from "./service.ts";
 
 /** What a node's row tells of its hand-over to a conductor. */
-export interface Observed {
+export interface ObservedNode {
   readonly provision_state: string | null;
   readonly maintenance: boolean;
   readonly maintenance_reason: string | null;
@@ -26,7 +26,7 @@ export interface Taker {
 /** How machines are handed over; every call speaks of node uuids. */
 export interface Handover {
   /** Nodes that are not there are not in the answer. */
-  readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, Observed>>;
+  readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, ObservedNode>>;
   /** Clears the maintenance of a staged load; false when it is not there or a conductor works on it. */
   readonly clear: (uuid: string) => Promise<boolean>;
   /** Puts it there again; false when the machine is in maintenance or a conductor works on it. */
@@ -59,14 +59,14 @@ export interface Guarded extends Guards {
 }
 
 /** What became of a change: `again` when the node is no longer as it was seen, or is locked. */
-export type Written = "done" | "again" | { readonly why: string };
+type GuardWritten = "done" | "again" | { readonly why: string };
 
 /** How machines lose their guards, and get them back; every call speaks of node uuids. */
 export interface Guard {
   /** Nodes that are not there are not in the answer. */
   readonly observe: (uuids: readonly string[]) => Promise<ReadonlyMap<string, Guarded>>;
   /** Changes a node that is as seen and that no conductor works on. */
-  readonly write: (uuid: string, seen: Guards, change: Partial<Guards>) => Promise<Written>;
+  readonly write: (uuid: string, seen: Guards, change: Partial<Guards>) => Promise<GuardWritten>;
 }
 
 /** Names its entries in the journal. */

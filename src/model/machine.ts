@@ -10,7 +10,7 @@ export type Value = string | number | boolean | null | Sealed;
 type DbTime = string;
 
 /** Values by column. As `extra` of a row: those of columns no schema version has, where they are not NULL. */
-export type Columns = { readonly [column: string]: Value };
+export type ColumnValues = { readonly [column: string]: Value };
 
 /** A row of bm_nodes; columns some schema versions lack are optional. @source facts/nova-bm.md 1.3 */
 export interface BmNode {
@@ -44,7 +44,7 @@ export interface BmNode {
   readonly registration_status?: Value;
   readonly root_mb?: Value;
   readonly swap_mb?: Value;
-  readonly extra?: Columns;
+  readonly extra?: ColumnValues;
 }
 
 /** A row of bm_interfaces. @source facts/nova-bm.md 1.3 */
@@ -59,13 +59,13 @@ export interface BmInterface {
   readonly deleted_at?: Value;
   readonly port_no?: Value;
   readonly updated_at?: Value;
-  readonly extra?: Columns;
+  readonly extra?: ColumnValues;
 }
 
 /** A row's columns by name, those nobody knows among the others: what rules and drops speak of. */
-export function columnsOf(row: BmNode | BmInterface): Columns {
+export function columnsOf(row: BmNode | BmInterface): ColumnValues {
   // An interface has no index signature; without `extra` every property is a column.
-  if (row.extra === undefined) return row as object as Columns;
+  if (row.extra === undefined) return row as object as ColumnValues;
   const { extra, ...known } = row;
   return { ...known, ...extra };
 }

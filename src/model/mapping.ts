@@ -1,4 +1,4 @@
-import type { Acceptance, Finding } from "./finding.ts";
+import type { Acceptance } from "./finding.ts";
 import type { FindingCode } from "./findings.ts";
 import type { ReleaseHardware } from "./hardware.ts";
 import type { Json, JsonObject } from "./json.ts";
@@ -64,7 +64,14 @@ export interface Drivers {
 
 export type NovaSays = "unknown" | "missing" | "deleted" | "busy" | "live";
 export type Claim = "sole" | "won" | "lost" | "unresolved";
-export type Outcome = "free" | "active" | "held" | "error" | "deploy-failed" | "dirty" | "block";
+export type StateOutcome =
+  | "free"
+  | "active"
+  | "held"
+  | "error"
+  | "deploy-failed"
+  | "dirty"
+  | "block";
 
 /** A row of the state table; the first whose conditions all hold decides. */
 export interface StateRow {
@@ -77,16 +84,16 @@ export interface StateRow {
     readonly launched?: boolean;
     readonly placed?: boolean;
   };
-  readonly outcome: Outcome;
+  readonly outcome: StateOutcome;
   readonly finding?: FindingCode;
   /** The outcome once the operator accepts the finding. */
-  readonly accepted?: Outcome;
+  readonly accepted?: StateOutcome;
   readonly means: string;
 }
 
 export interface States {
   readonly rows: readonly StateRow[];
-  readonly outcomes: { readonly [outcome in Outcome]: { readonly instance: boolean } };
+  readonly outcomes: { readonly [outcome in StateOutcome]: { readonly instance: boolean } };
 }
 
 /** One supported Ironic release. */
@@ -189,10 +196,4 @@ export interface Mapping {
   readonly target: TargetDoc;
   readonly columns: { readonly node: readonly Column[]; readonly port: readonly Column[] };
   readonly site: Site;
-}
-
-/** Findings with what a caller may do about the ones that block. */
-export interface Judged {
-  readonly findings: readonly Finding[];
-  readonly blocked: boolean;
 }

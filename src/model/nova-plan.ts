@@ -1,7 +1,7 @@
 import type { ServerIdentity } from "./artefact.ts";
-import type { Hooks } from "./hooks.ts";
+import type { Hooks, Outcome, State } from "./change.ts";
 import type { Row } from "./machine.ts";
-import type { Lock, Performed } from "./target.ts";
+import type { Lock } from "./target.ts";
 
 /**
  * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
@@ -84,15 +84,8 @@ export function stepsOf(counts: NovaPlanCounts): number {
   return NOVA_PARTS.reduce((sum, part) => sum + (counts[part] ?? 0), 0);
 }
 
-/** How the row of a step stands: as before it, as after it, or as neither. */
-export interface Standing {
-  readonly id: string;
-  readonly is: "before" | "after" | "other";
-  /** In what it is as neither; empty otherwise. */
-  readonly why: string;
-  /** Columns in which it is not as after the step, of a row that is there; absent where it is. */
-  readonly fields?: readonly string[];
-}
+/** How the row of a step stands: nobody waits for one. */
+export type RowState = State & { readonly is: Exclude<State["is"], "waiting"> };
 
 /**
  * What a nova-compute service wrote of itself. `updated_at` is renewed by any change of the row, so
@@ -119,7 +112,7 @@ export interface NovaTarget {
   readonly identity: NovaIdentity;
   readonly lock: () => Promise<Lock>;
   /** How the rows of steps stand; nothing is locked or written. */
-  readonly look: (steps: readonly NovaStep[]) => Promise<readonly Standing[]>;
+  readonly look: (steps: readonly NovaStep[]) => Promise<readonly RowState[]>;
   /** What the nova-compute services of compute hosts say of themselves now. */
   readonly beats: (hosts: readonly string[]) => Promise<readonly HostBeat[]>;
   /** How many live instances and compute nodes are on compute hosts now, whoever they belong to. */
@@ -134,5 +127,5 @@ export interface NovaTarget {
   readonly perform: (
     steps: readonly NovaStep[],
     hooks: Omit<Hooks, "ended">,
-  ) => Promise<Omit<Performed, "failed" | "broke">>;
+  ) => Promise<Omit<Outcome, "failed" | "broke">>;
 }

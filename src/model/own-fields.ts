@@ -2,7 +2,7 @@ import { isObject, type Json } from "./json.ts";
 import type { Row } from "./machine.ts";
 
 /** What stood in a field by the plan, and what stands there now. */
-export interface Changed {
+interface Changed {
   readonly planned: Json;
   readonly found: Json;
   /** The last part of the field's name. */
@@ -10,7 +10,7 @@ export interface Changed {
 }
 
 /** The two rows a changed field is of: what else they say tells who changed it. */
-export interface Rows {
+interface Rows {
   readonly planned: Row;
   readonly found: Row;
 }

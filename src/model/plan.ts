@@ -5,6 +5,9 @@ import type { Row } from "./machine.ts";
 
 export type Resource = "node" | "port";
 
+/** Where values come from: what `Desired.origins` points into. */
+export type Origins = readonly (readonly [field: string, origin: string])[];
+
 /** A row Ironic should hold. JSON columns are objects; secrets inside are sealed. */
 export interface Desired {
   readonly resource: Resource;
@@ -28,10 +31,10 @@ export interface FieldChange {
  * What becomes of one row: `create` it, it is there already (`none`), it is ours and somebody
  * changed it (`drift`), or something else stands in its place (`conflict`).
  */
-export type Change = "create" | "none" | "drift" | "conflict";
+type RecordChange = "create" | "none" | "drift" | "conflict";
 
 export interface PlannedRecord extends Desired {
-  readonly change: Change;
+  readonly change: RecordChange;
   readonly differs?: readonly FieldChange[];
 }
 

@@ -1,4 +1,4 @@
-export type Part = "scheduler" | "compute";
+export type SettingsPart = "scheduler" | "compute";
 
 /** Releases by their order; both ends count. */
 interface Span {
@@ -8,7 +8,7 @@ interface Span {
 
 /** A setting of Nova that machines in Ironic need. mappings/schema/settings.schema.json has the form. */
 export interface Setting extends Span {
-  readonly part: Part;
+  readonly part: SettingsPart;
   readonly section: string;
   readonly key: string;
   /** What it must be; absent: the site's own value, but something. */

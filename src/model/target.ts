@@ -1,6 +1,5 @@
 import type { TargetIdentity } from "./artefact.ts";
-import type { MigrationError } from "./error.ts";
-import type { Hooks } from "./hooks.ts";
+import type { Hooks, Left, Outcome } from "./change.ts";
 import type { Row } from "./machine.ts";
 import type { TargetDoc } from "./mapping.ts";
 import type { Step } from "./plan.ts";
@@ -15,7 +14,7 @@ export interface Release {
 }
 
 /** What to look for in Ironic: everything a batch of machines would claim. */
-export interface Wanted {
+export interface Claims {
   readonly uuids: readonly string[];
   readonly instance_uuids: readonly string[];
   readonly names: readonly string[];
@@ -30,36 +29,17 @@ export interface Current {
   readonly ports: readonly Row[];
 }
 
-/** What became of a batch of steps. */
-export interface Performed {
-  /** Steps done now. */
-  readonly done: readonly string[];
-  /** Steps that were done already. */
-  readonly found: readonly string[];
-  /** Steps left undone, and why: rows somebody changed since they were loaded. */
-  readonly left: readonly { readonly id: string; readonly why: string }[];
-  /** Machines that did not get to where they should be, by node uuid; only where each goes alone. */
-  readonly failed?: readonly { readonly uuid: string; readonly why: string }[];
-  /** Why it ended before the batch did, and how many machines came to an end; as for `failed`. */
-  readonly broke?: {
-    readonly cause: MigrationError;
-    readonly behind: number;
-    /** Nothing of the batch was done, or can have been. */
-    readonly untouched?: boolean;
-  };
-}
-
 /** What would become of rows to delete. */
-export interface Judged extends Pick<Performed, "found" | "left"> {
+export interface RemovalForecast extends Pick<Outcome, "found" | "left"> {
   /** Deleted as soon as a conductor lets go of them; left when it does not in time. */
-  readonly waiting: Performed["left"];
+  readonly waiting: readonly Left[];
 }
 
 /** Where steps are performed: rows of a database, or machines adopted over REST. */
 export interface Target {
   readonly identity: TargetIdentity;
   readonly counts: () => Promise<{ readonly nodes: number; readonly ports: number }>;
-  readonly current: (wanted: Wanted) => Promise<Current>;
+  readonly current: (wanted: Claims) => Promise<Current>;
   /** The conductors behind it. */
   readonly service: () => Promise<Service>;
   /**
@@ -69,9 +49,9 @@ export interface Target {
    *
    * @throws MigrationError N2I-E300 when a row to create is there and differs, and is not ours
    */
-  readonly perform: (steps: readonly Step[], hooks: Hooks) => Promise<Performed>;
+  readonly perform: (steps: readonly Step[], hooks: Hooks) => Promise<Outcome>;
   /** What `perform` would do now with rows to delete, without a lock; nothing is written. */
-  readonly judge: (steps: readonly Step[]) => Promise<Judged>;
+  readonly judge: (steps: readonly Step[]) => Promise<RemovalForecast>;
   /** @throws MigrationError N2I-E302 when somebody else holds it */
   readonly lock: () => Promise<Lock>;
 }

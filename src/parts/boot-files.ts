@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { realpath } from "node:fs/promises";
 import { join } from "node:path";
-import { type Change, pathsOf, type Seen, stage, type Wanted } from "../core/boot/stage.ts";
+import { type BootWanted, pathsOf, type Seen, stage, type TreeChange } from "../core/boot/stage.ts";
 import { type Owner, ownerIn, perform, type Source, undoStep } from "../edge/tftp/perform.ts";
 import { digestOf, look, sweep } from "../edge/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../edge/tftp/tree.ts";
@@ -17,7 +17,7 @@ import type { Seal } from "../model/secret.ts";
 import { bootPart, observedOf, stepsOf } from "./boot-steps.ts";
 
 /** Where boot files go, and where they come from. */
-export interface Place {
+export interface BootPlace {
   readonly tree: Tree;
   /** Old trees, for kernels and ramdisks. */
   readonly from: readonly Tree[];
@@ -60,7 +60,7 @@ interface Hands {
 /** What a tree lacks for machines; looking takes no hands. */
 export async function inspectBoot(
   machines: readonly BootMachine[],
-  { tree, from, served }: Place,
+  { tree, from, served }: BootPlace,
 ): Promise<readonly Looked[]> {
   return Promise.all(
     machines.map(async ({ asked }) => {
@@ -74,7 +74,10 @@ export async function inspectBoot(
 }
 
 /** Stages what a tree lacks. One machine is looked at at a time, since machines share folders. */
-export function stagingPart(place: Place, { seal, pause }: Hands): WindowPart<BootMachine, Looked> {
+export function stagingPart(
+  place: BootPlace,
+  { seal, pause }: Hands,
+): WindowPart<BootMachine, Looked> {
   const { root } = place.tree;
   return {
     ...{ name: bootPart(root), size: 1 },
@@ -154,14 +157,16 @@ interface Ready {
 
 /** What is to be done for a machine, or why nothing is. */
 interface Prepared {
-  readonly changes: readonly Change[];
+  readonly changes: readonly TreeChange[];
   readonly why: string | null;
   readonly seen: ReadonlyMap<string, Seen>;
   readonly sources: { readonly kernel: string | null; readonly ramdisk: string | null };
 }
 
 /** A machine that keeps its tenant, as `boot` wants it; or why nobody can stage for it. */
-type Asked = { readonly wanted: Wanted; readonly host: string | null } | { readonly why: string };
+type Asked =
+  | { readonly wanted: BootWanted; readonly host: string | null }
+  | { readonly why: string };
 
 /** Null for a machine without a tenant: nothing has to boot. */
 export function askedOf({ records, boot, service_host }: PlannedMachine): Asked | null {
@@ -191,7 +196,7 @@ function instanceOf({ instance_uuid, extra }: Row): string {
 
 /** Looks at what a tree holds for a machine, and thinks of what it lacks. */
 async function prepare(
-  { wanted, host }: Extract<Asked, { wanted: Wanted }>,
+  { wanted, host }: Extract<Asked, { wanted: BootWanted }>,
   tree: Tree,
   from: readonly Tree[],
   served: string,
@@ -230,7 +235,7 @@ async function ready(node: string, prepared: Prepared, seal: Seal): Promise<read
 
 async function readyOf(
   node: string,
-  change: Change,
+  change: TreeChange,
   { seen, sources }: Prepared,
   seal: Seal,
 ): Promise<Ready> {

@@ -1,9 +1,9 @@
 import type { ConductorHealth } from "../core/handover/conductor-health.ts";
 import { type Judged, judge, overdue, without } from "../core/handover/judge.ts";
-import type { Planned } from "../core/handover/planned.ts";
+import type { PlannedNode } from "../core/handover/planned.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
-import { HAND_OVER, type Handover, isOurs, type Observed } from "../model/handover.ts";
+import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../model/handover.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 import { isLoaded, type PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
@@ -11,7 +11,7 @@ import { regroup } from "../model/streams.ts";
 /** A staged machine that is to be handed over, or staged again. */
 export interface HandOverChange {
   readonly id: string;
-  readonly node: Planned;
+  readonly node: PlannedNode;
 }
 
 export interface HandOverPosition extends Position {
@@ -29,7 +29,7 @@ const AGAIN = "Run the same command again.";
 export async function* plannedNodes(
   plan: AsyncIterable<readonly PlannedMachine[]>,
   wanted: (machine: PlannedMachine) => boolean,
-): AsyncGenerator<readonly Planned[]> {
+): AsyncGenerator<readonly PlannedNode[]> {
   for await (const batch of regroup(plan, BATCH))
     yield batch
       .filter((machine) => isLoaded(machine) && wanted(machine))
@@ -73,7 +73,7 @@ export function handOverPart(
   };
   const positionOf = (
     { id, node: { row } }: HandOverChange,
-    seen: Observed | undefined,
+    seen: ObservedNode | undefined,
     watched: boolean,
   ): HandOverPosition => {
     const nobody = health.nobody(row);
@@ -127,7 +127,7 @@ export function restagePart(handover: Pick<Handover, "observe" | "stage">): Hand
   };
 }
 
-function stagedAgain({ row }: Planned, seen: Observed | undefined): HandOverPosition {
+function stagedAgain({ row }: PlannedNode, seen: ObservedNode | undefined): HandOverPosition {
   const judged = judge(row, seen);
   if (seen !== undefined && isOurs(seen.maintenance, seen.maintenance_reason))
     return { is: "after", judged, log: [] };

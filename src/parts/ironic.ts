@@ -1,7 +1,8 @@
 import type { Journalled } from "../engine/back.ts";
 import { inTransaction } from "../engine/batches.ts";
-import type { Leg, Part, State } from "../engine/part.ts";
+import type { Leg, Part } from "../engine/part.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
+import type { State } from "../model/change.ts";
 import { IRONIC } from "../model/journal.ts";
 import { type PlannedMachine, type Step, stepsOf } from "../model/plan.ts";
 import type { Target } from "../model/target.ts";
@@ -33,13 +34,11 @@ export function ironicPart(target: Pick<Target, "identity" | "judge" | "perform"
     async perform(steps, hooks) {
       const machines = machinesOf(steps);
       const ended = (node: string): boolean => hooks.ended(machines.get(node) ?? node);
-      const performed = await target.perform(steps, { ...hooks, ended });
-      const { failed, ...outcome } = performed;
-      if (failed === undefined) return outcome;
-      const machineOf = ({ uuid, why }: (typeof failed)[number]) => ({
-        ...{ machine: machines.get(uuid) ?? uuid, why },
-      });
-      return { ...outcome, failed: failed.map(machineOf) };
+      const outcome = await target.perform(steps, { ...hooks, ended });
+      const failed = outcome.failed?.map(({ machine, why }) => ({
+        ...{ machine: machines.get(machine) ?? machine, why },
+      }));
+      return failed === undefined ? outcome : { ...outcome, failed };
     },
   };
 }

@@ -1,7 +1,7 @@
-import { type GuardedNode, nodesOf, type Origins } from "../core/handover/guards.ts";
+import { type GuardedNode, nodesOf } from "../core/handover/guards.ts";
 import { type Ownership, ownershipOf, wasUndone } from "../engine/ownership.ts";
 import { type Entry, IRONIC, type Span } from "../model/journal.ts";
-import { isLoaded, type PlannedMachine } from "../model/plan.ts";
+import { isLoaded, type Origins, type PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
 
 /** A plan of a run. */

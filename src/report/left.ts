@@ -5,7 +5,7 @@ import { positions, type View } from "./table.ts";
 const COLUMNS = ["Row", "Why it is left"];
 
 /** What a rollback leaves in place, gathered over all its parts for one list. */
-export interface Left {
+interface Left {
   readonly add: (rows: readonly { readonly id: string; readonly why: string }[]) => void;
   readonly any: () => boolean;
   /** One document in the forms for programs, empty or not; null: people are shown no empty table. */

@@ -1,4 +1,4 @@
-import type { Wanted } from "../core/settings/wanted.ts";
+import type { WantedSettings } from "../core/settings/wanted.ts";
 import {
   PLACEHOLDER,
   type SettingRow,
@@ -8,7 +8,7 @@ import {
 import type { View } from "./table.ts";
 
 /** The settings as nova.conf has them, each with its reason. */
-export function settingsText({ settings, release }: Wanted): string {
+export function settingsText({ settings, release }: WantedSettings): string {
   const sections = [...new Set(settings.map(({ section }) => section))];
   const parts = sections.map((section) =>
     [
@@ -29,7 +29,7 @@ export function settingsText({ settings, release }: Wanted): string {
 
 /** The same for programs, with what was found in files. */
 export function settingsJson(
-  { release, settings, notes }: Wanted,
+  { release, settings, notes }: WantedSettings,
   looked: {
     readonly rows: readonly SettingRow[];
     readonly patches: readonly string[];

@@ -8,7 +8,7 @@ import { scannedTables } from "../edge/ironic-db/scanned.ts";
 import { createTarget } from "../edge/ironic-db/target.ts";
 import { createRestGuard } from "../edge/ironic-rest/guard.ts";
 import { sameOver } from "../edge/ironic-rest/row.ts";
-import { expectSpoken, openService, type Service } from "../edge/ironic-rest/service.ts";
+import { expectSpoken, openService, type RestService } from "../edge/ironic-rest/service.ts";
 import { createRestTarget } from "../edge/ironic-rest/target.ts";
 import type { Cloud } from "../edge/openstack/cloud.ts";
 import type { TargetIdentity } from "../model/artefact.ts";
@@ -160,8 +160,8 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
   const { inFlight = IN_FLIGHT, apiTimeout = LIMIT, lockWait = 0 } = options;
   if (inFlight < 1 || apiTimeout <= 0)
     throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
-  const services: Service[] = [];
-  const open = async (said: string | undefined): Promise<Service> => {
+  const services: RestService[] = [];
+  const open = async (said: string | undefined): Promise<RestService> => {
     const service = await openService(cloud, releases, rest, said, apiTimeout * 1000);
     services.push(service);
     return service;

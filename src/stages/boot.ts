@@ -2,7 +2,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openTrees } from "../edge/tftp/tree.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import type { Place } from "../parts/boot-files.ts";
+import type { BootPlace } from "../parts/boot-files.ts";
 import { loadMappings } from "./documents.ts";
 import { wantedOf } from "./named.ts";
 import { nextCommand } from "./next.ts";
@@ -61,7 +61,7 @@ export function boot(words: BootWords, sink: Sink): Promise<Booted> {
 async function act(
   run: RunFolder,
   { header, footer }: Awaited<ReturnType<typeof openPlan>>,
-  place: Place,
+  place: BootPlace,
   lines: () => Lines,
   { words, sink }: { readonly words: BootWords; readonly sink: Sink },
 ): Promise<StageResult> {

@@ -13,7 +13,7 @@ import { readApi, readClassless, readComputeUuids, readPlacement } from "../edge
 import { checkNovaBm } from "../edge/nova-bm/check.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../model/check.ts";
-import type { Lacking, Wanted } from "../model/database.ts";
+import type { Lacking, Privileges } from "../model/database.ts";
 import { askGlance, askPolicy } from "./check-cloud.ts";
 import { orWhy } from "./check-refused.ts";
 import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
@@ -131,7 +131,7 @@ type Open = (role: keyof typeof ROLES, spec: string, readOnly?: boolean) => Prom
 async function within(
   role: "nova-db" | "nova-api-db",
   spec: string | undefined,
-  wanted: Wanted = new Map(),
+  wanted: Privileges = new Map(),
   open: Open,
 ): Promise<Lacking> {
   if (spec === undefined || wanted.size === 0) return { statements: [], grants: [], missing: [] };

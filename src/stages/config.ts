@@ -2,7 +2,7 @@ import type { Edit } from "../core/settings/edit.ts";
 import { differingHosts, judgeSettings, type PlannedHost } from "../core/settings/judge.ts";
 import { settingsPatch } from "../core/settings/patch.ts";
 import { strandedFlavors } from "../core/settings/stranded.ts";
-import { type Wanted, wantedSettings } from "../core/settings/wanted.ts";
+import { type WantedSettings, wantedSettings } from "../core/settings/wanted.ts";
 import { releaseNames } from "../demo/load-tables.ts";
 import { filesByHost } from "../edge/config/nova-conf.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../edge/config/oslo.ts";
@@ -10,10 +10,10 @@ import { readSmallFile } from "../edge/config/text-file.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import {
-  type Part,
   PLACEHOLDER,
   type Setting,
   type SettingRow,
+  type SettingsPart,
   type StrandedFlavors,
 } from "../model/settings.ts";
 import { loadSettings } from "./documents.ts";
@@ -25,13 +25,13 @@ interface ConfigWords extends FlavorPlaces {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
-  readonly part?: Part;
+  readonly part?: SettingsPart;
   readonly exactFilters: boolean;
   readonly check: boolean;
 }
 
 interface Looked {
-  readonly wanted: Wanted;
+  readonly wanted: WantedSettings;
   /** Null where no file is given. */
   readonly looked: LookedAt | null;
   /** Null where flavors are not looked at. */

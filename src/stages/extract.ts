@@ -7,7 +7,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { novaVersion } from "../edge/nova/open.ts";
 import { type NovaReader, openNova } from "../edge/nova/read.ts";
 import { readSchema } from "../edge/nova-bm/open.ts";
-import { type Batch, readMachines } from "../edge/nova-bm/read.ts";
+import { type MachineBatch, readMachines } from "../edge/nova-bm/read.ts";
 import type { Tree } from "../edge/tftp/tree.ts";
 import type { SnapshotCounts, SnapshotHeader } from "../model/artefact.ts";
 import type { Finding } from "../model/finding.ts";
@@ -104,10 +104,10 @@ export async function extract(
 
 /** Batches with what Nova says of their machines, and what is wrong with either. */
 async function* seen(
-  batches: AsyncIterable<Batch>,
+  batches: AsyncIterable<MachineBatch>,
   reader: NovaReader | null,
   add: ((machine: Machine) => Promise<Machine>) | null,
-): AsyncGenerator<Batch> {
+): AsyncGenerator<MachineBatch> {
   for await (const { machines, orphans } of batches) {
     const views =
       reader === null || machines.length === 0

@@ -1,14 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { askVirtual } from "../edge/virsh/ask.ts";
 import type { PowerReading } from "../model/power.ts";
-import type { Aside, Guests } from "./questions.ts";
+import type { Guests, LeftOut } from "./questions.ts";
 
 /** Hosts asked at the same time: a process each. */
 const AT_ONCE = 16;
 
 /** Asks the virtualisation hosts about their guests, one connection a host, the hosts beside each other. */
 export async function* askGuests(
-  { guests }: Aside,
+  { guests }: LeftOut,
   { deadline = 60_000, signal }: { readonly deadline?: number; readonly signal: AbortSignal },
 ): AsyncGenerator<PowerReading> {
   const stop = new AbortController();

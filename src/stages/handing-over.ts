@@ -1,5 +1,5 @@
 import { createConductorHealth, type Log } from "../core/handover/conductor-health.ts";
-import type { Planned, Trouble } from "../core/handover/planned.ts";
+import type { PlannedNode, Trouble } from "../core/handover/planned.ts";
 import { lockTarget } from "../edge/database/lock.ts";
 import type { Database } from "../edge/database/open.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -64,7 +64,7 @@ interface Released {
  * @throws MigrationError when something breaks before the first is released, else as `broke`
  */
 export async function release(
-  plan: AsyncIterable<readonly Planned[]>,
+  plan: AsyncIterable<readonly PlannedNode[]>,
   releasing: Releasing,
   pace: Pace,
 ): Promise<Released> {
@@ -91,7 +91,7 @@ interface Restaged {
  * @param lockWait seconds to wait for conductors' locks
  */
 export async function restage(
-  plan: AsyncIterable<readonly Planned[]>,
+  plan: AsyncIterable<readonly PlannedNode[]>,
   releasing: Releasing,
   lockWait: number,
 ): Promise<Restaged> {
@@ -103,7 +103,7 @@ export async function restage(
 }
 
 async function* changesOf(
-  plan: AsyncIterable<readonly Planned[]>,
+  plan: AsyncIterable<readonly PlannedNode[]>,
 ): AsyncGenerator<readonly HandOverChange[]> {
   for await (const batch of plan) yield batch.map((node) => ({ id: node.uuid, node }));
 }

@@ -25,7 +25,7 @@ export interface Said {
 }
 
 /** A command that comes next, before it is put into words. */
-export interface Step {
+export interface NextStep {
   readonly command: NextCommand;
   readonly options?: { readonly yes?: true; readonly leaveNova?: true; readonly takeover?: true };
   /** Options for Nova's databases; absent where the command does without. */
@@ -35,13 +35,13 @@ export interface Step {
 }
 
 const NOVA = { novaDb: "DB" };
-export const EXTRACT: Step = { command: "extract", nova: NOVA };
-export const PLAN: Step = { command: "plan", nova: NOVA };
-export const POWER: Step = { command: "power" };
+export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
+export const PLAN: NextStep = { command: "plan", nova: NOVA };
+export const POWER: NextStep = { command: "power" };
 
 /** A step in words: with what was given and is known, and DB for what is not. */
 export function wordsOf(
-  { command, options, nova, note }: Step,
+  { command, options, nova, note }: NextStep,
   said: Said | undefined,
   staged: boolean,
 ): string {

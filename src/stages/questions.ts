@@ -28,7 +28,7 @@ export interface Guests {
 }
 
 /** What is not asked over IPMI, gathered while the questions are given out; and what was asked of whom. */
-export interface Aside {
+export interface LeftOut {
   readonly ways: Map<number, Way>;
   readonly guests: Map<string, Guests>;
   readonly unasked: {
@@ -39,7 +39,7 @@ export interface Aside {
   }[];
 }
 
-export function newAside(): Aside {
+export function newAside(): LeftOut {
   return { ways: new Map(), guests: new Map(), unasked: [] };
 }
 
@@ -53,7 +53,7 @@ export async function* questionsOf(
   asked: AsyncIterable<Asked> | Iterable<Asked>,
   isShared: (words: string) => boolean,
   seal: Seal,
-  aside: Aside,
+  aside: LeftOut,
 ): AsyncGenerator<PowerQuestion> {
   const shared = new Map<string, { readonly question: PowerQuestion; readonly ids: number[] }>();
   for await (const { id, way } of asked) {
@@ -90,7 +90,7 @@ function questionOf(
 }
 
 function addGuest(
-  { guests }: Aside,
+  { guests }: LeftOut,
   id: number,
   { host, password, macs }: Way & { readonly way: "virtual" },
   seal: Seal,
@@ -114,7 +114,7 @@ function opened(secret: Secret | null, seal: Seal): string {
 /** A reading with what was asked, and what a conductor with this ipmitool needs to get on as well. */
 export function complete(
   reading: PowerReading,
-  { ways }: Aside,
+  { ways }: LeftOut,
   ipmitool: ConductorIpmitool,
 ): PowerReading {
   const own = reading.bm_node_ids.flatMap((id) => ways.get(id) ?? []);

@@ -1,4 +1,4 @@
-import type { Conductor } from "../core/power/gate.ts";
+import type { ConductorHabits } from "../core/power/gate.ts";
 import { wayOfPlanned } from "../core/transform/power-way.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { askQuestions } from "../edge/power/ask.ts";
@@ -66,7 +66,7 @@ export function recheckWith(
   probe: PowerProbe,
   seal: Seal,
   signal: AbortSignal,
-  conductor: Conductor,
+  conductor: ConductorHabits,
 ): (machines: readonly PlannedMachine[]) => Promise<Excluded> {
   return async (machines) => {
     const asked = machines
@@ -108,7 +108,7 @@ export function recheckWith(
 export function conductorOf(
   { target, conductor_ipmitool }: PlanHeader,
   { releases }: Pick<Mappings, "releases">,
-): Conductor {
+): ConductorHabits {
   const doc = releases.find((release) => release.doc.release === target.release)?.doc;
   return {
     keys: doc?.power_keys ?? [],

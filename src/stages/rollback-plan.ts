@@ -1,8 +1,9 @@
 import { findPlan } from "../edge/disk/archive.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { back, type Scope } from "../engine/back.ts";
-import type { Excluded, Left } from "../engine/part.ts";
+import type { Excluded } from "../engine/part.ts";
 import { gather } from "../engine/walk.ts";
+import type { Left } from "../model/change.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { ironicLeg } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";

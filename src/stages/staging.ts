@@ -11,8 +11,8 @@ import { regroup } from "../model/streams.ts";
 import {
   askedOf,
   type BootMachine,
+  type BootPlace,
   inspectBoot,
-  type Place,
   stagedMachines,
   stagingPart,
   sweepOpen,
@@ -45,7 +45,7 @@ async function* machinesOf(plan: Lines): AsyncGenerator<readonly BootMachine[]> 
 }
 
 /** What staging would do; writes nothing. */
-export async function previewStaging(plan: Lines, place: Place): Promise<readonly BootRow[]> {
+export async function previewStaging(plan: Lines, place: BootPlace): Promise<readonly BootRow[]> {
   const rows: BootRow[] = [];
   for await (const batch of regroup(machinesOf(plan), TOGETHER))
     for (const [at, { is, paths, why }] of (await inspectBoot(batch, place)).entries()) {
@@ -65,7 +65,7 @@ export async function previewStaging(plan: Lines, place: Place): Promise<readonl
 export async function stageAll(
   run: RunFolder,
   plan: Lines,
-  place: Place,
+  place: BootPlace,
   seal: Seal,
   progress: (machines: number) => void,
 ): Promise<StageResult> {
@@ -93,7 +93,7 @@ export async function stageAll(
  */
 export async function unstageAll(
   run: RunFolder,
-  { tree }: Place,
+  { tree }: BootPlace,
   seal: Seal,
   wants: (node: string) => boolean,
   progress: (machines: number) => void,
@@ -142,7 +142,7 @@ function withTree<T>(
  */
 export async function verifyStaged(
   plan: Lines,
-  { tree, served }: Place,
+  { tree, served }: BootPlace,
 ): Promise<readonly BootRow[]> {
   const server = {
     link: (path: string) => readLink(tree, path),

@@ -4,7 +4,7 @@ import type { FinishState } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
-import { EXTRACT, PLAN, POWER, type Said, type Step, wordsOf } from "./next-step.ts";
+import { EXTRACT, type NextStep, PLAN, POWER, type Said, wordsOf } from "./next-step.ts";
 import { novaOptions } from "./nova-words.ts";
 import { scopeOptions, type TakenBack } from "./still-changed.ts";
 
@@ -81,7 +81,7 @@ export function statusOf(files: RunFiles): RunState {
     entries,
     "missing" in plan ? null : { sha256: plan.sha256, rows: plan.counts.nodes + plan.counts.ports },
   );
-  const step: Step =
+  const step: NextStep =
     "missing" in snapshot
       ? EXTRACT
       : !fresh || isBroken(nova)
@@ -107,7 +107,7 @@ export function statusOf(files: RunFiles): RunState {
 }
 
 /** Whether the plan is in Ironic, as far as the journal knows. */
-function isLoaded({ next }: { readonly next: Step }): boolean {
+function isLoaded({ next }: { readonly next: NextStep }): boolean {
   return next.command === "verify";
 }
 
@@ -120,7 +120,11 @@ function finishText(finish: FinishState | Missing): string {
 }
 
 /** The last command of the window, once verify finds nothing. */
-function withFinish(step: Step, finish: RunFiles["finish"], words: (step: Step) => string): string {
+function withFinish(
+  step: NextStep,
+  finish: RunFiles["finish"],
+  words: (step: NextStep) => string,
+): string {
   if (finish === undefined || "missing" in finish || step.command !== "verify") return words(step);
   if (finish.end !== null) return DONE;
   const note = `where it finds nothing: ${words({ command: "finish" })}`;
@@ -134,7 +138,7 @@ function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
 }
 
 /** A whole load that was staged waits for its hand-over; after that, for the conductors. */
-function afterLoad(next: Step, handover: RunFiles["handover"]): Step {
+function afterLoad(next: NextStep, handover: RunFiles["handover"]): NextStep {
   if (next.command !== "verify" || handover === null || "missing" in handover) return next;
   return handover.released < handover.staged
     ? { command: "handover" }
@@ -158,7 +162,7 @@ function isBroken(nova: RunFiles["nova"]): boolean {
 }
 
 /** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
-function withNova(step: Step, nova: RunFiles["nova"]): Step {
+function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
   const { command, options } = step;
   const wants = command === "apply" || (command === "verify" && options?.takeover !== true);
   if (!wants || (nova !== undefined && "missing" in nova)) return step;
@@ -171,7 +175,7 @@ function withNova(step: Step, nova: RunFiles["nova"]): Step {
 }
 
 /** A rollback of Ironic alone leaves instances on hosts that no longer have their machines. */
-function novaBack(nova: RunFiles["nova"]): Step | null {
+function novaBack(nova: RunFiles["nova"]): NextStep | null {
   if (nova === undefined || "missing" in nova || nova.still === undefined) return null;
   const { still } = nova;
   if ("missing" in still || still.rows === 0) return null;
@@ -230,7 +234,7 @@ function doneText(
 function appliedOf(
   entries: readonly Entry[],
   plan: { readonly sha256: string; readonly rows: number } | null,
-): { readonly text: string; readonly next: Step } {
+): { readonly text: string; readonly next: NextStep } {
   const plans = plansOf(entries, IRONIC);
   if (plans.length === 0) return { text: "nothing was loaded", next: { command: "apply" } };
   const parts = plans.map((sha256) => doneText(entries, [IRONIC], sha256, "created"));
@@ -239,7 +243,7 @@ function appliedOf(
   const last = batchesOf(entries, IRONIC).at(-1);
   const { open, rows, preExisting } = ownershipOf(entries, IRONIC, plan.sha256);
   const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
-  const next: Step =
+  const next: NextStep =
     last?.do === "undo" || last?.do === "undone"
       ? { ...PLAN, note: "rolled back; or go on with rollback" }
       : open.length > 0 || there < plan.rows

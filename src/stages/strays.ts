@@ -1,4 +1,4 @@
-import { type Known, type Stray, strayComputes } from "../core/hosts/strays.ts";
+import { type KnownComputes, type Stray, strayComputes } from "../core/hosts/strays.ts";
 import type { Database } from "../edge/database/open.ts";
 import { findPlan } from "../edge/disk/archive.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -35,7 +35,7 @@ export async function* straysOf(
 }
 
 /** What one plan moved, a later one of the run finds where it was moved to. */
-async function knownTo(plans: readonly NovaFiles[]): Promise<Known> {
+async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
   const ids = new Set<number>();
   const machines = new Set<string>();
   for (const nova of plans)

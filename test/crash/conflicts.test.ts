@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { fleet, fleetUuid } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";
 import { DEEDS } from "./hands.ts";

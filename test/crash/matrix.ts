@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import type { TestContext } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { smallBatches } from "../support/batches.ts";
 import { fleet } from "../support/fleet.ts";
 import { type Scene, scene } from "../support/scene.ts";

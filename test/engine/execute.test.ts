@@ -3,8 +3,8 @@ import { test } from "node:test";
 import fc from "fast-check";
 import { back, inspectBack, type Scope } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
-import type { Change } from "../../src/engine/part.ts";
 import { gather, inOrder, type Walked } from "../../src/engine/walk.ts";
+import type { Change } from "../../src/model/change.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
 import {

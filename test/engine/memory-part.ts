@@ -1,8 +1,8 @@
 import assert from "node:assert/strict";
-import type { Change, Leg, Outcome, Part, State } from "../../src/engine/part.ts";
+import type { Leg, Part } from "../../src/engine/part.ts";
 import type { Session } from "../../src/engine/session.ts";
+import type { Change, Hooks, Outcome, State } from "../../src/model/change.ts";
 import { MigrationError } from "../../src/model/error.ts";
-import type { Hooks } from "../../src/model/hooks.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import type { Row } from "../../src/model/machine.ts";
 

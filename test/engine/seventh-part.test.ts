@@ -2,8 +2,9 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { back, inspectBack } from "../../src/engine/back.ts";
 import { forward } from "../../src/engine/forward.ts";
-import type { Change, Leg, Part } from "../../src/engine/part.ts";
+import type { Leg, Part } from "../../src/engine/part.ts";
 import { gather } from "../../src/engine/walk.ts";
+import type { Change } from "../../src/model/change.ts";
 import { tempRun } from "../edge/disk/temp-run.ts";
 import { during } from "./on-journal.ts";
 

@@ -3,9 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
 import { loadIronic, loadNova, loadNovaBm, novaConfs } from "../../src/demo/load-case.ts";
 import { siteOf } from "../../src/demo/write-case.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { onlyUnderLock } from "../support/under-lock.ts";
 

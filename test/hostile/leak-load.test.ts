@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { canary, finder, search } from "./canaries.ts";
 import { assertRefusal, type Ran, start } from "./cli.ts";
 import { digest } from "./digest.ts";

@@ -3,7 +3,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { canary, searchFiles, searchProcess } from "./canaries.ts";
 import { type Ran, start } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";

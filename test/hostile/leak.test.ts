@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { canary, finder, searchProcess } from "./canaries.ts";
 import { start } from "./cli.ts";
 import { deploySecrets, type Secrets, VARIABLE } from "./secrets-case.ts";

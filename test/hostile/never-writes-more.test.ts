@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { runs } from "./cli.ts";
 import { countersOf } from "./counters.ts";
 import { digests, filesOf } from "./digest.ts";

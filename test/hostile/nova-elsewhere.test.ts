@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { IMAGES } from "../nova/cloud.ts";
 import { PASSWORD, TOKEN } from "../nova/fake-cloud.ts";
 import { type Later, laterCloud } from "../nova/later.ts";

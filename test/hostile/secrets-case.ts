@@ -2,7 +2,7 @@ import { appendFileSync, mkdirSync, readFileSync, writeFileSync } from "node:fs"
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import type { TestDatabase } from "../lab/index.ts";
 import { type Canary, canary, type Find, finder, search } from "./canaries.ts";
 import { type Ran, run } from "./cli.ts";

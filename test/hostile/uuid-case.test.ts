@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { runs } from "./cli.ts";
 import { deploy } from "./deployment.ts";
 import { SITE } from "./fleet.ts";

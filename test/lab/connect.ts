@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import type { Knex } from "knex";
 import knex from "knex";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 
 const require = createRequire(import.meta.url);
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Knex } from "knex";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { binaries, SERVERS, type ServerEngine } from "./binaries.ts";
 import { connect } from "./connect.ts";
 import type { IronicAt } from "./ironic/start.ts";

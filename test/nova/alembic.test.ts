@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { assertRefusal, refused, run } from "../hostile/cli.ts";
 import { checkRows } from "./check-output.ts";
 import { IMAGES } from "./cloud.ts";

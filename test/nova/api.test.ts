@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
 import { checkRows } from "./check-output.ts";
 import { IMAGES } from "./cloud.ts";

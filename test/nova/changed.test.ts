@@ -3,7 +3,7 @@ import { renameSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { run } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes, differences, rowsOf, sameRows } from "./rows.ts";

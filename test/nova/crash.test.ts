@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { type PlannedCloud, plannedCloud, withoutIds } from "./planned.ts";
 import { sameRows } from "./rows.ts";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { SITE } from "../hostile/fleet.ts";

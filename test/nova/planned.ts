@@ -1,6 +1,6 @@
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";
 import { copyFolder } from "../support/copy-folder.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { runs } from "../hostile/cli.ts";
 import { plannedCloud } from "./planned.ts";
 import { changes, rowsOf } from "./rows.ts";

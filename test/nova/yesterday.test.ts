@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { refused, run, runs } from "../hostile/cli.ts";
 import { deploy } from "../hostile/deployment.ts";
 import { tenant } from "../hostile/fleet.ts";

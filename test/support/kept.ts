@@ -1,7 +1,7 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Knex } from "knex";
-import type { Engine } from "../../src/demo/create-tables.ts";
+import type { Engine } from "../../src/model/database.ts";
 import { copyFolder } from "./copy-folder.ts";
 
 /** States of a run and its target by name, to try several ways on from one of them. */

@@ -1,5 +1,5 @@
 import { releaseNames } from "../../demo/load-tables.ts";
-import type { Part } from "../../model/settings.ts";
+import type { SettingsPart } from "../../model/settings.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
@@ -10,7 +10,7 @@ export interface ConfigArgs extends Voice, FormatOptions {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
-  readonly part?: Part;
+  readonly part?: SettingsPart;
   readonly exactFilters: boolean;
   readonly novaDb?: string;
   readonly novaApiDb?: string;

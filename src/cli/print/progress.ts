@@ -6,7 +6,7 @@ import { createEvents, type Now, timestamp } from "./events.ts";
 import { duration, measure, sentence } from "./rate.ts";
 import { terminalOf } from "./terminal.ts";
 
-export interface Progress {
+export interface ProgressLine {
   /** What there is to do, once it is known, and what of it an earlier run had done. */
   readonly expect: (total: number, before: number) => void;
   /** So many more are done. @param detail what came of all so far, shown behind the figures */
@@ -35,14 +35,14 @@ interface ProgressOptions {
 
 /** Milliseconds between two drawings of the live line. */
 const REDRAW = 100;
-const SILENT: Progress = { expect() {}, tick() {}, note() {}, done() {}, failed() {} };
+const SILENT: ProgressLine = { expect() {}, tick() {}, note() {}, done() {}, failed() {} };
 const ERASE = "\r\x1b[2K";
 
 /**
  * The progress of one stage: a live line on a terminal, otherwise a dated line each interval or
  * each 5 % (at most one a second), or event lines. It writes only when called and holds no timer.
  */
-export function createProgress(options: ProgressOptions): Progress {
+export function createProgress(options: ProgressOptions): ProgressLine {
   const { stream, stage, interval, json, quiet, clock, env = io().env } = options;
   if (quiet) return SILENT;
   const terminal = terminalOf(stream, env);

@@ -1,7 +1,7 @@
 import type { BootPlan } from "../../model/boot.ts";
 import { below, inFolder, linkOf, linkTarget } from "./paths.ts";
 import { labelOf, parsePxe } from "./pxe-config.ts";
-import type { Wanted } from "./stage.ts";
+import type { BootWanted } from "./stage.ts";
 
 /** A tree read as a TFTP server would serve it. */
 export interface Server {
@@ -17,7 +17,7 @@ export interface Server {
  * through them; nothing when its tenant boots.
  */
 export async function stumbles(
-  { node, macs, boot }: Wanted,
+  { node, macs, boot }: BootWanted,
   server: Server,
   roots: readonly string[],
 ): Promise<readonly string[]> {

@@ -3,7 +3,7 @@ import { linkOf, linkTarget } from "./paths.ts";
 import { labelOf, PLACEHOLDERS, parsePxe } from "./pxe-config.ts";
 
 /** A machine whose boot file is wanted. */
-export interface Wanted {
+export interface BootWanted {
   readonly node: string;
   readonly instance: string;
   readonly macs: readonly string[];
@@ -13,7 +13,7 @@ export interface Wanted {
 export type Seen = Found & { readonly text?: string };
 
 /** What a tree holds, by path; and which of the tenant's files an old tree could give. */
-export interface Tree {
+interface TreeState {
   readonly at: ReadonlyMap<string, Seen>;
   readonly source: { readonly kernel: boolean; readonly ramdisk: boolean };
   /** The roots its links may be written with: as the TFTP server has it, and as it lies here. */
@@ -21,7 +21,7 @@ export interface Tree {
 }
 
 /** A change that is wanted, before digests are known. */
-export type Change =
+export type TreeChange =
   | { readonly path: string; readonly do: "folder" }
   | { readonly path: string; readonly do: "copy"; readonly file: "kernel" | "ramdisk" }
   | { readonly path: string; readonly do: "write"; readonly text: string }
@@ -29,14 +29,14 @@ export type Change =
 
 /** Changes in the order they are made; or why nothing of the machine is touched. */
 interface Staged {
-  readonly changes: readonly Change[];
+  readonly changes: readonly TreeChange[];
   readonly why: string | null;
 }
 
 const ABSENT: Found = { kind: "absent" };
 
 /** Everything of a machine that must be looked at. */
-export function pathsOf({ node, macs }: Wanted): readonly string[] {
+export function pathsOf({ node, macs }: BootWanted): readonly string[] {
   return [
     node,
     ...["config", "kernel", "ramdisk"].map((name) => `${node}/${name}`),
@@ -53,7 +53,7 @@ export function pathsOf({ node, macs }: Wanted): readonly string[] {
  * @param served the tree's root as the TFTP server has it
  * @source facts/systems.md D4; facts/ironic.md 2.3-2.5; facts/nova-bm.md 3.5, 5.5
  */
-export function stage(wanted: Wanted, tree: Tree, served: string): Staged {
+export function stage(wanted: BootWanted, tree: TreeState, served: string): Staged {
   const { node, macs } = wanted;
   const found = (path: string): Seen => tree.at.get(path) ?? ABSENT;
   const parts = [
@@ -70,14 +70,19 @@ export function stage(wanted: Wanted, tree: Tree, served: string): Staged {
 }
 
 /** A change, nothing to change, or what stands in the way. */
-type Part = Change | null | string;
+type Part = TreeChange | null | string;
 
 function folder(path: string, found: Seen): Part {
   if (found.kind === "absent") return { path, do: "folder" };
   return found.kind === "folder" ? null : `${path} is ${named(found)}, no folder`;
 }
 
-function file(name: "kernel" | "ramdisk", { node }: Wanted, found: Seen, tree: Tree): Part {
+function file(
+  name: "kernel" | "ramdisk",
+  { node }: BootWanted,
+  found: Seen,
+  tree: TreeState,
+): Part {
   const path = `${node}/${name}`;
   if (found.kind === "file" && found.bytes > 0) return null;
   if (found.kind !== "absent") return `${path} is ${named(found)}`;
@@ -86,7 +91,7 @@ function file(name: "kernel" | "ramdisk", { node }: Wanted, found: Seen, tree: T
     : `${path} is not there, and no old tree has the tenant's (--from)`;
 }
 
-function config(wanted: Wanted, found: Seen, served: string): Part {
+function config(wanted: BootWanted, found: Seen, served: string): Part {
   const path = `${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "write", text: textOf(wanted, served) };
   if (found.kind !== "file" || found.text === undefined) return `${path} is ${named(found)}`;
@@ -108,14 +113,14 @@ function config(wanted: Wanted, found: Seen, served: string): Part {
 }
 
 /** As Ironic itself switches a file once it has deployed. */
-function switched(text: string, { label, root_uuid }: Wanted["boot"]): string {
+function switched(text: string, { label, root_uuid }: BootWanted["boot"]): string {
   return PLACEHOLDERS.reduce(
     (whole, [placeholder]) => whole.replaceAll(placeholder, `UUID=${root_uuid}`),
     text.replaceAll(/^default .*$/gim, `default ${label}`),
   );
 }
 
-function textOf({ node, boot }: Wanted, served: string): string {
+function textOf({ node, boot }: BootWanted, served: string): string {
   const at = `${served.replace(/\/+$/, "")}/${node}`;
   return [
     `default ${boot.label}`,
@@ -128,7 +133,7 @@ function textOf({ node, boot }: Wanted, served: string): string {
 }
 
 /** nova-baremetal's link of the same machine is replaced; nobody else's is. */
-function link(wanted: Wanted, path: string, found: Seen, roots: readonly string[]): Part {
+function link(wanted: BootWanted, path: string, found: Seen, roots: readonly string[]): Part {
   const target = `../${wanted.node}/config`;
   if (found.kind === "absent") return { path, do: "link", target };
   if (found.kind !== "link") return `${path} is ${named(found)}, no link`;

@@ -1,4 +1,4 @@
-import type { CheckView, Looked, NovaFacts } from "../../model/check.ts";
+import type { CheckResult, CheckView, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, versionNamed } from "../../model/nova-release.ts";
 import { withCloud } from "./cloud.ts";
 import { fine, isRefused, told, unreadable } from "./look.ts";
@@ -6,7 +6,7 @@ import { fine, isRefused, told, unreadable } from "./look.ts";
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
 /** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
-export function aggregates(view: CheckView): Looked {
+export function aggregates(view: CheckView): CheckResult {
   return withCloud(view, (nova, ironic) => {
     const planned = view.plan?.nova ?? null;
     const hosts = new Set(

@@ -1,13 +1,13 @@
-import type { CheckView, Looked } from "../../model/check.ts";
+import type { CheckResult, CheckView } from "../../model/check.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
 import { FINE, fine, joined, told } from "./look.ts";
 
 /** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
-export function applies({ plan, run }: CheckView): Looked {
+export function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
   const { loads, there, blocked, conflicts, fresh, readings } = plan.applies;
   const show = `nova2ironic show ${run.path}/plan`;
-  const failure = (details: string, fix: string): Looked => ({
+  const failure = (details: string, fix: string): CheckResult => ({
     ...{ result: "Failure", details: `${details}.\nFix: ${fix}` },
   });
   return joined([
@@ -34,7 +34,7 @@ export function applies({ plan, run }: CheckView): Looked {
 function aged({
   same,
   minutes,
-}: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): Looked {
+}: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): CheckResult {
   if (!same)
     return {
       result: "Failure",

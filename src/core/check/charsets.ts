@@ -1,5 +1,5 @@
 import { BEYOND, isUtf8, type OddText, type StoredText } from "../../model/charset.ts";
-import type { BmFacts, CheckView, IronicFacts, Looked } from "../../model/check.ts";
+import type { BmFacts, CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
 import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
 
 /**
@@ -8,7 +8,7 @@ import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
  *
  * @source facts/ironic.md 1.2
  */
-export function charsets(view: CheckView): Looked {
+export function charsets(view: CheckView): CheckResult {
   const { bm, ironic, nova, api, plan } = view;
   const texts = nova === null || isRefused(nova) ? [] : nova.texts;
   const apiTexts = api === null || isRefused(api) ? [] : api.texts;
@@ -24,7 +24,7 @@ export function charsets(view: CheckView): Looked {
 }
 
 /** The charsets, in figures. */
-function named({ bm, ironic, nova }: CheckView): Looked {
+function named({ bm, ironic, nova }: CheckView): CheckResult {
   const of = (texts: readonly StoredText[]): string =>
     [...new Set(texts.map(({ charset }) => charset))].sort().join(" and ");
   const sides = [
@@ -37,7 +37,7 @@ function named({ bm, ironic, nova }: CheckView): Looked {
   return fine(`${sides.join(", ")}.`);
 }
 
-function garbledCredentials({ charset, odd }: BmFacts): Looked {
+function garbledCredentials({ charset, odd }: BmFacts): CheckResult {
   if (odd === 0 || isUtf8(charset)) return FINE;
   return {
     result: "Warning",
@@ -45,7 +45,7 @@ function garbledCredentials({ charset, odd }: BmFacts): Looked {
   };
 }
 
-function narrow({ charset }: IronicFacts): Looked {
+function narrow({ charset }: IronicFacts): CheckResult {
   if (isUtf8(charset)) return FINE;
   return {
     result: "Warning",
@@ -61,7 +61,7 @@ const HOSTS = ["instances.host", "services.host", "compute_nodes.host", "aggrega
  * name of a host is written to others by its nova-compute, and MySQL compares none with what it cannot
  * hold (1270).
  */
-function lost(texts: readonly StoredText[], written: readonly OddText[]): Looked {
+function lost(texts: readonly StoredText[], written: readonly OddText[]): CheckResult {
   const bad = written.flatMap((odd) => {
     const place = placeOf(odd);
     const places = HOSTS.includes(place) ? HOSTS : [place];
@@ -81,7 +81,7 @@ function lost(texts: readonly StoredText[], written: readonly OddText[]): Looked
 }
 
 /** Text that no Unicode column holds: right as it stands, or in bytes of another charset. */
-function garbled(texts: readonly StoredText[], option: string): Looked {
+function garbled(texts: readonly StoredText[], option: string): CheckResult {
   const odd = texts.filter((text) => text.odd > 0 && !isUtf8(text.charset));
   return told(
     odd.map((text) => `${shown(text)} in ${text.odd} rows`),
@@ -95,7 +95,7 @@ function garbled(texts: readonly StoredText[], option: string): Looked {
  * MySQL compares columns of two charsets where one holds the other, and of two collations of a
  * charset only where one is binary: else "Illegal mix of collations" (1267).
  */
-function apart(texts: readonly StoredText[]): Looked {
+function apart(texts: readonly StoredText[]): CheckResult {
   const hosts = texts.filter((text) => HOSTS.includes(placeOf(text)));
   const [first] = hosts;
   const mixed = hosts.flatMap((text) =>

@@ -1,4 +1,4 @@
-import { CHECK_STATUS, type CheckView, type Looked } from "../../model/check.ts";
+import { CHECK_STATUS, type CheckResult, type CheckView } from "../../model/check.ts";
 import { aggregates } from "./aggregates.ts";
 import { applies } from "./applies.ts";
 import { charsets } from "./charsets.ts";
@@ -19,11 +19,11 @@ export interface Check {
   readonly title: string;
   /** Whether what it looks at is only whole with a plan. */
   readonly planned?: true;
-  readonly look: (view: CheckView) => Looked;
+  readonly look: (view: CheckView) => CheckResult;
 }
 
 /** A row of the result, as nova-status prints it. */
-export interface CheckRow extends Looked {
+export interface CheckRow extends CheckResult {
   readonly title: string;
 }
 
@@ -73,7 +73,7 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix
 };
 
 /** What is fine as far as it was looked at, without the plan that has a say in it, is not all. */
-function withPlan(planned: boolean, { plan, run }: CheckView, found: Looked): Looked {
+function withPlan(planned: boolean, { plan, run }: CheckView, found: CheckResult): CheckResult {
   if (!planned || plan !== null || found.result !== "Success") return found;
   const [why, fix] = WHY[run.is];
   const lacking = `Not held against a plan: ${run.path} ${why}.\nFix: ${fix}`;

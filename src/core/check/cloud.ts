@@ -1,4 +1,10 @@
-import type { CheckView, DeployImage, IronicFacts, Looked, NovaFacts } from "../../model/check.ts";
+import type {
+  CheckResult,
+  CheckView,
+  DeployImage,
+  IronicFacts,
+  NovaFacts,
+} from "../../model/check.ts";
 import { hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
 import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 
@@ -7,7 +13,7 @@ import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
  *
  * @source facts/nova-bm.md 3.5, 7
  */
-export function helpers({ helpers: asked }: CheckView): Looked {
+export function helpers({ helpers: asked }: CheckView): CheckResult {
   if (asked.length === 0)
     return {
       result: "Warning",
@@ -35,15 +41,15 @@ export function helpers({ helpers: asked }: CheckView): Looked {
 /** What nova and Ironic say, or why they are not looked at. */
 export function withCloud(
   { nova, ironic }: CheckView,
-  look: (nova: NovaFacts, ironic: IronicFacts) => Looked,
-): Looked {
+  look: (nova: NovaFacts, ironic: IronicFacts) => CheckResult,
+): CheckResult {
   if (nova === null || isRefused(nova)) return unseen("--nova-db");
   if (isRefused(ironic)) return unseen("--ironic-db");
   return look(nova, ironic);
 }
 
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
-export function flavors(view: CheckView): Looked {
+export function flavors(view: CheckView): CheckResult {
   return withCloud(view, (nova, ironic) => {
     if (!ironic.flavored)
       return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
@@ -92,7 +98,7 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
-export function images(view: CheckView): Looked {
+export function images(view: CheckView): CheckResult {
   return withCloud(view, (nova) => {
     const { plan, bm } = view;
     const left = new Set(
@@ -122,7 +128,7 @@ export function images(view: CheckView): Looked {
 }
 
 /** What Glance says of them, where it was asked. */
-function active({ glance, plan }: CheckView): Looked {
+function active({ glance, plan }: CheckView): CheckResult {
   if (glance === null)
     return fine("Each is named; Glance was not asked whether it is active (--glance).");
   if (isRefused(glance)) {

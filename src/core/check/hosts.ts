@@ -1,4 +1,4 @@
-import type { BmFacts, CheckView, Looked, NovaFacts } from "../../model/check.ts";
+import type { BmFacts, CheckResult, CheckView, NovaFacts } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import { fine, isRefused, lower, told, withBoth } from "./look.ts";
@@ -22,7 +22,7 @@ interface Tenant {
  *
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
-export function hosts(view: CheckView): Looked {
+export function hosts(view: CheckView): CheckResult {
   return withBoth(view, (bm, nova) => {
     const tenants = tenantsOf(bm, nova, view.plan);
     const clustered = !isRefused(view.ironic) && view.ironic.clustered;

@@ -1,4 +1,4 @@
-import type { CheckView, Looked, Provider, Refused } from "../../model/check.ts";
+import type { CheckResult, CheckView, Provider, Refused } from "../../model/check.ts";
 import { heal } from "../hosts/allocations.ts";
 import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
 
@@ -13,8 +13,8 @@ function ofLater<T extends object>(
   { ironic, bm, plan }: CheckView,
   side: T | Refused | null,
   option: string,
-  look: (side: T, tenants: readonly Tenant[]) => Looked,
-): Looked {
+  look: (side: T, tenants: readonly Tenant[]) => CheckResult,
+): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (isRefused(bm)) return unseen("--nova-bm-db");
   if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
@@ -32,7 +32,7 @@ function ofLater<T extends object>(
 }
 
 /** Without one, or one of no cell, Nova lists an instance and finds it no more. @source facts/rehearsal.md 4 */
-export function mappings(view: CheckView): Looked {
+export function mappings(view: CheckView): CheckResult {
   return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
     const uuids = tenants.map(({ uuid }) => uuid);
     const missing = told(
@@ -51,7 +51,7 @@ export function mappings(view: CheckView): Looked {
 }
 
 /** @source facts/rehearsal.md 4; facts/ironic.md 5.3 */
-export function allocations(view: CheckView): Looked {
+export function allocations(view: CheckView): CheckResult {
   return ofLater(view, view.placement, "--placement-db", ({ allocated, providers }, tenants) => {
     if (view.computes === null) return unreadable("--nova-db", "compute_nodes");
     const { computes } = view;
@@ -92,7 +92,7 @@ function bare(
   tenants: readonly Tenant[],
   classless: ReadonlySet<string>,
   providers: ReadonlySet<string>,
-): Looked {
+): CheckResult {
   const texts = tenants.map(({ uuid, machine }) => {
     const lacks = [
       ...(classless.has(uuid) ? ["its embedded flavor has no resources:CUSTOM_*"] : []),

@@ -1,4 +1,4 @@
-import type { BmFacts, CheckView, IronicFacts, Looked } from "../../model/check.ts";
+import type { BmFacts, CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import { fine, isRefused, joined, lower, machinesBy, told, unseen } from "./look.ts";
 
@@ -19,7 +19,7 @@ function bareBy(line: Line | undefined): string | null {
  *
  * @source facts/rehearsal.md 3: a node without its instance is a machine nobody stops
  */
-export function loaded(view: CheckView): Looked {
+export function loaded(view: CheckView): CheckResult {
   const { bm, ironic, plan } = view;
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const planned = new Map(plan?.machines.map((line) => [lower(line.uuid), line]));
@@ -65,7 +65,7 @@ export function loaded(view: CheckView): Looked {
 }
 
 /** What is as it should be, in figures. */
-function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): Looked {
+function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {
   const tenants = bm.nodes.filter(({ instance_uuid }) => instance_uuid).length;
   const there = nodes.filter(({ instance_uuid }) => instance_uuid).length;
   if (plan === null) return fine(`${tenants} in nova_bm, ${there} in Ironic.`);

@@ -1,10 +1,10 @@
 import {
   type BmFacts,
   CHECK_STATUS,
+  type CheckResult,
+  type CheckVerdict,
   type CheckView,
-  type Looked,
   type NovaFacts,
-  type Outcome,
   type Refused,
 } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
@@ -12,9 +12,9 @@ import type { PlanFacts } from "../../model/check-plan.ts";
 /** Things a detail names; the others are counted. */
 const NAMED = 5;
 
-export const FINE: Looked = { result: "Success", details: null };
+export const FINE: CheckResult = { result: "Success", details: null };
 
-export function fine(details: string): Looked {
+export function fine(details: string): CheckResult {
   return { result: "Success", details };
 }
 
@@ -23,7 +23,7 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 }
 
 /** A database that could not be read says so in its own row; the others only that they did not look. */
-export function unseen(option: string): Looked {
+export function unseen(option: string): CheckResult {
   return {
     result: "Warning",
     details: `Not looked at: ${option} was not read.\nFix: give it; or what the rows Databases and Privileges say of it`,
@@ -31,7 +31,7 @@ export function unseen(option: string): Looked {
 }
 
 /** A database that could be read hides a table: MySQL lists only those its user may do something with. */
-export function unreadable(option: string, tables: string): Looked {
+export function unreadable(option: string, tables: string): CheckResult {
   return {
     result: "Warning",
     details: `Not looked at: ${tables} cannot be read behind ${option}.\nFix: GRANT SELECT on ${tables} to its user, or compare ${option}`,
@@ -41,8 +41,8 @@ export function unreadable(option: string, tables: string): Looked {
 /** Looks that need nova_bm and nova. */
 export function withBoth(
   { bm, nova }: CheckView,
-  look: (bm: BmFacts, nova: NovaFacts) => Looked,
-): Looked {
+  look: (bm: BmFacts, nova: NovaFacts) => CheckResult,
+): CheckResult {
   if (isRefused(bm)) return unseen("--nova-bm-db");
   if (nova === null || isRefused(nova)) return unseen("--nova-db");
   return look(bm, nova);
@@ -53,8 +53,8 @@ export function told(
   found: readonly string[],
   what: string,
   fix: string,
-  result: Exclude<Outcome, "Success"> = "Failure",
-): Looked {
+  result: Exclude<CheckVerdict, "Success"> = "Failure",
+): CheckResult {
   if (found.length === 0) return FINE;
   return { result, details: `${found.length} ${what}: ${named(found)}.\nFix: ${fix}` };
 }
@@ -65,7 +65,7 @@ function named(found: readonly string[]): string {
 }
 
 /** Something that was found of machines, by their numbers in nova_bm; of none where nobody knows. */
-export interface Found {
+interface MachineFact {
   readonly text: string;
   readonly machines: readonly number[];
 }
@@ -77,12 +77,12 @@ export interface Found {
  * @param codes findings that say the same of a machine
  */
 export function judged(
-  found: readonly Found[],
+  found: readonly MachineFact[],
   plan: PlanFacts | null,
   codes: readonly string[],
   what: string,
   fix: string,
-): Looked {
+): CheckResult {
   const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
   const accepts = (machine: number): boolean => {
     const findings = lines.get(machine);
@@ -106,7 +106,7 @@ export function judged(
 }
 
 /** Several looks as one, the worst first. */
-export function joined(parts: readonly Looked[]): Looked {
+export function joined(parts: readonly CheckResult[]): CheckResult {
   const spoken = parts
     .filter(({ details }) => details !== null)
     .toSorted((one, other) => statusOf(other) - statusOf(one));
@@ -114,7 +114,7 @@ export function joined(parts: readonly Looked[]): Looked {
   return { result: worst.result, details: spoken.map(({ details }) => details).join("\n") || null };
 }
 
-function statusOf({ result }: Looked): number {
+function statusOf({ result }: CheckResult): number {
   return CHECK_STATUS[result].status;
 }
 

@@ -1,4 +1,4 @@
-import type { CheckView, Looked } from "../../model/check.ts";
+import type { CheckResult, CheckView } from "../../model/check.ts";
 import { toldTaskState } from "../../model/requests.ts";
 import { hasReported } from "../hosts/running.ts";
 import { joined, judged, lower, machinesBy, withBoth } from "./look.ts";
@@ -8,7 +8,7 @@ const MEND =
   "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
 
 /** Requests that a nova-compute executes when it starts again. @source facts/systems-measured.md A1+ */
-export function queued(view: CheckView): Looked {
+export function queued(view: CheckView): CheckResult {
   return withBoth(view, (bm, { queued, unqueued, instances, beats, later }) => {
     const claims = machinesBy(bm, "instance_uuid");
     const of = (instance: string) => claims.get(lower(instance)) ?? [];

@@ -1,4 +1,4 @@
-import type { CheckView, Looked } from "../../model/check.ts";
+import type { CheckResult, CheckView } from "../../model/check.ts";
 import { joined, judged, lower, machinesBy, told, withBoth } from "./look.ts";
 
 /** What a tenant deleted and may restore; Nova ends it by itself after reclaim_instance_interval. */
@@ -10,7 +10,7 @@ const SOFT = "soft-delete";
  *
  * @source facts/ironic.md 5.2; nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
  */
-export function reaped(view: CheckView): Looked {
+export function reaped(view: CheckView): CheckResult {
   return withBoth(view, (bm, nova) => {
     const gone = new Set(
       nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),

@@ -1,4 +1,4 @@
-import type { CheckView, Looked } from "../../model/check.ts";
+import type { CheckResult, CheckView } from "../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
 import { hosts } from "./hosts.ts";
 import { fine, judged, lower, machinesBy, unreadable, withBoth } from "./look.ts";
@@ -9,7 +9,7 @@ import { fine, judged, lower, machinesBy, unreadable, withBoth } from "./look.ts
  *
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
-export function evacuations(view: CheckView): Looked {
+export function evacuations(view: CheckView): CheckResult {
   return withBoth(view, (bm, nova) => {
     const { evacuations: records } = nova;
     if (records === null && nova.version >= LIBERTY)
@@ -40,7 +40,7 @@ export function evacuations(view: CheckView): Looked {
 }
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
-export function volumes(view: CheckView): Looked {
+export function volumes(view: CheckView): CheckResult {
   return withBoth(view, (bm, { volumes: attached }) => {
     if (attached === null) return unreadable("--nova-db", "block_device_mapping");
     const claimed = machinesBy(bm, "instance_uuid");

@@ -1,4 +1,4 @@
-import type { Looked } from "../../model/check.ts";
+import type { CheckResult } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import { told } from "./look.ts";
@@ -25,7 +25,7 @@ export const REPEATED: { readonly [code in FindingCode]?: string } = {
 };
 
 /** What the plan found for a row, a part a code; what blocks a machine and is not accepted fails. */
-export function repeated(title: string, plan: PlanFacts | null): readonly Looked[] {
+export function repeated(title: string, plan: PlanFacts | null): readonly CheckResult[] {
   if (plan === null) return [];
   // Object.keys knows no better than string.
   const codes = Object.keys(REPEATED) as FindingCode[];

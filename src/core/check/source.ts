@@ -1,4 +1,4 @@
-import type { BmFacts, CheckView, Looked } from "../../model/check.ts";
+import type { BmFacts, CheckResult, CheckView } from "../../model/check.ts";
 import { hasReported } from "../hosts/running.ts";
 import {
   FINE,
@@ -23,7 +23,7 @@ const STILL = 20;
  *
  * @source facts/systems.md D R20
  */
-export function computes(view: CheckView): Looked {
+export function computes(view: CheckView): CheckResult {
   return withBoth(view, (bm, { beats, later, instances }) => {
     const ours = bm.nodes.filter(({ id }) => view.plan?.skipped.has(id) !== true);
     const claimed = new Set(ours.map(({ instance_uuid }) => lower(instance_uuid)));
@@ -63,7 +63,7 @@ const DEPLOYING: ReadonlySet<string> = new Set([
 ]);
 
 /** @source facts/nova-bm.md 2.3, in-flight set */
-export function deploys({ bm, nova, plan }: CheckView): Looked {
+export function deploys({ bm, nova, plan }: CheckView): CheckResult {
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const machines = bm.nodes
     .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
@@ -101,7 +101,7 @@ function machinesOf(bm: BmFacts) {
  *
  * @source facts/nova-bm.md 2.4
  */
-export function duplicates({ bm, plan }: CheckView): Looked {
+export function duplicates({ bm, plan }: CheckView): CheckResult {
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
   const having = (code: string, ids: readonly number[]): readonly number[] =>
@@ -137,7 +137,7 @@ const MATCH =
  * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
  * compute host of nova-baremetal is on one of its machines, or on one Ironic has already.
  */
-export function unmatched(view: CheckView): Looked {
+export function unmatched(view: CheckView): CheckResult {
   return withBoth(view, (bm, nova) => {
     const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
     const claimed = machinesBy(bm, "instance_uuid");

@@ -1,4 +1,4 @@
-import type { CheckView, IronicFacts, Looked } from "../../model/check.ts";
+import type { CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
 import { fine, isRefused, lower, told, unseen } from "./look.ts";
 
 /**
@@ -7,7 +7,7 @@ import { fine, isRefused, lower, told, unseen } from "./look.ts";
  *
  * @source facts/systems.md D R25, D-19
  */
-export function owned({ ironic, ours, plan }: CheckView): Looked {
+export function owned({ ironic, ours, plan }: CheckView): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
   const foreign = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
@@ -25,7 +25,7 @@ export function owned({ ironic, ours, plan }: CheckView): Looked {
 const NETBOOT = "N2I-D403";
 
 /** Ironic 21 and later boot from disk only, nova-baremetal's tenants from the network. @source facts/systems.md D-20 */
-export function netboot({ bm, ironic, plan }: CheckView): Looked {
+export function netboot({ bm, ironic, plan }: CheckView): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
@@ -46,7 +46,7 @@ export function netboot({ bm, ironic, plan }: CheckView): Looked {
 }
 
 /** Rows are in reach of a conductor from the moment they are there. @source facts/ironic.md 1.5 */
-export function conductors({ ironic }: CheckView): Looked {
+export function conductors({ ironic }: CheckView): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
@@ -69,7 +69,7 @@ function isHeld({ nodes }: IronicFacts): boolean {
  *
  * @source facts/rehearsal.md 3, variant C
  */
-export function power({ ironic }: CheckView): Looked {
+export function power({ ironic }: CheckView): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   return told(
     ironic.nodes

@@ -1,4 +1,4 @@
-import type { CheckView, Looked, Refused } from "../../model/check.ts";
+import type { CheckResult, CheckView, Refused } from "../../model/check.ts";
 import { type Lacking, otherServer, type SpecCall } from "../../model/database.ts";
 import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
 
@@ -17,14 +17,14 @@ function sides(view: CheckView): readonly Refused["refused"][] {
   );
 }
 
-function refusals(found: readonly Refused["refused"][]): Looked {
+function refusals(found: readonly Refused["refused"][]): CheckResult {
   if (found.length === 0) return FINE;
   const lines = found.flatMap(({ code, message, fix }) => [`${code} ${message}`, `Fix: ${fix}`]);
   return { result: "Failure", details: lines.join("\n") };
 }
 
 /** Databases are what their options say, at versions this tool knows. */
-export function schemas(view: CheckView): Looked {
+export function schemas(view: CheckView): CheckResult {
   return joined([
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
@@ -39,7 +39,7 @@ export function schemas(view: CheckView): Looked {
 }
 
 /** Lines on which BMC passwords, in nova_bm's rows and Ironic's driver_info, can be read. */
-function inClear({ servers }: CheckView): Looked {
+function inClear({ servers }: CheckView): CheckResult {
   return told(
     servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
     "databases are spoken to in clear, and passwords of BMCs go over these lines",
@@ -49,7 +49,7 @@ function inClear({ servers }: CheckView): Looked {
 }
 
 /** Databases the plan was not made for: another run's, or another address of the same. */
-function others({ servers, plan }: CheckView): Looked {
+function others({ servers, plan }: CheckView): CheckResult {
   const found = servers.flatMap(({ option, identity }) => {
     const planned = plan?.madeFor.get(option);
     // apply refuses a plan by the same.
@@ -67,7 +67,7 @@ function others({ servers, plan }: CheckView): Looked {
 }
 
 /** @source facts/systems.md D R3, R4 */
-export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): Looked {
+export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): CheckResult {
   if (pair === null) {
     const open = [
       ...(isRefused(bm) ? ["--nova-bm-db"] : []),
@@ -86,9 +86,9 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): L
 }
 
 /** @source facts/systems.md D R18 */
-export function privileges(view: CheckView): Looked {
+export function privileges(view: CheckView): CheckResult {
   const read = refusals(sides(view).filter(({ code }) => code === PRIVILEGE));
-  const held = (side: Lacks, option: string, what: string): readonly Looked[] =>
+  const held = (side: Lacks, option: string, what: string): readonly CheckResult[] =>
     side === null || isRefused<object>(side)
       ? []
       : [
@@ -116,7 +116,7 @@ export function privileges(view: CheckView): Looked {
     ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
     ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
   ];
-  const unasked: Looked =
+  const unasked: CheckResult =
     open.length === 0
       ? FINE
       : {
@@ -134,7 +134,7 @@ const RULES: { readonly [call in SpecCall]: string } = {
 };
 
 /** Whether Nova lets this user make the calls of a plan whose flavors go over REST. */
-function policy({ plan, policy: asked }: CheckView): Looked {
+function policy({ plan, policy: asked }: CheckView): CheckResult {
   const calls = [...(plan?.nova?.calls ?? [])];
   if (calls.length === 0) return FINE;
   if (asked === null)
@@ -165,7 +165,7 @@ function isRead(side: object | Refused | null): boolean {
   return side !== null && !isRefused(side);
 }
 
-export function clocks({ servers }: CheckView): Looked {
+export function clocks({ servers }: CheckView): CheckResult {
   const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
   const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
   return told(
@@ -183,7 +183,7 @@ const HEALTHY: readonly (readonly [string, string])[] = [
   ["wsrep_ready", "ON"],
 ];
 
-export function galera({ servers }: CheckView): Looked {
+export function galera({ servers }: CheckView): CheckResult {
   const clustered = servers.filter(({ wsrep }) => Object.keys(wsrep).length > 0);
   if (clustered.length === 0) return fine("No server is in a Galera cluster.");
   const faults = clustered.flatMap(({ option, wsrep }) =>
@@ -198,7 +198,7 @@ export function galera({ servers }: CheckView): Looked {
   );
 }
 
-export function space({ bm, run }: CheckView): Looked {
+export function space({ bm, run }: CheckView): CheckResult {
   const machines = isRefused(bm) ? 0 : bm.nodes.length;
   const wanted = ROOM.base + machines * ROOM.machine;
   const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;

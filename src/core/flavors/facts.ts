@@ -2,7 +2,7 @@ import type { Instance, Machine } from "../../model/machine.ts";
 import { type Desired, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 
 /** What flavors are held against, gathered as machines go by. */
-export interface Facts {
+export interface FlavorFacts {
   /** Keys some machine advertises. */
   readonly advertised: ReadonlySet<string>;
   /** Hosts that machines are on. */
@@ -27,7 +27,7 @@ interface Copies {
 /** Instances a message names; the others are counted. */
 const NAMED = 3;
 
-interface Gathering extends Facts {
+interface Gathering extends FlavorFacts {
   readonly add: (machine: Machine, line: PlannedMachine) => void;
 }
 

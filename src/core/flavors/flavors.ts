@@ -2,7 +2,7 @@ import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { FlavorPlace, FlavorRow, FlavorRows, SpecRow } from "../../model/nova-rows.ts";
 import { listed } from "../../model/text.ts";
-import type { Facts } from "./facts.ts";
+import type { FlavorFacts } from "./facts.ts";
 import { MAKERS } from "./steps.ts";
 
 const KERNEL = "baremetal:deploy_kernel_id";
@@ -38,7 +38,7 @@ export interface PlannedFlavors {
  */
 export function planFlavors(
   { place, flavors, specs, hosts }: FlavorRows,
-  facts: Facts,
+  facts: FlavorFacts,
   asked: FlavorsAsked,
   at: string,
 ): PlannedFlavors {
@@ -149,7 +149,7 @@ function wantedKey(key: string): string | null {
   return scope === "capabilities" ? rest.join(":") : null;
 }
 
-function neverMatching(own: Own, { advertised }: Facts): PlannedFlavors {
+function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
   const never = own.specs
     .map(({ key }) => [key, wantedKey(key)] as const)
     .filter(([, wanted]) => wanted !== null && wanted !== "cpu_arch" && !advertised.has(wanted))
@@ -175,7 +175,7 @@ export function customClass(name: string): string {
   return `CUSTOM_${name.replaceAll(/[^0-9A-Za-z]+/g, "_").toUpperCase()}`;
 }
 
-function classOf(own: Own, { flavors, classes }: Facts): PlannedFlavors {
+function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
   const { place, flavor, specs, at } = own;
   const of = [...(flavors.get(flavor.id) ?? classes)];
   const [only] = of;
@@ -199,17 +199,20 @@ function classOf(own: Own, { flavors, classes }: Facts): PlannedFlavors {
 }
 
 /** What of all machines together does not go with what is asked for flavors. */
-export function judgeImages(facts: Facts, { images, copies }: FlavorsAsked): readonly Finding[] {
+export function judgeImages(
+  facts: FlavorFacts,
+  { images, copies }: FlavorsAsked,
+): readonly Finding[] {
   return [...differingImages(facts, images), ...copiesOf(facts, copies)];
 }
 
-function differingImages({ images: found }: Facts, images: Images): readonly Finding[] {
+function differingImages({ images: found }: FlavorFacts, images: Images): readonly Finding[] {
   if (images.do !== "point") return [];
   const others = [...found].filter((id) => id !== images.kernel && id !== images.ramdisk);
   return findingIf(others.length > 0, "N2I-D236", "driver_info", others.slice(0, 5).join(", "));
 }
 
-function copiesOf({ copies }: Facts, read: boolean): readonly Finding[] {
+function copiesOf({ copies }: FlavorFacts, read: boolean): readonly Finding[] {
   return [...copies].map(([flavor, { instances, some, images }]) => {
     const more = instances > some.length ? ` and ${instances - some.length} more` : "";
     return finding(

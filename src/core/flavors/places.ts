@@ -1,7 +1,7 @@
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import { ALEMBIC, hasApiFlavors, novaReleaseOf, versionNamed } from "../../model/nova-release.ts";
 import type { FlavorRows } from "../../model/nova-rows.ts";
-import type { Facts } from "./facts.ts";
+import type { FlavorFacts } from "./facts.ts";
 import { isGone, namesImages, type PlannedFlavors } from "./flavors.ts";
 import { MAKERS } from "./steps.ts";
 
@@ -12,7 +12,7 @@ import { MAKERS } from "./steps.ts";
  */
 export function unreached(
   { place, flavors, specs, hosts }: FlavorRows,
-  facts: Facts,
+  facts: FlavorFacts,
 ): PlannedFlavors {
   const named = new Set(specs.filter(namesImages).map(({ instance_type_id }) => instance_type_id));
   const lost = flavors.filter(

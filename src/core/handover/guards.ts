@@ -1,9 +1,9 @@
 import { type Guarded, type Guards, isOurs } from "../../model/handover.ts";
-import type { PlannedMachine } from "../../model/plan.ts";
-import type { Planned } from "./planned.ts";
+import type { Origins, PlannedMachine } from "../../model/plan.ts";
+import type { PlannedNode } from "./planned.ts";
 
 /** A machine whose guards may be ours to clear. */
-export interface GuardedNode extends Planned {
+export interface GuardedNode extends PlannedNode {
   /** Whether the site document says whether it is cleaned: that stays. */
   readonly asSite: boolean;
   /** A rollback took it back: the run is whole without it. */
@@ -17,9 +17,6 @@ type Duty =
   /** Nobody manages it yet. */
   | { readonly do: "staged" }
   | { readonly do: "gone" };
-
-/** Where a plan's values come from. */
-export type Origins = readonly (readonly [field: string, origin: string])[];
 
 /** Nodes of a planned machine. */
 export function nodesOf(

@@ -1,4 +1,4 @@
-import { isOurs, type Observed, type Taker } from "../../model/handover.ts";
+import { isOurs, type ObservedNode, type Taker } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import { isOldPowerError } from "../../model/power.ts";
 import { BRING } from "./takers.ts";
@@ -29,7 +29,7 @@ export interface Judged {
  */
 export function judge(
   planned: Row,
-  observed: Observed | undefined,
+  observed: ObservedNode | undefined,
   nobody: string | null = null,
 ): Judged {
   if (observed === undefined)
@@ -55,7 +55,7 @@ export function judge(
 }
 
 /** A machine that a conductor has; an error does not take it away, and is worth a word. */
-function settled(planned: Row, { last_error, power_state }: Observed): Judged {
+function settled(planned: Row, { last_error, power_state }: ObservedNode): Judged {
   if (last_error === null || last_error === planned.last_error) return told("done");
   // It had the machine before, and did not get it again.
   if (/_do_takeover/.test(last_error))

@@ -2,7 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
 
 /** Fields of the columns a take-over reads that hold something: `instance_info.image_source`. */
-export type Held = ReadonlySet<string>;
+type FilledFields = ReadonlySet<string>;
 
 const ROOT = "driver_internal_info.root_uuid_or_disk_id";
 /** Of a machine that boots from its own disk. */
@@ -19,7 +19,7 @@ export function lacking(
   { takeover, boot, keys, release }: TargetDoc,
   planned: Row,
   root: string | null,
-  held: Held,
+  held: FilledFields,
 ): readonly string[] {
   if (planned.provision_state !== "active" || planned.maintenance === true) return [];
   const image = takeover === "none" ? [] : ["instance_info.image_source"];

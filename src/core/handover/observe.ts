@@ -1,6 +1,6 @@
 import type { Handover } from "../../model/handover.ts";
 import { type Judged, judge, type Standing } from "./judge.ts";
-import type { Planned, Trouble } from "./planned.ts";
+import type { PlannedNode, Trouble } from "./planned.ts";
 import { nobody } from "./takers.ts";
 
 export type Standings = { readonly [standing in Standing]: number };
@@ -9,7 +9,9 @@ export type Standings = { readonly [standing in Standing]: number };
 const FINE: ReadonlySet<Standing> = new Set(["done", "held"]);
 
 /** The fields each of some machines lacks for its take-over, by uuid. */
-export type Lacks = (batch: readonly Planned[]) => Promise<ReadonlyMap<string, readonly string[]>>;
+export type Lacks = (
+  batch: readonly PlannedNode[],
+) => Promise<ReadonlyMap<string, readonly string[]>>;
 
 /**
  * Where each machine of a plan stands on its way to a conductor, looked at once. One that was taken
@@ -19,7 +21,7 @@ export type Lacks = (batch: readonly Planned[]) => Promise<ReadonlyMap<string, r
  * @param tally counts every machine
  */
 export async function* observe(
-  plan: AsyncIterable<readonly Planned[]>,
+  plan: AsyncIterable<readonly PlannedNode[]>,
   handover: Pick<Handover, "observe" | "service">,
   tally: { [standing in Standing]: number },
   all: boolean,

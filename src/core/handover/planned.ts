@@ -2,7 +2,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Judged } from "./judge.ts";
 
 /** A machine's node as planned. */
-export interface Planned {
+export interface PlannedNode {
   readonly uuid: string;
   readonly bm_node_id: number;
   readonly row: Row;

@@ -27,7 +27,7 @@ interface Rule {
 }
 
 /** What stands before the `=` of a word, and what it fits. */
-export interface Named {
+export interface HostSelector {
   readonly kind: string;
   readonly value: string;
   readonly fits: (machine: Choosable) => boolean;
@@ -40,7 +40,7 @@ export interface Choice {
   /** New hosts, each with the old ones whose rows may move there; null: every old one. */
   readonly targets: ReadonlyMap<string, readonly string[] | null>;
   /** Without the words for all machines. */
-  readonly named: readonly Named[];
+  readonly named: readonly HostSelector[];
 }
 
 /**

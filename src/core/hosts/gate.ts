@@ -7,7 +7,7 @@ import { type Transformed, withFindings } from "../transform/transform.ts";
 import { keepsInstance, namesNode, same } from "./keeps.ts";
 
 /** Where Nova has a live instance when everything the plan wants was done. */
-export interface Place {
+export interface InstancePlace {
   readonly uuid: string;
   readonly host: string | null;
   readonly node: string | null;
@@ -23,7 +23,7 @@ export interface Runs {
 }
 
 /** What stands against a machine because of the compute host its instance will name. */
-export type HostGate = (machine: Machine, place: Place, runs: Runs) => readonly Finding[];
+export type HostGate = (machine: Machine, place: InstancePlace, runs: Runs) => readonly Finding[];
 
 /**
  * Holds each instance against the nova-compute that runs for its machine: through Kilo one destroys at its

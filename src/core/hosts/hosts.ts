@@ -16,7 +16,7 @@ import { show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
 import { aggregatesOf, joining, type Memberships } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, held, type Place } from "./gate.ts";
+import { type HostGate, held, type InstancePlace } from "./gate.ts";
 import { keepsInstance, same } from "./keeps.ts";
 import { queuedIn, queuedOf } from "./queued.ts";
 import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
@@ -156,7 +156,7 @@ function placesIn(
   machine: Machine,
   node: Row,
   { instance, elsewhere }: MachineRows,
-  against: (place: Place) => readonly Finding[],
+  against: (place: InstancePlace) => readonly Finding[],
   to: string | null,
 ): readonly Finding[] {
   if (instance === null || (instance.deleted ?? 0) !== 0) return [];

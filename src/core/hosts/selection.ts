@@ -4,13 +4,13 @@ import type { Machine } from "../../model/machine.ts";
 import { isLoaded, type PlannedMachine } from "../../model/plan.ts";
 import { listed, show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
-import type { Choice, Named } from "./choice.ts";
+import type { Choice, HostSelector } from "./choice.ts";
 
 /** Hosts a refusal names. */
 const MOST = 10;
 
 /** Which machines the words of `--compute-host` fit. */
-export interface Selection {
+interface HostSelection {
   /** Looks at a machine before rows of Nova are held against it. */
   readonly see: (machine: Machine, made: Transformed) => void;
   /** Learns what becomes of it. */
@@ -24,8 +24,8 @@ export interface Selection {
   readonly end: () => readonly Finding[];
 }
 
-export function createSelection(choice: Choice): Selection {
-  const open = new Set<Named>(choice.named);
+export function createSelection(choice: Choice): HostSelection {
+  const open = new Set<HostSelector>(choice.named);
   const hosts = new Set<string>();
   const kept = new Map<string, number>();
   let [moved, unknown] = [0, 0];
@@ -64,7 +64,7 @@ export function createSelection(choice: Choice): Selection {
   };
 }
 
-function told({ kind, value }: Named): string {
+function told({ kind, value }: HostSelector): string {
   return show(kind === "host" ? value : `${kind}:${value}`);
 }
 

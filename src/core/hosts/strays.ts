@@ -13,7 +13,7 @@ export interface Stray extends ComputePlace {
 }
 
 /** Compute nodes that were there when hosts were planned. */
-export interface Known {
+export interface KnownComputes {
   readonly ids: ReadonlySet<number>;
   /** Machines that had some, by uuid. */
   readonly machines: ReadonlySet<string>;
@@ -30,7 +30,7 @@ export interface Known {
 export async function* strayComputes(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   placesOf: PlacesOf,
-  known: Known,
+  known: KnownComputes,
 ): AsyncGenerator<Stray> {
   for await (const batch of machines) {
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));

@@ -7,7 +7,7 @@ interface Written extends JsonObject {
 }
 
 /** A named document; what it says is checked by the caller. */
-export interface Named<T = unknown> {
+export interface NamedDocument<T = unknown> {
   readonly name: string;
   readonly document: T;
 }
@@ -21,8 +21,8 @@ function merge(base: Json | undefined, change: Json): Json {
 
 /** The documents a release rests on, itself last; a fault when there is no end or no such release. */
 function chainOf(
-  { document: from }: Named<Written>,
-  byRelease: ReadonlyMap<string, Named<Written>>,
+  { document: from }: NamedDocument<Written>,
+  byRelease: ReadonlyMap<string, NamedDocument<Written>>,
 ): readonly Written[] | string {
   const chain: Written[] = [from];
   for (let at = from; at.extends !== undefined; ) {
@@ -41,8 +41,8 @@ function chainOf(
  * @param documents each already as its schema says
  * @returns the documents, and what is wrong with each by its name
  */
-export function extendTargets(documents: readonly Named<Written>[]): {
-  readonly whole: readonly Named<JsonObject>[];
+export function extendTargets(documents: readonly NamedDocument<Written>[]): {
+  readonly whole: readonly NamedDocument<JsonObject>[];
   readonly faults: readonly (readonly [name: string, fault: string])[];
 } {
   // Of two documents of one release the first counts; the other is told.

@@ -21,7 +21,7 @@ import {
   stateFaults,
   targetFaults,
 } from "./cross-check.ts";
-import { extendTargets, type Named } from "./extend.ts";
+import { extendTargets, type NamedDocument } from "./extend.ts";
 import { refuse, schemaFaults, told } from "./faults.ts";
 
 const RULES = "mappings/rules.json";
@@ -39,7 +39,7 @@ export interface Documents {
   readonly heads: unknown;
   readonly hardware: unknown;
   readonly rest: unknown;
-  readonly targets: readonly Named[];
+  readonly targets: readonly NamedDocument[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
 
@@ -100,7 +100,7 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
 /** Documents that were checked against the schemas their types describe. */
 function typed(
   documents: Omit<Documents, "schemas" | "targets">,
-  targets: readonly Named<TargetDoc>[],
+  targets: readonly NamedDocument<TargetDoc>[],
 ): Checked {
   return {
     rules: documents.rules as Rules,
@@ -118,14 +118,14 @@ function typed(
  *
  * @throws MigrationError N2I-E103
  */
-function extended(documents: readonly Named[]): readonly Named<TargetDoc>[] {
+function extended(documents: readonly NamedDocument[]): readonly NamedDocument<TargetDoc>[] {
   // The schema asks for a release.
   const { whole, faults } = extendTargets(
-    documents as readonly Named<JsonObject & { readonly release: string }>[],
+    documents as readonly NamedDocument<JsonObject & { readonly release: string }>[],
   );
   refuse(faults.map(([name, fault]) => told(name, [fault])));
   // The schema is the one its type describes.
-  return whole as unknown as readonly Named<TargetDoc>[];
+  return whole as unknown as readonly NamedDocument<TargetDoc>[];
 }
 
 /**

@@ -3,7 +3,7 @@ import { blocks, type Finding, finding } from "../../model/finding.ts";
 import { isObject } from "../../model/json.ts";
 import type { Machine, Row } from "../../model/machine.ts";
 import type { Desired, PlannedMachine, PlannedRecord, Verdict } from "../../model/plan.ts";
-import type { Current, Wanted } from "../../model/target.ts";
+import type { Claims, Current } from "../../model/target.ts";
 import type { Transformed } from "../transform/transform.ts";
 
 /** Ironic's rows by everything that is unique there. */
@@ -33,7 +33,7 @@ export function indexCurrent({ nodes, ports }: Current): Index {
 }
 
 /** Everything a batch of machines would claim in Ironic. */
-export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Wanted {
+export function wantedOf(batch: readonly Pick<Transformed, "desired">[]): Claims {
   const desired = batch.flatMap((machine) => machine.desired);
   const texts = (resource: string, column: string): readonly string[] =>
     desired

@@ -7,7 +7,7 @@ import type { PowerReading } from "../../model/power.ts";
 import { type Classes, classOf, type Sized, sizeOf, withSizes } from "./propose-class.ts";
 
 /** What a first site document is made of, besides the plan's lines. */
-export interface Known extends Classes {
+interface ProposalFacts extends Classes {
   readonly readings: ReadonlyMap<number, PowerReading>;
   /** driver_info keys the release reads, of those that not every release does. */
   readonly keys: readonly string[];
@@ -33,7 +33,7 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
  * A first site document: what is known is filled in, and what only the operator knows is empty, which
  * no command takes for an answer. A reason is never proposed: somebody has to have one.
  */
-export function createProposal({ readings, keys, ...classes }: Known): Proposal {
+export function createProposal({ readings, keys, ...classes }: ProposalFacts): Proposal {
   const entries: Entry[] = [];
   const hard: string[] = [];
   const seen = { unasked: 0, images: false };

@@ -73,7 +73,7 @@ function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
 }
 
 /** What a conductor of the target reads of driver_info, and how its ipmitool behaves. */
-export interface Conductor {
+export interface ConductorHabits {
   /** Keys of driver_info it reads, of those that not every release does. */
   readonly keys: readonly string[];
   readonly ipmitool: ConductorIpmitool;
@@ -95,7 +95,7 @@ export function gate(
   machine: Machine,
   reading: PowerReading | undefined,
   way: Way | null,
-  conductor: Conductor,
+  conductor: ConductorHabits,
   { unreachable }: PowerView,
 ): readonly Finding[] {
   if (machine.node.deleted === true) return [];
@@ -126,7 +126,7 @@ export function gate(
   return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
 }
 
-function isRead(key: PowerAdvice["key"], { keys }: Conductor): boolean {
+function isRead(key: PowerAdvice["key"], { keys }: ConductorHabits): boolean {
   return key === null || keys.includes(key);
 }
 

@@ -5,7 +5,7 @@ import { isSealed, type Sealed } from "../../model/secret.ts";
 import { addressFault } from "./address.ts";
 
 /** What a node would be loaded with, as far as a conductor reads it to reach its power. */
-export interface PlannedPower {
+interface PowerSettings {
   readonly driver: Json;
   readonly power_interface: Json;
   readonly driver_info: JsonObject;
@@ -77,7 +77,7 @@ const IPMI_PORT = 623;
  *
  * @param keys driver_info keys the release reads, of those that not every release does
  */
-export function wayOf(planned: PlannedPower, keys: readonly string[]): Way {
+export function wayOf(planned: PowerSettings, keys: readonly string[]): Way {
   const info = Object.fromEntries(
     Object.entries(planned.driver_info).filter(
       ([key]) => !BY_RELEASE.includes(key) || keys.includes(key),
@@ -108,7 +108,7 @@ export function noWay(verdict: PowerVerdict, detail: string, address = ""): Way 
 }
 
 /** Whom Ironic's drivers ask. @source ironic setup.cfg, 2014.2 to 2026.1 */
-function kindOf({ driver, power_interface }: PlannedPower) {
+function kindOf({ driver, power_interface }: PowerSettings) {
   const name = String(power_interface ?? driver);
   if (/ipmi|pyghmi/.test(name)) return "ipmi";
   if (/(^|_)ssh$/.test(name)) return "virtual";

@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
-import type { Part, Setting, SettingsDoc } from "../../model/settings.ts";
+import type { Setting, SettingsDoc, SettingsPart } from "../../model/settings.ts";
 
-export interface Wanted {
+export interface WantedSettings {
   readonly release: string;
   readonly settings: readonly Setting[];
   /** What is to be known besides, and what is not known. */
@@ -12,7 +12,7 @@ interface WantedAsked {
   readonly release: string;
   readonly exactFilters: boolean;
   /** Absent: both. */
-  readonly part?: Part | undefined;
+  readonly part?: SettingsPart | undefined;
 }
 
 /**
@@ -26,7 +26,7 @@ export function wantedSettings(
   doc: SettingsDoc,
   releases: readonly string[],
   { release, exactFilters, part }: WantedAsked,
-): Wanted {
+): WantedSettings {
   const at = releases.indexOf(release);
   const holds = ({ since, until }: { readonly since?: string; readonly until?: string }) =>
     (since === undefined || releases.indexOf(since) <= at) &&

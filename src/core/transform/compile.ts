@@ -5,7 +5,9 @@ import type { Column } from "../../model/tables.ts";
 import { CONVERTERS } from "./convert.ts";
 
 /** The places rules read from; an absent place reads as nothing. */
-export type Sources = { readonly [place: string]: { readonly [field: string]: unknown } | null };
+export type RuleSources = {
+  readonly [place: string]: { readonly [field: string]: unknown } | null;
+};
 
 interface Alternative {
   readonly place: string;
@@ -26,12 +28,12 @@ export interface CompiledRule {
 }
 
 /** Numbers the origins of fields, the same origin of the same field once. */
-export interface Origins {
+export interface OriginTable {
   readonly number: (field: string, origin: string) => number;
   readonly table: () => readonly (readonly [string, string])[];
 }
 
-export function createOrigins(): Origins {
+export function createOrigins(): OriginTable {
   const known = new Map<string, number>();
   const table: (readonly [string, string])[] = [];
   return {
@@ -79,7 +81,7 @@ export function compileRules(
   columns: readonly Column[],
   target: TargetDoc,
   driver: string,
-  origins: Origins,
+  origins: OriginTable,
 ): readonly CompiledRule[] {
   const known = new Set([...columns.map(({ name }) => name), ...besideColumns(target)]);
   const needs: { readonly [when in NonNullable<Rule["missing_when"]>]: boolean } = {
@@ -149,7 +151,7 @@ type Applied =
   | { readonly fault: string; readonly source: string }
   | null;
 
-export function applyRule(rule: CompiledRule, sources: Sources): Applied {
+export function applyRule(rule: CompiledRule, sources: RuleSources): Applied {
   for (const { place, field, convert, origin } of rule.alternatives) {
     let value = sources[place]?.[field];
     if (value === undefined || value === null) continue;

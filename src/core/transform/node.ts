@@ -3,13 +3,13 @@ import type { JsonObject } from "../../model/json.ts";
 import type { HostConfig, Machine } from "../../model/machine.ts";
 import type { DriverRow, Mapping } from "../../model/mapping.ts";
 import type { PowerReading } from "../../model/power.ts";
-import type { Origins, Sources } from "./compile.ts";
+import type { OriginTable, RuleSources } from "./compile.ts";
 import { driverOf, hostOf } from "./driver.ts";
 import { compileProgram, type Program } from "./program.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead, compileSite, type Decided } from "./site.ts";
 import { nodeSources } from "./sources.ts";
-import { type Decision, decide, type Facts, factsOf } from "./state.ts";
+import { type Decision, decide, factsOf, type StateFacts } from "./state.ts";
 
 /** What is decided of a machine before its records are made. */
 export interface Chosen {
@@ -17,7 +17,7 @@ export interface Chosen {
   /** What the site document sets, driver_info.key and properties.key as fields of their own. */
   readonly set: JsonObject;
   readonly conf: HostConfig | null;
-  readonly facts: Facts;
+  readonly facts: StateFacts;
   readonly decision: Decision;
   /** Null where no driver takes the machine; the findings say why. */
   readonly driver: { readonly row: DriverRow; readonly program: Program } | null;
@@ -26,7 +26,7 @@ export interface Chosen {
 
 /** A node's record, and the sources its ports are made of, too. */
 export interface MadeNode extends Made {
-  readonly sources: Sources;
+  readonly sources: RuleSources;
   readonly keeps: boolean;
 }
 
@@ -60,7 +60,7 @@ export function createNodes(
   mapping: Mapping,
   hosts: readonly HostConfig[],
   columns: { readonly [table: string]: readonly string[] },
-  origins: Origins,
+  origins: OriginTable,
 ): Nodes {
   const programs = new Map<string, Program>(
     mapping.drivers.drivers.map((row) => [

@@ -1,6 +1,6 @@
 import type { DriverRow, Mapping, Rule } from "../../model/mapping.ts";
 import type { Column } from "../../model/tables.ts";
-import { type CompiledRule, compileRules, type Origins } from "./compile.ts";
+import { type CompiledRule, compileRules, type OriginTable } from "./compile.ts";
 
 /** The rules of one driver in one release, and the source columns they leave unread. */
 export interface Program {
@@ -47,7 +47,7 @@ export function compileProgram(
   mapping: Mapping,
   driver: DriverRow,
   columns: { readonly [table: string]: readonly string[] },
-  origins: Origins,
+  origins: OriginTable,
 ): Program {
   const { rules, site, target } = mapping;
   const node = [...site.rules.node, ...siteRules(mapping), ...driver.rules, ...rules.node];

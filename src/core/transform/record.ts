@@ -1,7 +1,7 @@
 import { type Finding, finding } from "../../model/finding.ts";
 import type { Json } from "../../model/json.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
-import { applyRule, type CompiledRule, place, type Sources } from "./compile.ts";
+import { applyRule, type CompiledRule, place, type RuleSources } from "./compile.ts";
 
 export interface Made {
   readonly record: Desired;
@@ -18,7 +18,7 @@ export interface Made {
 export function makeRecord(
   resource: Resource,
   rules: readonly CompiledRule[],
-  sources: Sources,
+  sources: RuleSources,
   keeps: boolean,
   where: string,
 ): Made {

@@ -1,8 +1,8 @@
 import type { Json, JsonObject } from "../../model/json.ts";
 import { columnsOf, type HostConfig, type Machine } from "../../model/machine.ts";
-import type { DriverRow, Mapping, Outcome } from "../../model/mapping.ts";
+import type { DriverRow, Mapping, StateOutcome } from "../../model/mapping.ts";
 import { bootSource } from "./boot.ts";
-import type { Sources } from "./compile.ts";
+import type { RuleSources } from "./compile.ts";
 import { fitting } from "./hardware.ts";
 
 const NO_FIELDS = {};
@@ -39,7 +39,7 @@ function stateOf(fields: JsonObject, site: JsonObject): JsonObject {
 interface Settled {
   readonly conf: HostConfig | null;
   readonly driver: DriverRow;
-  readonly outcome: Outcome;
+  readonly outcome: StateOutcome;
   /** What the site document sets. */
   readonly site: JsonObject;
 }
@@ -53,7 +53,7 @@ export function nodeSources(
   machine: Machine,
   { conf, driver, outcome, site }: Settled,
   mapping: Mapping,
-): Sources {
+): RuleSources {
   const { node, nova } = machine;
   const { target, states } = mapping;
   const flavor = nova?.instance?.flavor ?? null;

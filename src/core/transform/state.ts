@@ -1,10 +1,10 @@
 import { type Acceptance, type Finding, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Claim, NovaSays, Outcome, StateRow, States } from "../../model/mapping.ts";
+import type { Claim, NovaSays, StateOutcome, StateRow, States } from "../../model/mapping.ts";
 
 /** What the state table looks at. */
-export interface Facts {
+export interface StateFacts {
   readonly instance: boolean;
   readonly task_state: string | null;
   readonly nova: NovaSays;
@@ -16,7 +16,7 @@ export interface Facts {
 
 export interface Decision {
   readonly row: StateRow;
-  readonly outcome: Outcome;
+  readonly outcome: StateOutcome;
   /** The operator's reason, when an acceptance turned a block into an outcome. */
   readonly accepted: string | null;
 }
@@ -43,7 +43,7 @@ function claimOf({ node, nova, rivals }: Machine): Claim {
   return rivals.holders.includes(named.toLowerCase()) ? "lost" : "unresolved";
 }
 
-export function factsOf(machine: Machine): Facts {
+export function factsOf(machine: Machine): StateFacts {
   const { node, nova } = machine;
   return {
     instance: node.instance_uuid !== null && node.instance_uuid !== "",
@@ -56,7 +56,11 @@ export function factsOf(machine: Machine): Facts {
 }
 
 /** The first row of the table whose conditions all hold, and what the operator accepted of it. */
-export function decide(facts: Facts, states: States, acceptances: readonly Acceptance[]): Decision {
+export function decide(
+  facts: StateFacts,
+  states: States,
+  acceptances: readonly Acceptance[],
+): Decision {
   const row = states.rows.find(({ when }) => holds(when, facts));
   // The table's last row has no conditions; its parser insists on that.
   if (row === undefined) throw new Error("the state table has no row for every machine");
@@ -85,7 +89,7 @@ const GONE: Partial<Record<NovaSays, FindingCode>> = { missing: "N2I-D201", dele
  */
 export function stateFindings(
   { row, accepted }: Decision,
-  facts: Facts,
+  facts: StateFacts,
   where: string,
 ): readonly Finding[] {
   const place = `${where} task_state`;
@@ -103,7 +107,7 @@ export function stateFindings(
   return findings;
 }
 
-function holds(when: StateRow["when"], facts: Facts): boolean {
+function holds(when: StateRow["when"], facts: StateFacts): boolean {
   return (
     (when.instance === undefined || when.instance === facts.instance) &&
     (when.task_state === undefined || when.task_state.includes(facts.task_state)) &&

@@ -1,7 +1,7 @@
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
-import type { Mapping, Outcome, TargetDoc } from "../../model/mapping.ts";
+import type { Mapping, StateOutcome, TargetDoc } from "../../model/mapping.ts";
 import { show } from "../../model/text.ts";
 import { cachedVifs, type PortSource, portsOf } from "./vif.ts";
 
@@ -36,7 +36,7 @@ const AS_RAMDISK: Unbooted = {
  */
 export function inspectTenant(
   machine: Machine,
-  outcome: Outcome,
+  outcome: StateOutcome,
   { target, states }: Mapping,
   asRamdisk: boolean,
 ): readonly Finding[] {

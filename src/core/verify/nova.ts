@@ -1,5 +1,5 @@
 import type { RowVerdict } from "../../model/artefact.ts";
-import type { NovaStep, Standing } from "../../model/nova-plan.ts";
+import type { NovaStep, RowState } from "../../model/nova-plan.ts";
 import type { ComputePlace } from "../../model/nova-rows.ts";
 import type { PlannedMachine } from "../../model/plan.ts";
 import { type AllocationsNow, auditAllocations, heal } from "../hosts/allocations.ts";
@@ -18,7 +18,7 @@ import { asUsed, isMoving, isStepUsed, type Used } from "./used.ts";
 /** A row that the plan changes, and how it stands. */
 export interface Looked {
   readonly step: NovaStep;
-  readonly standing: Standing;
+  readonly standing: RowState;
 }
 
 /** Nova as it is now. */

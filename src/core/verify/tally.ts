@@ -1,4 +1,4 @@
-import type { Standing } from "../../model/nova-plan.ts";
+import type { RowState } from "../../model/nova-plan.ts";
 import type { HypervisorTally } from "../hosts/computes.ts";
 
 /** Rows of Ironic, by what is said of them. */
@@ -21,7 +21,7 @@ export interface Tally {
 }
 
 /** What was compared in Nova: rows of the plan by how they stand, and what else there is of machines. */
-export interface NovaTally extends HypervisorTally, Record<Standing["is"], number> {
+export interface NovaTally extends HypervisorTally, Record<RowState["is"], number> {
   machines: number;
   instances: number;
   /** Rows of the plan that the use of their machine explains. */

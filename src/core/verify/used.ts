@@ -1,6 +1,6 @@
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import type { NovaStep, Standing } from "../../model/nova-plan.ts";
+import type { NovaStep, RowState } from "../../model/nova-plan.ts";
 import type { FieldChange, PlannedMachine } from "../../model/plan.ts";
 
 /** Machines whose tenant changed since the hand-over: node uuid -> the instance it has now. */
@@ -82,7 +82,7 @@ const AT_ITS_END: ReadonlySet<string> = new Set(["deleted", "host", "node", "tas
  */
 export function isStepUsed(
   { table, machine, after }: NovaStep,
-  { is, fields }: Standing,
+  { is, fields }: RowState,
   used: ReadonlyMap<string, string | null>,
 ): boolean {
   const now = used.get(machine?.toLowerCase() ?? "");
@@ -96,7 +96,7 @@ export function isStepUsed(
 }
 
 /** Whether Nova is working on an instance just now, or was when its nova-compute died. */
-export function isMoving({ is, fields = [] }: Standing): boolean {
+export function isMoving({ is, fields = [] }: RowState): boolean {
   return (
     is === "other" &&
     fields.includes("task_state") &&

@@ -1,5 +1,5 @@
 import { access, constants } from "node:fs/promises";
-import type { Lacking, Verb, Wanted } from "../../model/database.ts";
+import type { Lacking, Privileges, Verb } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { tableNames } from "./identity.ts";
 import type { Database } from "./open.ts";
@@ -33,7 +33,7 @@ function privilegeOf(verb: Verb): string {
  *
  * @param database with a session that may write, unless only SELECT is wanted
  */
-export async function lacking(database: Database, wanted: Wanted): Promise<Lacking> {
+export async function lacking(database: Database, wanted: Privileges): Promise<Lacking> {
   const statements: string[] = [];
   const grants: string[] = [];
   const missing: string[] = [];

@@ -10,7 +10,7 @@ const ODD: { readonly [engine in Database["engine"]]: (column: string) => string
 };
 
 /** Columns of a table that are looked at, and which of its rows count. */
-export interface Looked {
+interface Looked {
   readonly table: string;
   readonly columns: readonly string[];
   /** SQL that holds for the rows that count. */

@@ -16,7 +16,7 @@ export interface Identity {
 }
 
 /** What the end of an artefact says. */
-export interface Ending {
+export interface ArtefactEnd {
   readonly counts: JsonObject;
   readonly sha256: string;
   /** Bytes before the footer's line. */
@@ -61,7 +61,7 @@ export async function readEnding(
   file: FileHandle,
   path: string,
   kind: ArtefactKind,
-): Promise<Ending> {
+): Promise<ArtefactEnd> {
   if (!(await file.stat()).isFile()) throw refusal("N2I-E113", path, "is not a regular file");
   const identity = await identify(file);
   const size = Number(identity.size);
@@ -81,7 +81,11 @@ export async function readEnding(
  *
  * @throws MigrationError N2I-E112 when it differs, or has a footer or a line over 16 MiB within
  */
-export async function checkBody(file: FileHandle, path: string, ending: Ending): Promise<void> {
+export async function checkBody(
+  file: FileHandle,
+  path: string,
+  ending: ArtefactEnd,
+): Promise<void> {
   const hash = createHash("sha256");
   const block = Buffer.allocUnsafe(Math.min(BLOCK, ending.body));
   let sinceNewline = 0;

@@ -3,8 +3,8 @@ import type { FileHandle } from "node:fs/promises";
 import type { ArtefactKind, Footer } from "../../model/artefact.ts";
 import type { JsonObject } from "../../model/json.ts";
 import {
+  type ArtefactEnd,
   checkBody,
-  type Ending,
   type Identity,
   identify,
   openFile,
@@ -98,7 +98,7 @@ const PLAIN: ArtefactParsers<JsonObject, JsonObject, JsonObject> = {
   counts: (value) => value,
 };
 
-async function headerOf(file: FileHandle, path: string, ending: Ending): Promise<JsonObject> {
+async function headerOf(file: FileHandle, path: string, ending: ArtefactEnd): Promise<JsonObject> {
   for await (const text of blocks(file, path, ending)) {
     const [line = ""] = text.split("\n", 1);
     const header = parseObject(line);
@@ -110,7 +110,7 @@ async function headerOf(file: FileHandle, path: string, ending: Ending): Promise
 async function* linesOf<Line>(
   path: string,
   kind: ArtefactKind,
-  ending: Ending,
+  ending: ArtefactEnd,
   parse: (value: JsonObject, number: number) => Line,
 ): AsyncGenerator<Line[]> {
   const file = await openFile(path, kind);
@@ -137,7 +137,11 @@ async function* linesOf<Line>(
 }
 
 /** The text before the footer in pieces of whole lines, the last newline of each left out. */
-async function* blocks(file: FileHandle, path: string, ending: Ending): AsyncGenerator<string> {
+async function* blocks(
+  file: FileHandle,
+  path: string,
+  ending: ArtefactEnd,
+): AsyncGenerator<string> {
   let block = Buffer.allocUnsafe(Math.min(BLOCK, ending.body));
   let kept = 0;
   for (let at = 0; at < ending.body; ) {

@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
 import type { Cloud } from "../openstack/cloud.ts";
 import { IMAGE } from "../openstack/kinds.ts";
-import { ask, openSession, type Session } from "../openstack/session.ts";
+import { ask, openSession, type ServiceSession } from "../openstack/session.ts";
 
 /** Formats a deploy image may have: Amazon's names of old, or none. @source facts/systems.md R25 */
 const FORMATS = {
@@ -76,7 +76,7 @@ function idOf(images: readonly Image[], { by, text, use }: AskedImage, url: stri
 }
 
 /** Every image of exactly this name, page by page. */
-async function named(session: Session, name: string): Promise<readonly Image[]> {
+async function named(session: ServiceSession, name: string): Promise<readonly Image[]> {
   const found = new Map<string, Image>();
   for (let after: string | null = null; ; ) {
     const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
@@ -98,7 +98,7 @@ async function named(session: Session, name: string): Promise<readonly Image[]> 
   }
 }
 
-async function withId(session: Session, id: string): Promise<readonly Image[]> {
+async function withId(session: ServiceSession, id: string): Promise<readonly Image[]> {
   const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`, null);
   if (body === null) return [];
   if (!isObject(body) || typeof body.status !== "string")

@@ -1,11 +1,11 @@
 import type { Knex } from "knex";
+import type { Outcome } from "../../model/change.ts";
 import { compareRow, sameSecret } from "../../model/compare.ts";
 import { MigrationError } from "../../model/error.ts";
 import { staged } from "../../model/handover.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import type { Performed } from "../../model/target.ts";
 import { integer, marks, select, text } from "../database/rows.ts";
 import { type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds } from "./insert.ts";
@@ -87,7 +87,7 @@ export async function createRows(
   steps: readonly Step[],
   owned: (id: string) => boolean,
   inMaintenance: boolean,
-): Promise<Performed> {
+): Promise<Outcome> {
   if (!steps.some(({ id }) => owned(id))) {
     // As a rule none is there, and the indexes say so sooner than a question would.
     const savepoint = (sql: string) => ironic.database.run("a savepoint", () => trx.raw(sql));
@@ -109,7 +109,7 @@ async function createMissing(
   steps: readonly Step[],
   owned: (id: string) => boolean,
   inMaintenance: boolean,
-): Promise<Performed> {
+): Promise<Outcome> {
   const same = sameSecret(ironic.seal);
   const planned = new Map(steps.map((step) => [step.id, step]));
   const uuidsOf = (resource: Step["resource"]): readonly string[] =>

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import type { Row } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Current, Release, Wanted } from "../../model/target.ts";
+import type { Claims, Current, Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
@@ -82,7 +82,7 @@ function unique(rows: readonly RawRow[]): readonly RawRow[] {
 }
 
 /** Rows by everything that is unique, each once. */
-export async function readCurrent(ironic: Ironic, on: Knex, wanted: Wanted): Promise<Current> {
+export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Promise<Current> {
   const nodes = [
     ...(await nodesBy(ironic, on, "uuid", wanted.uuids, "")),
     ...(await nodesBy(ironic, on, "instance_uuid", wanted.instance_uuids, "")),

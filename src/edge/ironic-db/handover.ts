@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import { type Handover, type Observed, STAGED } from "../../model/handover.ts";
+import { type Handover, type ObservedNode, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
@@ -59,7 +59,7 @@ function maintenance(query: Knex.QueryBuilder, reason: Maintenance): Knex.QueryB
     : query.where({ maintenance: true, maintenance_reason: reason });
 }
 
-function observed(row: RawRow): Observed {
+function observed(row: RawRow): ObservedNode {
   return {
     provision_state: text(row.provision_state),
     maintenance: boolean(row.maintenance) === true,

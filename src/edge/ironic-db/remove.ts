@@ -1,8 +1,9 @@
 import type { Knex } from "knex";
+import type { Outcome } from "../../model/change.ts";
 import { compareRow, sameSecret } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import type { Judged, Performed } from "../../model/target.ts";
+import type { RemovalForecast } from "../../model/target.ts";
 import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
 import { columnsOf, type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
@@ -81,7 +82,7 @@ async function deleteBy(
 interface Parted {
   readonly going: readonly Step[];
   readonly gone: readonly string[];
-  readonly left: Performed["left"];
+  readonly left: Outcome["left"];
   /** Of those left, what only a conductor's lock keeps. */
   readonly locked: ReadonlySet<string>;
   /** Ids of the nodes that go, and of those with traits of ours. */
@@ -141,7 +142,11 @@ async function part(
 }
 
 /** What `removeRows` would do, by rows that nobody locks. */
-export async function judgeRows(ironic: Ironic, on: Knex, steps: readonly Step[]): Promise<Judged> {
+export async function judgeRows(
+  ironic: Ironic,
+  on: Knex,
+  steps: readonly Step[],
+): Promise<RemovalForecast> {
   const { gone, left, locked } = await part(ironic, on, steps, false);
   return {
     found: gone,
@@ -171,7 +176,7 @@ export async function removeRows(
 }
 
 /** Of the steps left, those that only a conductor's lock keeps from being done. */
-export interface Removed extends Performed {
+export interface Removed extends Outcome {
   readonly locked: ReadonlySet<string>;
 }
 

@@ -13,7 +13,7 @@ import { untilUnlocked } from "./unlocked.ts";
 import { createVerifier } from "./verifier.ts";
 
 /** Called around the commit of every batch; a test kills the process or cuts the line there. */
-export type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
+type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
 /** How rows are created, and removed. */
 export interface Load {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import type { Outcome } from "../../model/change.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { Performed } from "../../model/target.ts";
 import type { Removed } from "./remove.ts";
 
 const LOOK_MS = 500;
@@ -9,7 +9,7 @@ const LOOK_MS = 500;
  * Milliseconds left to wait for conductors' locks, all in all: that of a dead conductor uses them up
  * once, not once a batch.
  */
-export interface Patience {
+interface Patience {
   ms: number;
 }
 
@@ -24,7 +24,7 @@ export async function untilUnlocked(
   first: Removed,
   patience: Patience,
   again: (locked: ReadonlySet<string>) => Promise<Removed>,
-): Promise<Performed> {
+): Promise<Outcome> {
   let { locked, ...all } = first;
   while (locked.size > 0 && patience.ms > 0) {
     await sleep(LOOK_MS);

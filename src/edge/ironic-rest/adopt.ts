@@ -1,23 +1,23 @@
+import type { Hooks } from "../../model/change.ts";
 import { compareRow } from "../../model/compare.ts";
-import type { Hooks } from "../../model/hooks.ts";
 import type { Row } from "../../model/machine.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
 import { hiding, type Link, lookAtNode, lookAtPorts } from "./look.ts";
 import {
-  type Machine,
+  type AdoptedMachine,
+  type AdoptionOutcome,
   NOTHING_THERE,
   nodeIs,
   noOutcome,
-  type Outcome,
   toItsEnd,
   withStand,
 } from "./outcome.ts";
 import { onRoad, standingOf } from "./standing.ts";
 
 /** What the journal knows, and is told. */
-export interface Known extends Pick<Hooks, "owned" | "ended" | "observed"> {
+interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   /** Nodes whose protection finish cleared. */
   readonly unprotected?: ReadonlySet<string>;
 }
@@ -28,7 +28,11 @@ type Fail = (why: string) => void;
  * Enrols a machine, its ports after it, and brings it to its planned state. Whatever of that was
  * done before is met and gone on from; what somebody else made or changed is left alone and told.
  */
-export function adopt(shared: Link, machine: Machine, journal: Known): Promise<Outcome> {
+export function adopt(
+  shared: Link,
+  machine: AdoptedMachine,
+  journal: KnownRows,
+): Promise<AdoptionOutcome> {
   const outcome = noOutcome();
   const link = hiding(shared, machine.node);
   const secrets = machine.node === null ? [] : link.rows.secrets(machine.node);
@@ -40,9 +44,9 @@ export function adopt(shared: Link, machine: Machine, journal: Known): Promise<O
 
 async function takeOn(
   link: Link,
-  machine: Machine,
-  journal: Known,
-  outcome: Outcome,
+  machine: AdoptedMachine,
+  journal: KnownRows,
+  outcome: AdoptionOutcome,
   fail: Fail,
 ): Promise<void> {
   const { node, ports } = machine;
@@ -60,7 +64,7 @@ async function takeOn(
 }
 
 /** What finish cleared is no step that is still to be made. */
-function goalOf(node: Row, found: Row, { unprotected }: Known): Row {
+function goalOf(node: Row, found: Row, { unprotected }: KnownRows): Row {
   const isCleared = unprotected?.has(String(node.uuid)) === true && found.protected !== true;
   const isThere = found.provision_state === node.provision_state;
   return isCleared && isThere ? { ...node, protected: false, protected_reason: null } : node;
@@ -69,9 +73,9 @@ function goalOf(node: Row, found: Row, { unprotected }: Known): Row {
 /** @returns the node to go on from; null when it is told why not */
 async function makeNode(
   link: Link,
-  { uuid, node, ports }: Machine & { readonly node: Row },
-  journal: Known,
-  outcome: Outcome,
+  { uuid, node, ports }: AdoptedMachine & { readonly node: Row },
+  journal: KnownRows,
+  outcome: AdoptionOutcome,
   fail: Fail,
 ): Promise<Row | null> {
   const { owned, observed } = journal;
@@ -135,8 +139,8 @@ function idOf({ uuid }: Row): string {
 async function makePorts(
   link: Link,
   ports: readonly Row[],
-  { owned, observed }: Known,
-  outcome: Outcome,
+  { owned, observed }: KnownRows,
+  outcome: AdoptionOutcome,
   fail: Fail,
 ): Promise<boolean> {
   const [first] = ports;

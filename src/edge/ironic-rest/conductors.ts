@@ -1,7 +1,7 @@
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
-import type { Service as Behind, Conductor, EnabledInterface } from "../../model/service.ts";
+import type { Conductor, EnabledInterface, Service } from "../../model/service.ts";
 import { pages } from "./look.ts";
-import type { Service } from "./service.ts";
+import type { RestService } from "./service.ts";
 
 /** Minors that brought what is asked. @source facts/ironic.md 4.1 */
 const INTERFACES = 31;
@@ -12,7 +12,7 @@ const RESERVED = 1000;
  * Who would take the machines over, as the API tells it. Before 1.49 only living conductors are
  * told, and no groups.
  */
-export async function readBehind(service: Service): Promise<Behind> {
+export async function readBehind(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
   const drivers = objects(
     field(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),

@@ -6,7 +6,7 @@ import { refusedCall } from "../openstack/session.ts";
 import { tellsOf } from "./look.ts";
 import { cleaned } from "./move.ts";
 import { inFlight } from "./pool.ts";
-import type { Service } from "./service.ts";
+import type { RestService } from "./service.ts";
 
 const FIELDS = [
   ...["uuid", "provision_state", "instance_uuid", "maintenance", "maintenance_reason"],
@@ -19,7 +19,7 @@ const FIELDS = [
  *
  * @param most questions at once
  */
-export function createRestGuard(service: Service, doc: RestDoc, most: number): Guard {
+export function createRestGuard(service: RestService, doc: RestDoc, most: number): Guard {
   const known = carriedFields(doc, "node", service.minor);
   const fields = FIELDS.filter((field) => known.has(field)).join(",");
   const look = async (uuid: string): Promise<Guarded | null> => {

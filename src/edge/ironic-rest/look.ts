@@ -1,13 +1,13 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import type { Rows } from "./row.ts";
-import type { Service } from "./service.ts";
+import type { RestRows } from "./row.ts";
+import type { RestService } from "./service.ts";
 
 /** A service and how rows pass to it and from it. */
 export interface Link {
-  readonly service: Service;
-  readonly rows: Rows;
+  readonly service: RestService;
+  readonly rows: RestRows;
 }
 
 /** The way of one machine: nothing the service says of it quotes a secret of its row. */
@@ -33,7 +33,11 @@ export function tellsOf(body: unknown, uuid: string): boolean {
 }
 
 /** What is about something else would pass for a row somebody changed: it is no answer. */
-async function askFor(service: Service, kind: "nodes" | "ports", uuid: string): Promise<unknown> {
+async function askFor(
+  service: RestService,
+  kind: "nodes" | "ports",
+  uuid: string,
+): Promise<unknown> {
   const path = `/v1/${kind}/${uuid}`;
   const body = await service.ask(path);
   if (body === null || tellsOf(body, uuid)) return body;
@@ -43,7 +47,7 @@ async function askFor(service: Service, kind: "nodes" | "ports", uuid: string): 
   );
 }
 
-export function seenNode(rows: Rows, body: unknown): SeenNode {
+export function seenNode(rows: RestRows, body: unknown): SeenNode {
   const { allocation_uuid } = isObject(body) ? body : {};
   const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
   return { row: rows.told("node", body), strange };
@@ -79,7 +83,7 @@ const PAGE = 1000;
  * @throws MigrationError N2I-E210 to N2I-E212: a list is whole, or there is none
  */
 export async function* pages(
-  service: Service,
+  service: RestService,
   collection: string,
   query = "",
 ): AsyncGenerator<readonly Json[]> {

@@ -2,14 +2,14 @@ import { MigrationError } from "../../model/error.ts";
 import type { Row } from "../../model/machine.ts";
 
 /** One machine's rows to make or to delete; its node is null where only ports are missing. */
-export interface Machine {
+export interface AdoptedMachine {
   readonly uuid: string;
   readonly node: Row | null;
   readonly ports: readonly Row[];
 }
 
 /** What became of one machine; ids as steps have them. */
-export interface Outcome {
+export interface AdoptionOutcome {
   readonly done: string[];
   readonly found: string[];
   readonly left: { readonly id: string; readonly why: string }[];
@@ -24,7 +24,7 @@ export interface Outcome {
 export const NOTHING_THERE = "nothing of it is in Ironic";
 const NOBODY_KNOWS = "nobody knows yet what of it is in Ironic";
 
-export function noOutcome(): Outcome {
+export function noOutcome(): AdoptionOutcome {
   return { done: [], found: [], left: [], failed: null, stands: NOBODY_KNOWS, broke: null };
 }
 
@@ -34,7 +34,7 @@ export function nodeIs({ provision_state }: Row): string {
 }
 
 /** A reason, and what is there now. */
-export function withStand(why: string, { stands }: Outcome): string {
+export function withStand(why: string, { stands }: AdoptionOutcome): string {
   return stands === "" ? why : `${why}; ${stands}`;
 }
 
@@ -44,10 +44,10 @@ export function withStand(why: string, { stands }: Outcome): string {
  * @param tell adds to the outcome what an operator must know of a machine that was left midway
  */
 export async function toItsEnd(
-  outcome: Outcome,
+  outcome: AdoptionOutcome,
   work: () => Promise<void>,
   tell: (why: string) => void,
-): Promise<Outcome> {
+): Promise<AdoptionOutcome> {
   try {
     await work();
   } catch (cause) {

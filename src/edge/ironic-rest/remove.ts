@@ -1,16 +1,22 @@
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
-import type { Judged } from "../../model/target.ts";
+import type { RemovalForecast } from "../../model/target.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import { hiding, type Link, lookAtNode, lookAtPorts, type SeenNode } from "./look.ts";
-import { type Machine, noOutcome, type Outcome, toItsEnd, withStand } from "./outcome.ts";
+import {
+  type AdoptedMachine,
+  type AdoptionOutcome,
+  noOutcome,
+  toItsEnd,
+  withStand,
+} from "./outcome.ts";
 import { asMade, isBeingUndone, isPassing, isUntouched, standingOf, UNDOING } from "./standing.ts";
 
 /** Whether to try once more what a conductor's lock was in the way of, after so many tries. */
-export type Patience = (tries: number) => boolean;
+type Patience = (tries: number) => boolean;
 
 /**
  * Until every call's number of tries is used up, and until `lockWait` is over since the first lock of
@@ -41,10 +47,10 @@ const HELD =
  */
 export function remove(
   shared: Link,
-  machine: Machine,
+  machine: AdoptedMachine,
   strangers: ReadonlyMap<string, string>,
   patience: Patience = patienceOf(0),
-): Promise<Outcome> {
+): Promise<AdoptionOutcome> {
   const { uuid, node } = machine;
   const link = hiding(shared, node);
   const secrets = node === null ? [] : link.rows.secrets(node);
@@ -61,9 +67,9 @@ export function remove(
 /** What `remove` would do with a machine that stays as it is. */
 export async function judgeRemoval(
   shared: Link,
-  machine: Machine,
+  machine: AdoptedMachine,
   strangers: ReadonlyMap<string, string>,
-): Promise<Judged> {
+): Promise<RemovalForecast> {
   const { uuid, node, ports } = machine;
   const link = hiding(shared, node);
   const ids = idsOf(machine);
@@ -89,9 +95,9 @@ interface Against {
 
 async function takeBack(
   link: Link,
-  machine: Machine,
+  machine: AdoptedMachine,
   { strange, patience }: Against,
-  outcome: Outcome,
+  outcome: AdoptionOutcome,
   leave: (why: string) => void,
 ): Promise<void> {
   const { uuid, node, ports } = machine;
@@ -127,7 +133,7 @@ async function takeBack(
 }
 
 /** Ids of its rows that are to go, as steps have them. */
-function idsOf({ uuid, node, ports }: Machine): readonly string[] {
+function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
   return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
 }
 

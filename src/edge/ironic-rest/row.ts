@@ -11,7 +11,7 @@ const MASK = "******";
 const MASKED: Sealed = { secret: "", of: "" };
 
 /** Rows between plan and service. */
-export interface Rows {
+export interface RestRows {
   /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
   readonly told: (resource: Resource, body: unknown) => Row;
   /** Whether the pinned version tells a field. */
@@ -23,7 +23,7 @@ export interface Rows {
   readonly same: SameSecret;
 }
 
-export function rowsOf(doc: RestDoc, minor: number, seal: Seal): Rows {
+export function rowsOf(doc: RestDoc, minor: number, seal: Seal): RestRows {
   const fields = {
     node: carriedFields(doc, "node", minor),
     port: carriedFields(doc, "port", minor),

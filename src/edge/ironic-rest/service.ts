@@ -3,15 +3,21 @@ import { MigrationError } from "../../model/error.ts";
 import { minorOf, type RestDoc } from "../../model/rest.ts";
 import type { Release } from "../../model/target.ts";
 import type { Cloud } from "../openstack/cloud.ts";
-import { type Answer, answerTo, ask, openSession, type Session } from "../openstack/session.ts";
+import {
+  type Answer,
+  answerTo,
+  ask,
+  openSession,
+  type ServiceSession,
+} from "../openstack/session.ts";
 
 /** A bare metal service, spoken to at one microversion. */
-export interface Service {
+export interface RestService {
   readonly identity: TargetIdentity;
   readonly release: Release;
   /** Minor of the microversion every call is pinned to. */
   readonly minor: number;
-  readonly session: Session;
+  readonly session: ServiceSession;
   /** A question; null when there is no such thing. @throws MigrationError N2I-E210 to N2I-E212 */
   readonly ask: (path: string) => Promise<unknown>;
   /** One try of a call that changes something. */
@@ -21,7 +27,7 @@ export interface Service {
     body?: unknown,
   ) => Promise<Answer>;
   /** The same service; no fault it tells quotes these, not even a part of one. */
-  readonly hiding: (secrets: readonly string[]) => Service;
+  readonly hiding: (secrets: readonly string[]) => RestService;
 }
 
 const MINIMUM = "x-openstack-ironic-api-minimum-version";
@@ -43,7 +49,7 @@ export async function openService(
   doc: RestDoc,
   said: string | undefined,
   limit: number,
-): Promise<Service> {
+): Promise<RestService> {
   const session = await openSession(cloud, limit);
   try {
     const { minimum, maximum } = await versionsOf(session);
@@ -68,14 +74,14 @@ export async function openService(
 }
 
 function pinned(
-  known: Pick<Service, "identity" | "release" | "minor">,
-  session: Session,
+  known: Pick<RestService, "identity" | "release" | "minor">,
+  session: ServiceSession,
   version: string,
   hidden: readonly string[],
-): Service {
-  const call: Session["call"] = async (words) =>
+): RestService {
+  const call: ServiceSession["call"] = async (words) =>
     spoken(await session.call({ ...words, hidden }, version), version);
-  const own: Session = { ...session, call };
+  const own: ServiceSession = { ...session, call };
   return {
     ...known,
     session: own,
@@ -86,7 +92,7 @@ function pinned(
 }
 
 /** The first call as all will be: allowed, and answered in the version asked for. */
-async function greet(session: Session, version: string): Promise<void> {
+async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
   const answer = await answerTo(session, path, version, isThere);
   if (answer.headers[SPOKEN] !== version)
@@ -117,7 +123,7 @@ function isThere(answer: Answer): Answer {
 }
 
 async function versionsOf(
-  session: Session,
+  session: ServiceSession,
 ): Promise<{ readonly minimum: string; readonly maximum: string }> {
   const { headers } = await answerTo(session, "/v1/", null, isThere);
   const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
@@ -164,7 +170,7 @@ function releaseFor(
  *
  * @throws MigrationError N2I-E208
  */
-export function expectSpoken({ release, identity }: Service, said: string | undefined): void {
+export function expectSpoken({ release, identity }: RestService, said: string | undefined): void {
   if (said !== undefined && said !== release.doc.release)
     throw new MigrationError(
       "N2I-E208",

@@ -49,7 +49,7 @@ export function asMade(planned: Row): Row {
   return planned.provision_state === "available" ? { ...planned, automated_clean: false } : planned;
 }
 
-export type Standing =
+type FoundState =
   /** As planned, or on its way there and by our hand. */
   | { readonly is: "planned" | "half-made" }
   /** Ours, and somebody changed these fields. */
@@ -63,7 +63,7 @@ export type Standing =
  *
  * @param ended whether the journal says the machine came to its end
  */
-export function standingOf(planned: Row, found: Row, same: SameSecret, ended: boolean): Standing {
+export function standingOf(planned: Row, found: Row, same: SameSecret, ended: boolean): FoundState {
   if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "foreign" };
   const fields = compareRow(planned, found, same).differs.map(({ field }) => field);
   const unguarded = GUARD.filter((field) => isUnset(planned, found, field));

@@ -1,17 +1,18 @@
+import type { Outcome } from "../../model/change.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RestDoc } from "../../model/rest.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Current, Performed, Target, Verifier, Wanted } from "../../model/target.ts";
+import type { Claims, Current, Target, Verifier } from "../../model/target.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
 import { readBehind } from "./conductors.ts";
 import { type Link, pages } from "./look.ts";
-import type { Machine, Outcome } from "./outcome.ts";
+import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
 import { judgeRemoval, patienceOf, remove } from "./remove.ts";
 import { rowsOf } from "./row.ts";
-import type { Service } from "./service.ts";
+import type { RestService } from "./service.ts";
 import { createVerifier } from "./verifier.ts";
 
 /** Called around every call that changes something; a test kills the process there. */
@@ -31,7 +32,7 @@ interface Driving {
  * transaction and no lock: a uuid we chose, our mark in extra, and a look before every step stand in.
  */
 export function createRestTarget(
-  service: Service,
+  service: RestService,
   doc: RestDoc,
   seal: Seal,
   { inFlight: most, lockWait = 0, unprotected = new Set() }: Driving,
@@ -85,8 +86,8 @@ export function createRestTarget(
       touched = false;
       const hanging = taking.length === 0 ? new Map<string, string>() : await strangers(service);
       const go = (
-        machines: readonly Machine[],
-        work: (machine: Machine) => Promise<Outcome>,
+        machines: readonly AdoptedMachine[],
+        work: (machine: AdoptedMachine) => Promise<AdoptionOutcome>,
       ): Promise<readonly Worked[]> =>
         inFlight(
           machines,
@@ -113,11 +114,11 @@ function callsOf(machines: number): number {
 
 /** @param answered told of the answer to every call that was to change something */
 function watched(
-  service: Service,
+  service: RestService,
   failpoint: Failpoint,
   turn: ReturnType<typeof gate>,
   answered: (answer: Answer) => void,
-): Service {
+): RestService {
   return {
     ...service,
     ask: (path) => turn(() => service.ask(path)),
@@ -132,7 +133,10 @@ function watched(
   };
 }
 
-function machinesOf(steps: readonly Step[], rowOf: (step: Step) => Row | null): readonly Machine[] {
+function machinesOf(
+  steps: readonly Step[],
+  rowOf: (step: Step) => Row | null,
+): readonly AdoptedMachine[] {
   const machines = new Map<string, { uuid: string; node: Row | null; ports: Row[] }>();
   for (const step of steps) {
     const row = rowOf(step);
@@ -146,16 +150,16 @@ function machinesOf(steps: readonly Step[], rowOf: (step: Step) => Row | null): 
   return [...machines.values()];
 }
 
-type Worked = readonly [Machine, Outcome];
+type Worked = readonly [AdoptedMachine, AdoptionOutcome];
 
-function performed(outcomes: readonly Worked[], touched: boolean): Performed {
+function performed(outcomes: readonly Worked[], touched: boolean): Outcome {
   const [cause] = outcomes.flatMap(([, { broke }]) => broke ?? []);
   return {
     done: outcomes.flatMap(([, { done }]) => done),
     found: outcomes.flatMap(([, { found }]) => found),
     left: outcomes.flatMap(([, { left }]) => left),
     failed: outcomes.flatMap(([{ uuid }, { failed }]) =>
-      failed === null ? [] : [{ uuid, why: failed }],
+      failed === null ? [] : [{ machine: uuid, why: failed }],
     ),
     ...(cause !== undefined && {
       broke: {
@@ -176,7 +180,7 @@ async function listAll({ service, rows }: Link): Promise<Current> {
   return { nodes, ports };
 }
 
-function among({ nodes, ports }: Current, wanted: Wanted): Current {
+function among({ nodes, ports }: Current, wanted: Claims): Current {
   const any = (row: Row, columns: { readonly [column: string]: ReadonlySet<unknown> }): boolean =>
     Object.entries(columns).some(([column, values]) => values.has(row[column]));
   const ofNode = {
@@ -201,7 +205,7 @@ const CONDUCTORS = 49;
  * @throws MigrationError N2I-E211
  * @source ironic: common/policy.py, baremetal:conductor:get and baremetal:node:list_all
  */
-async function seesAll(service: Service): Promise<void> {
+async function seesAll(service: RestService): Promise<void> {
   if (service.minor >= CONDUCTORS) await service.ask("/v1/conductors");
 }
 
@@ -212,7 +216,7 @@ const HANGING = [
   ["volume/targets", 32, "a volume target"],
 ] as const;
 
-async function strangers(service: Service): Promise<Map<string, string>> {
+async function strangers(service: RestService): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const [collection, since, what] of HANGING)
     if (service.minor >= since)

@@ -1,7 +1,7 @@
 import { credentialFault, decodedCredential } from "../../model/charset.ts";
 import { type Finding, finding } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import type { Columns, Decoded, Value } from "../../model/machine.ts";
+import type { ColumnValues, Decoded, Value } from "../../model/machine.ts";
 import { isSecretName, type Seal } from "../../model/secret.ts";
 import { show } from "../../model/text.ts";
 import { softDeleted } from "../database/deleted.ts";
@@ -175,7 +175,7 @@ export function rowReader(
   }));
   const none: readonly Finding[] = [];
   return (raw) => {
-    const row: Record<string, Value | Columns> = {};
+    const row: Record<string, Value | ColumnValues> = {};
     let extra: Record<string, Value> | null = null;
     let findings = none;
     let decoded: Decoded = NOTHING;
@@ -189,7 +189,7 @@ export function rowReader(
         if (value === null) continue;
         extra ??= {};
       }
-      const into: Record<string, Value | Columns> = known || extra === null ? row : extra;
+      const into: Record<string, Value | ColumnValues> = known || extra === null ? row : extra;
       if (value === null || !(secret || CREDENTIALS.has(column))) {
         into[column] = value;
         continue;

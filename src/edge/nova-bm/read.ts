@@ -12,7 +12,7 @@ import type { NovaBmSchema } from "./open.ts";
 import { readShared, type SharedValues } from "./rivals.ts";
 
 /** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
-export interface Batch {
+export interface MachineBatch {
   readonly machines: readonly Machine[];
   readonly orphans: readonly BmInterface[];
 }
@@ -38,7 +38,7 @@ export async function* readMachines(
   database: Database,
   schema: NovaBmSchema,
   seal: Seal,
-): AsyncGenerator<Batch> {
+): AsyncGenerator<MachineBatch> {
   const trx = await readTransaction(database);
   try {
     const shared = await readShared(database, trx, schema.columns.bm_nodes ?? []);
@@ -149,7 +149,7 @@ function join(
   nodes: readonly ReadRow[],
   interfaces: readonly ReadRow[],
   shared: SharedValues,
-): Batch {
+): MachineBatch {
   const byNode = new Map<number, ReadRow[]>();
   for (const row of interfaces) {
     const id = interfaceOf(row).bm_node_id ?? -1;

@@ -1,12 +1,12 @@
 import type { SpecCall } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { NovaStep, NovaTarget, Standing } from "../../model/nova-plan.ts";
+import type { NovaStep, NovaTarget, RowState } from "../../model/nova-plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/pause.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { type ComputeService, type Specs, specsPath } from "./service.ts";
 
 /** Called before and after every call that changes something; a test kills the process there. */
-export type Failpoint = (point: "nova.call.before" | "nova.call.after") => Promise<void>;
+type Failpoint = (point: "nova.call.before" | "nova.call.after") => Promise<void>;
 
 /** Rows a message names; the others are counted. */
 const NAMED = 5;
@@ -20,9 +20,9 @@ export function createRestFlavors(
   service: ComputeService,
   failpoint: Failpoint = () => Promise.resolve(),
 ): Pick<NovaTarget, "look" | "perform"> {
-  const look = async (steps: readonly NovaStep[]): Promise<readonly Standing[]> => {
+  const look = async (steps: readonly NovaStep[]): Promise<readonly RowState[]> => {
     const known = new Map<string, Specs>();
-    const standings: Standing[] = [];
+    const standings: RowState[] = [];
     for (const step of steps) {
       const { flavorid } = named(step);
       const specs = known.has(flavorid) ? known.get(flavorid) : await service.specs(flavorid);
@@ -36,7 +36,7 @@ export function createRestFlavors(
     async perform(steps, { owned, precondition, observed }) {
       await precondition();
       const standings = await look(steps);
-      const of = (is: Standing["is"]) => standings.filter((standing) => standing.is === is);
+      const of = (is: RowState["is"]) => standings.filter((standing) => standing.is === is);
       const found = of("after").map(({ id }) => id);
       const left = of("other").map(({ id, why }) => ({ id, why }));
       const strange = left.filter(({ id }) => !owned(id));
@@ -66,9 +66,9 @@ function named({ key }: NovaStep): { readonly flavorid: string; readonly key: st
   return { flavorid: String(key.flavorid), key: String(key.key) };
 }
 
-function standingOf(step: NovaStep, specs: Specs): Standing {
+function standingOf(step: NovaStep, specs: Specs): RowState {
   const { id, before, after } = step;
-  const as = (is: Standing["is"], why = ""): Standing => ({ id, is, why });
+  const as = (is: RowState["is"], why = ""): RowState => ({ id, is, why });
   if (specs === null) return as("other", "the flavor is gone");
   const value = specs.get(named(step).key);
   if (value === (after?.value ?? undefined)) return as("after");

@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import type { NovaStep, Standing } from "../../model/nova-plan.ts";
+import type { NovaStep, RowState } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { integer, type RawRow } from "../database/rows.ts";
 import { conflicts } from "./constraint-conflicts.ts";
@@ -51,9 +51,9 @@ async function rowOf(
 }
 
 /** How the row of a step stands. */
-export function standingOf({ step, row, conflict }: Met): Standing {
+export function standingOf({ step, row, conflict }: Met): RowState {
   const { id, before, after } = step;
-  const as = (is: Standing["is"], why = "", fields?: readonly string[]): Standing => ({
+  const as = (is: RowState["is"], why = "", fields?: readonly string[]): RowState => ({
     ...{ id, is, why },
     ...(fields !== undefined && { fields }),
   });

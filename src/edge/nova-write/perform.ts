@@ -1,9 +1,9 @@
 import type { Knex } from "knex";
+import type { Outcome } from "../../model/change.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
-import type { Performed } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { orBehind } from "../database/sequence.ts";
 import { type Met, meet, standingOf } from "./find.ts";
@@ -22,7 +22,7 @@ export async function performSteps(
   trx: Knex,
   steps: readonly NovaStep[],
   owned: (id: string) => boolean,
-): Promise<Performed> {
+): Promise<Outcome> {
   const found: string[] = [];
   const left: { readonly id: string; readonly why: string }[] = [];
   const todo: Met[] = [];

@@ -1,5 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
-import type { NovaIdentity, NovaTable, NovaTarget, Standing } from "../../model/nova-plan.ts";
+import type { NovaIdentity, NovaTable, NovaTarget, RowState } from "../../model/nova-plan.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { schemaVersion } from "../database/schema-version.ts";
@@ -11,10 +11,10 @@ import { performSteps } from "./perform.ts";
 import { useOf } from "./use.ts";
 
 /** Called around the commit of every batch; a test kills the process there. */
-export type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
+type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
 
 /** Tables whose rows to insert get their ids from the server. */
-function numbered(met: readonly Met[], standings: readonly Standing[]): readonly NovaTable[] {
+function numbered(met: readonly Met[], standings: readonly RowState[]): readonly NovaTable[] {
   return met.flatMap(({ step: { table, before, after } }, at) =>
     standings[at]?.is === "before" && before === null && after !== null && !("id" in after)
       ? [table]

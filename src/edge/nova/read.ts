@@ -8,12 +8,12 @@ import { readTransaction } from "../database/read-transaction.ts";
 import { integer, type RawRow, select, text, time } from "../database/rows.ts";
 import { garbledColumns, whole } from "../database/whole.ts";
 import { readFlavors } from "./flavors.ts";
-import { type Asked, novaRows } from "./rows.ts";
+import { type AskedMachine, novaRows } from "./rows.ts";
 import { parseVifs } from "./vifs.ts";
 
 export interface NovaReader {
   /** One answer for each machine asked about, in their order. */
-  readonly view: (machines: readonly Asked[]) => Promise<readonly NovaView[]>;
+  readonly view: (machines: readonly AskedMachine[]) => Promise<readonly NovaView[]>;
   readonly close: () => Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
 import { whole } from "../database/whole.ts";
 
 /** What of a bm_nodes row the nova database is asked about. */
-export interface Asked {
+export interface AskedMachine {
   readonly id: number;
   readonly uuid: string | null;
   readonly instance_uuid: string | null;
@@ -18,9 +18,9 @@ type Rows = Promise<readonly RawRow[]>;
 /** Nova's rows about a batch of machines, whatever indexes the server has. */
 interface NovaRows {
   /** Instances bm_nodes names, deleted ones too, and live ones that name one of the nodes. */
-  readonly instances: (machines: readonly Asked[]) => Rows;
+  readonly instances: (machines: readonly AskedMachine[]) => Rows;
   /** Live rows of the nodes, in order of their ids; a few of other nodes may be among them. */
-  readonly computes: (machines: readonly Asked[]) => Rows;
+  readonly computes: (machines: readonly AskedMachine[]) => Rows;
   readonly caches: (instances: readonly string[]) => Rows;
   readonly metadata: (instances: readonly string[]) => Rows;
   /** Flavors that instances carry with them, since Kilo. */
@@ -126,7 +126,7 @@ function asking(database: Database, trx: Knex): Ask {
   };
 }
 
-function nodesOf(machines: readonly Asked[]): readonly string[] {
+function nodesOf(machines: readonly AskedMachine[]): readonly string[] {
   return machines.map(({ uuid }) => text(uuid) ?? "").filter((uuid) => uuid !== "");
 }
 

@@ -36,24 +36,24 @@ export type Auth =
 export type Login =
   | {
       readonly kind: "password";
-      readonly user: Named;
+      readonly user: NamedService;
       readonly password: () => string;
-      readonly scope: Scope | null;
+      readonly scope: TokenScope | null;
     }
   | {
       readonly kind: "application_credential";
-      readonly credential: Named;
+      readonly credential: NamedService;
       readonly secret: () => string;
     };
 
 /** By id, or by name and the domain the name belongs to (an application credential's: its user). */
-export type Named =
+export type NamedService =
   | { readonly id: string }
-  | { readonly name: string; readonly owner: Named | null };
+  | { readonly name: string; readonly owner: NamedService | null };
 
-export type Scope =
-  | { readonly project: Named }
-  | { readonly domain: Named }
+export type TokenScope =
+  | { readonly project: NamedService }
+  | { readonly domain: NamedService }
   | { readonly system: "all" };
 
 /** Settings by their names in clouds.yaml: `auth_url`, `user_domain_name`; an empty one is not there. */

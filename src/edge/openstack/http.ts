@@ -6,7 +6,7 @@ import { MigrationError } from "../../model/error.ts";
 import { certificateFault } from "./certificate.ts";
 import type { Tls } from "./cloud.ts";
 
-export interface Asked {
+export interface HttpCall {
   readonly method: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
   readonly url: string;
   readonly headers: { readonly [name: string]: string };
@@ -29,7 +29,7 @@ export interface Unanswered {
 
 export interface Http {
   /** @throws MigrationError N2I-E213 when the other side's certificate is not to be trusted */
-  readonly send: (asked: Asked) => Promise<Answered | Unanswered>;
+  readonly send: (asked: HttpCall) => Promise<Answered | Unanswered>;
   readonly close: () => void;
 }
 
@@ -84,7 +84,7 @@ function pem(path: string): Buffer {
 }
 
 function send(
-  { method, url, headers, body }: Asked,
+  { method, url, headers, body }: HttpCall,
   agents: { readonly "http:": PlainAgent; readonly "https:": TlsAgent },
   limit: number,
 ): Promise<Answered | Unanswered> {

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type JsonObject } from "../../model/json.ts";
-import type { Cloud, Login, Named, Scope } from "./cloud.ts";
+import type { Cloud, Login, NamedService, TokenScope } from "./cloud.ts";
 import { faultOf, parsed } from "./fault.ts";
 import type { Http } from "./http.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
@@ -78,14 +78,14 @@ function question(login: Login): JsonObject {
   };
 }
 
-function scopeText(scope: Scope): JsonObject {
+function scopeText(scope: TokenScope): JsonObject {
   if ("system" in scope) return { system: { all: true } };
   return "project" in scope
     ? { project: reference(scope.project) }
     : { domain: reference(scope.domain) };
 }
 
-function reference(named: Named): JsonObject {
+function reference(named: NamedService): JsonObject {
   if ("id" in named) return { id: named.id };
   return {
     name: named.name,

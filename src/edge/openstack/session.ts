@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
 import type { Cloud } from "./cloud.ts";
 import { faultOf, parsed } from "./fault.ts";
-import { type Answered, type Asked, type Http, openHttp, type Unanswered } from "./http.ts";
+import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
 import { newToken, secretOf, type Token } from "./keystone.ts";
 import { BAREMETAL, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
@@ -17,14 +17,14 @@ export interface Answer {
   readonly fault: string;
 }
 
-type Words = Omit<Asked, "url" | "headers"> & {
+type Words = Omit<HttpCall, "url" | "headers"> & {
   readonly path: string;
   /** Texts no fault may quote, besides those of the login. */
   readonly hidden?: readonly string[];
 };
 
 /** Calls to one service, with its login; nothing is repeated here but a call with an old token. */
-export interface Session {
+export interface ServiceSession {
   /** URL of the service, without a slash or `/v1` at its end. */
   readonly url: string;
   /**
@@ -46,7 +46,7 @@ export async function openSession(
   cloud: Cloud,
   limit: number,
   kind: ServiceKind = BAREMETAL,
-): Promise<Session> {
+): Promise<ServiceSession> {
   const http = openHttp(cloud.tls, limit);
   try {
     const login = await logIn(http, cloud, kind);
@@ -163,7 +163,7 @@ const OTHER_SCOPE = /requires a scope of \[/;
  * @throws MigrationError N2I-E210 when it is not answered, N2I-E211, N2I-E212 when it is refused
  */
 export async function ask(
-  session: Session,
+  session: ServiceSession,
   path: string,
   version: string | null,
 ): Promise<unknown> {
@@ -178,7 +178,7 @@ export async function ask(
  * @returns an answer of status 200 or 404
  */
 export async function answerTo(
-  session: Session,
+  session: ServiceSession,
   path: string,
   version: string | null,
   read: (answer: Answer) => Answer,
@@ -203,7 +203,7 @@ function told(answer: Answer): Answer {
 
 /** A call the service will not do, whatever is tried. */
 export function refusedCall(
-  session: Pick<Session, "url">,
+  session: Pick<ServiceSession, "url">,
   what: string,
   { status, fault }: Answer,
 ): MigrationError {

@@ -1,6 +1,6 @@
 import { homedir } from "node:os";
 import { MigrationError } from "../../model/error.ts";
-import type { Auth, Cloud, Login, Named, Scope, Settings } from "./cloud.ts";
+import type { Auth, Cloud, Login, NamedService, Settings, TokenScope } from "./cloud.ts";
 import { expandUser } from "./home-path.ts";
 
 const INTERFACES = ["public", "internal", "admin"] as const;
@@ -119,14 +119,18 @@ function needed(settings: Settings, refuse: Refuse): (name: string) => string {
 }
 
 /** `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
-function partOf(settings: Settings, name: string, owner: () => Named | null): Named | null {
+function partOf(
+  settings: Settings,
+  name: string,
+  owner: () => NamedService | null,
+): NamedService | null {
   const id = settings.get(`${name}_id`);
   if (id !== undefined) return { id };
   const text = settings.get(`${name}_name`) ?? settings.get(name === "user" ? "username" : "");
   return text === undefined ? null : { name: text, owner: owner() };
 }
 
-function domain(settings: Settings, name: string): Named {
+function domain(settings: Settings, name: string): NamedService {
   const own = partOf(settings, name, () => null);
   if (own !== null) return own;
   const id = settings.get("default_domain_id") ?? settings.get("default_domain");
@@ -134,7 +138,7 @@ function domain(settings: Settings, name: string): Named {
   return text === undefined ? { id: id ?? "default" } : { name: text, owner: null };
 }
 
-function user(settings: Settings, refuse: Refuse): Named {
+function user(settings: Settings, refuse: Refuse): NamedService {
   const found = partOf(settings, "user", () => domain(settings, "user_domain"));
   if (found === null) throw refuse("username is missing");
   return found;
@@ -145,7 +149,7 @@ function passwordLogin(settings: Settings, refuse: Refuse): Login {
   return { kind: "password", user: user(settings, refuse), password, scope: scopeOf(settings) };
 }
 
-function scopeOf(settings: Settings): Scope | null {
+function scopeOf(settings: Settings): TokenScope | null {
   if (settings.get("system_scope") === "all") return { system: "all" };
   const project = partOf(settings, "project", () => domain(settings, "project_domain"));
   if (project !== null) return { project };

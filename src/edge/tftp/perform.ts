@@ -16,7 +16,7 @@ import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
 import { MigrationError } from "../../model/error.ts";
 import { systemCode } from "../disk/failure.ts";
 import { atExit } from "../process/at-exit.ts";
-import { type Held, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
+import { type HeldFolder, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
 
 /** What a file is made of: a text, or another file. */
 export type Source = { readonly text: string } | { readonly file: string };
@@ -72,7 +72,7 @@ interface Content {
 }
 
 async function put(
-  held: Held,
+  held: HeldFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
   content: Content,
@@ -198,7 +198,7 @@ function standing({ code, cause }: MigrationError): "gone" | "other" | null {
 }
 
 async function back(
-  held: Held,
+  held: HeldFolder,
   name: string,
   { before, after }: Pick<BootStep, "before" | "after">,
   text: string | null,

@@ -9,7 +9,7 @@ import { notWritten, systemCode } from "../disk/failure.ts";
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 
 /** A folder of a tree held open: what happens in it happens there, whoever moves names meanwhile. */
-export interface Held {
+export interface HeldFolder {
   /** `/proc/self/fd/N`: a path into the folder itself. */
   readonly at: string;
   readonly handle: FileHandle;
@@ -23,10 +23,10 @@ export interface Held {
 export async function inFolderOf<T>(
   root: string,
   path: string,
-  work: (held: Held, name: string) => Promise<T>,
+  work: (held: HeldFolder, name: string) => Promise<T>,
 ): Promise<T> {
   const handles: FileHandle[] = [];
-  const hold = async (folder: string): Promise<Held> => {
+  const hold = async (folder: string): Promise<HeldFolder> => {
     const handle = await open(folder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
     handles.push(handle);
     return { at: `/proc/self/fd/${handle.fd}`, handle };
@@ -63,7 +63,7 @@ export async function look(root: string, path: string): Promise<Found> {
 }
 
 /** What stands under a name of a held folder, with its digest; null when nothing does. */
-export async function thingAt({ at }: Held, name: string): Promise<Thing | null> {
+export async function thingAt({ at }: HeldFolder, name: string): Promise<Thing | null> {
   const found = await look(at, name);
   switch (found.kind) {
     case "absent":

@@ -4,9 +4,9 @@ import type { PowerReading } from "../../model/power.ts";
 import { withAskpass } from "./askpass.ts";
 import type { Domain } from "./domain.ts";
 import { takeApart } from "./listing.ts";
-import { type Answer, answerFor, bareMacs, byMac, type VirtualMachine } from "./match.ts";
+import { answerFor, bareMacs, byMac, type HostAnswer, type VirtualMachine } from "./match.ts";
 import { remoteLine } from "./remote.ts";
-import { type Route, routeOf, type Verdict, type VirtualPower } from "./settings.ts";
+import { type HostVerdict, type Route, routeOf, type VirtualPower } from "./settings.ts";
 import { type Run, runSsh } from "./ssh.ts";
 import { sshArguments } from "./ssh-arguments.ts";
 import { failureOf } from "./ssh-verdict.ts";
@@ -46,7 +46,7 @@ export async function askVirtual(
   const isAskable = (machine: VirtualMachine): boolean => bareMacs(machine).length > 0;
   const found = "verdict" in route || !machines.some(isAskable) ? null : await ask(route, options);
   const elapsed = found === null ? 0 : Math.round(performance.now() - start);
-  const answerOf = (machine: VirtualMachine): Answer => {
+  const answerOf = (machine: VirtualMachine): HostAnswer => {
     if ("verdict" in route) return { ...route, power: null };
     if (found === null || !isAskable(machine)) return { ...WITHOUT_MAC, power: null };
     return "verdict" in found ? { ...found, power: null } : answerFor(machine, found);
@@ -66,7 +66,7 @@ export async function askVirtual(
   });
 }
 
-const WITHOUT_MAC: Verdict = {
+const WITHOUT_MAC: HostVerdict = {
   verdict: "incomplete",
   detail: "the machine has no interface with a MAC to find it by",
 };
@@ -90,7 +90,7 @@ const UNKNOWN = {
 async function ask(
   route: Route,
   options: AskOptions,
-): Promise<ReadonlyMap<string, readonly Domain[]> | Verdict> {
+): Promise<ReadonlyMap<string, readonly Domain[]> | HostVerdict> {
   // Nobody there knows it before, so no machine's description can hold it.
   const mark = `n2i${randomBytes(12).toString("hex")}`;
   const run = await runOnce(

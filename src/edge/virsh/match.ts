@@ -1,6 +1,6 @@
 import { normaliseMac } from "../../model/mac.ts";
 import type { Domain } from "./domain.ts";
-import type { Verdict } from "./settings.ts";
+import type { HostVerdict } from "./settings.ts";
 
 /** A machine of nova_bm with every MAC of its live interfaces. */
 export interface VirtualMachine {
@@ -8,7 +8,7 @@ export interface VirtualMachine {
   readonly macs: readonly string[];
 }
 
-export type Answer = Verdict & { readonly power: "on" | "off" | null };
+export type HostAnswer = HostVerdict & { readonly power: "on" | "off" | null };
 
 /** Bare hex, lower case; texts that are no MAC find nothing. */
 export function bareMacs({ macs }: VirtualMachine): readonly string[] {
@@ -36,7 +36,7 @@ export function byMac(domains: readonly Domain[]): ReadonlyMap<string, readonly 
 export function answerFor(
   machine: VirtualMachine,
   domains: ReadonlyMap<string, readonly Domain[]>,
-): Answer {
+): HostAnswer {
   const found = [...new Set(bareMacs(machine).flatMap((mac) => domains.get(mac) ?? []))];
   const [domain, other] = found;
   if (domain === undefined) return odd("no virtual machine there has a MAC of this machine");
@@ -49,6 +49,6 @@ export function answerFor(
   return { verdict: "ok", detail: `the virtual machine ${name} is ${state}`, power };
 }
 
-function odd(detail: string): Answer {
+function odd(detail: string): HostAnswer {
   return { verdict: "protocol-error", detail, power: null };
 }

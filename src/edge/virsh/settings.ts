@@ -3,7 +3,7 @@ import { access, stat } from "node:fs/promises";
 import type { HostConfig } from "../../model/machine.ts";
 import type { PowerVerdict } from "../../model/power.ts";
 
-export interface Verdict {
+export interface HostVerdict {
   readonly verdict: PowerVerdict;
   /** One clause in our own words: nothing the other side printed, so no secret it may echo. */
   readonly detail: string;
@@ -37,7 +37,7 @@ const LONGEST_PASSWORD = 1023;
 export async function routeOf(
   settings: VirtualPower,
   password: (() => string) | null,
-): Promise<Route | Verdict> {
+): Promise<Route | HostVerdict> {
   const { virtual_power_type: type, virtual_power_ssh_port: port } = settings;
   const host = settings.virtual_power_ssh_host ?? "";
   const user = settings.virtual_power_host_user ?? "";
@@ -64,7 +64,7 @@ export async function routeOf(
   );
 }
 
-function cannot(verdict: PowerVerdict, detail: string): Verdict {
+function cannot(verdict: PowerVerdict, detail: string): HostVerdict {
   return { verdict, detail };
 }
 

@@ -1,11 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createProgress, type Progress } from "../../../src/cli/print/progress.ts";
+import { createProgress, type ProgressLine } from "../../../src/cli/print/progress.ts";
 import { duration, measure } from "../../../src/cli/print/rate.ts";
 import { collector } from "../../report/collect.ts";
 
 interface Bench {
-  readonly progress: Progress;
+  readonly progress: ProgressLine;
   readonly pass: (milliseconds: number) => void;
   readonly text: () => string;
 }

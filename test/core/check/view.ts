@@ -1,15 +1,15 @@
 import type { ServerIdentity } from "../../../src/model/artefact.ts";
 import type {
   BmFacts,
+  CheckVerdict,
   CheckView,
   IronicFacts,
   NovaFacts,
-  Outcome,
 } from "../../../src/model/check.ts";
 import type { PlanFacts } from "../../../src/model/check-plan.ts";
 
 /** Title, what is otherwise than ready, what the row says then. */
-export type CheckCase = readonly [string, Partial<CheckView>, Outcome, RegExp];
+export type CheckCase = readonly [string, Partial<CheckView>, CheckVerdict, RegExp];
 
 const MAY = { statements: [], grants: [], missing: [] };
 /** A user who may not make a statement, and what is said against that. */

@@ -1,14 +1,14 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { judge, overdue } from "../../../src/core/handover/judge.ts";
-import { type Observed, STAGED } from "../../../src/model/handover.ts";
+import { type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 
 const LAB = { hostname: "lab", alive: true };
 const DEAD = { hostname: "lab", alive: false };
 const ACTIVE = { provision_state: "active", maintenance: false, driver: "ipmi" };
 const FREE = { provision_state: "available", maintenance: false };
 const HELD = { provision_state: "manageable", maintenance: true };
-const IDLE: Observed = {
+const IDLE: ObservedNode = {
   provision_state: "active",
   maintenance: false,
   maintenance_reason: null,
@@ -58,7 +58,7 @@ test("what failed is told with what the conductor says and with what to do", () 
 });
 
 test("a conductor that died or is gone is told with the machine it had", () => {
-  const why = (taker: Observed["taker"], last_error: string | null = null) =>
+  const why = (taker: ObservedNode["taker"], last_error: string | null = null) =>
     judge(ACTIVE, { ...IDLE, taker, last_error }).why;
   assert.equal(why(DEAD), "conductor lab, which took it over, is not alive");
   assert.equal(
@@ -71,7 +71,7 @@ test("a conductor that died or is gone is told with the machine it had", () => {
 
 test("a machine that a conductor has keeps being handed over whatever its BMC did, and that is told", () => {
   const gaveUp = "During sync_power_state, max retries exceeded for node n1";
-  const said = (more: Partial<Observed>) => judge(ACTIVE, { ...IDLE, taker: LAB, ...more });
+  const said = (more: Partial<ObservedNode>) => judge(ACTIVE, { ...IDLE, taker: LAB, ...more });
   const old = said({ last_error: gaveUp, power_state: "power on" });
   assert.equal(old.standing, "done");
   assert.equal(old.why, `old, the power is known again (power on): ${gaveUp}`);

@@ -1,5 +1,5 @@
-import type { Planned } from "../../../src/core/handover/planned.ts";
-import { type Handover, type Observed, STAGED } from "../../../src/model/handover.ts";
+import type { PlannedNode } from "../../../src/core/handover/planned.ts";
+import { type Handover, type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";
 import type { Releasing } from "../../../src/stages/handing-over.ts";
@@ -23,7 +23,7 @@ export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) 
   let events: readonly { readonly second: number; readonly work: () => void }[] = [];
   let [now, most] = [0, 0];
   const row = (uuid: string) => rows.get(uuid) ?? { ...ROW, since: 0 };
-  const look = (uuid: string): Observed => {
+  const look = (uuid: string): ObservedNode => {
     const { since, ...here } = row(uuid);
     if (here.maintenance || now - since < takes * 1000) return here;
     const last_error = fails[uuid] ?? null;
@@ -72,7 +72,7 @@ export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) 
     logs: [log],
     progress: () => {},
   });
-  const change = (uuid: string, values: Partial<Observed>): void =>
+  const change = (uuid: string, values: Partial<ObservedNode>): void =>
     void rows.set(uuid, { ...row(uuid), ...values });
   return {
     entries,
@@ -92,14 +92,14 @@ export function ironic(count: number, { takes, fails = {}, says = {} }: Nature) 
     },
     hold: (uuid: string, maintenance_reason: string) =>
       change(uuid, { maintenance: true, maintenance_reason }),
-    async *plan(): AsyncGenerator<readonly Planned[]> {
+    async *plan(): AsyncGenerator<readonly PlannedNode[]> {
       yield uuids.map((uuid, at) => ({ uuid, bm_node_id: at + 1, row: { ...PLANNED, uuid } }));
     },
   };
 }
 
 export const CONDUCTOR: Conductor = { hostname: "lab", group: "", alive: true, drivers: ["ipmi"] };
-const ROW: Observed = {
+const ROW: ObservedNode = {
   provision_state: "active",
   maintenance: true,
   maintenance_reason: STAGED,

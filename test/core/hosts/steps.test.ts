@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { instanceStep } from "../../../src/core/hosts/steps.ts";
-import { invert } from "../../../src/engine/part.ts";
+import { invert } from "../../../src/model/change.ts";
 import type { InstanceRow } from "../../../src/model/nova-rows.ts";
 
 const MADE = { uuid: "a-1", instance_uuid: "b-1" };

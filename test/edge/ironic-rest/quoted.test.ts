@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adopt } from "../../../src/edge/ironic-rest/adopt.ts";
-import type { Outcome } from "../../../src/edge/ironic-rest/outcome.ts";
+import type { AdoptionOutcome } from "../../../src/edge/ironic-rest/outcome.ts";
 import { remove } from "../../../src/edge/ironic-rest/remove.ts";
 import { faultOf } from "../../../src/edge/openstack/fault.ts";
 import { refuses } from "./keeps.ts";
@@ -15,7 +15,7 @@ function machine({ seal }: Living) {
 }
 
 /** No four letters of the secret that follow each other. */
-function hides(outcome: Outcome): void {
+function hides(outcome: AdoptionOutcome): void {
   const told = JSON.stringify([outcome, outcome.broke?.message]);
   for (let at = 0; at + 4 <= SECRET.length; at += 1)
     assert.ok(!told.includes(SECRET.slice(at, at + 4)), told);

@@ -6,7 +6,7 @@ import { createSeal } from "../../../src/edge/disk/seal.ts";
 import { pages } from "../../../src/edge/ironic-rest/look.ts";
 import { remove } from "../../../src/edge/ironic-rest/remove.ts";
 import { rowsOf } from "../../../src/edge/ironic-rest/row.ts";
-import { openService, type Service } from "../../../src/edge/ironic-rest/service.ts";
+import { openService, type RestService } from "../../../src/edge/ironic-rest/service.ts";
 import type { Cloud } from "../../../src/edge/openstack/cloud.ts";
 import { withoutSecrets } from "../../../src/edge/openstack/fault.ts";
 import { cloudOf } from "../../../src/edge/openstack/settings.ts";
@@ -27,7 +27,7 @@ interface Said {
 async function service(
   t: TestContext,
   says: (call: string, nth: number) => Said | null,
-): Promise<Service> {
+): Promise<RestService> {
   const counts = new Map<string, number>();
   const server = createServer((asked, answer) => {
     const call = `${asked.method} ${asked.url}`;

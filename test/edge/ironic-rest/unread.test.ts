@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { adopt } from "../../../src/edge/ironic-rest/adopt.ts";
-import type { Observed } from "../../../src/model/hooks.ts";
+import type { Observed } from "../../../src/model/change.ts";
 import { livingIronic, machineOf, NODE, PORT } from "./living.ts";
 
 for (const text of ["", "<html>Log in</html>", '{"uuid": "e00', "{}", '{"uuid": "another"}'])

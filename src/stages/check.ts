@@ -1,5 +1,6 @@
 import { dirname, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { type CheckRow, checkAll } from "../core/check/checks.ts";
 import { pair } from "../core/plan/pairing.ts";
 import type { Database } from "../edge/database/open.ts";
 import { lacking } from "../edge/database/rights.ts";
@@ -14,105 +15,116 @@ import { checkNovaBm } from "../edge/nova-bm/check.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import type { BmFacts, CheckView, NovaFacts, RunPlace, ServerFacts } from "../model/check.ts";
 import type { Lacking, Privileges } from "../model/database.ts";
+import { MigrationError } from "../model/error.ts";
 import { askGlance, askPolicy } from "./check-cloud.ts";
 import { orWhy } from "./check-refused.ts";
-import { hostsOf, oursByJournal, planFacts } from "./check-run.ts";
+import { hostsOf, oursByJournal, planFacts, runAt } from "./check-run.ts";
 import type { RestOptions } from "./cloud.ts";
-import { openRole, ROLES } from "./databases.ts";
+import { closing, type Keep, openRole, ROLES } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { readQueued, unreadQueues } from "./queued.ts";
+import type { Sink } from "./sink.ts";
 
-/** Where everything is that is looked at. */
-interface CheckAsked {
+/** Where everything is that is looked at, by the names of the options; REST is of Nova's API and Glance. */
+export interface CheckAsked extends RestOptions {
+  readonly run: string;
   readonly novaBmDb: string;
-  readonly novaDb: string | undefined;
+  readonly novaDb?: string;
   readonly ironicDb: string;
   /** Of later Novas. */
-  readonly novaApiDb: string | undefined;
-  readonly placementDb: string | undefined;
-  /** How to log in to Nova's API, and to Glance. */
-  readonly cloud: RestOptions;
+  readonly novaApiDb?: string;
+  readonly placementDb?: string;
   /** Whether Glance is asked for images. */
   readonly glance: boolean;
-  /** `HOST[:PORT]` of deploy helpers; empty: what the snapshot's nova.conf files say. */
-  readonly helperHosts: readonly string[];
-  readonly release: string | undefined;
+  /** `HOST[:PORT]` of deploy helpers; without them what the snapshot's nova.conf files say. */
+  readonly helperHost?: readonly string[];
+  readonly ironicRelease?: string;
   readonly allowPairing: boolean;
   /** Seconds. */
   readonly watch: number;
 }
 
+/** Seconds a look at heartbeats may take. */
+const LONGEST = 3600;
+
 /**
- * Reads everything the checks look at; writes nothing.
+ * Says whether the window can begin: a row for each thing that was looked at. Writes nothing.
  *
  * @throws MigrationError when a database does not answer, and for options
  */
-export async function gather(
+export async function check(
+  asked: CheckAsked,
+  { say }: Pick<Sink, "say">,
+): Promise<readonly CheckRow[]> {
+  const { place, run } = await runAt(asked.run);
+  if (run === null) say(`${asked.run} is no run's folder yet: what needs a plan is not looked at.`);
+  const { novaDb, watch } = asked;
+  if (watch > LONGEST)
+    throw new MigrationError("N2I-E100", `--watch wants at most ${LONGEST} seconds`);
+  if (novaDb !== undefined && watch > 0) say(`Watching heartbeats for ${watch} s.`);
+  return checkAll(await closing((keep) => gather(asked, place, run, keep)));
+}
+
+/** Reads everything the checks look at. */
+async function gather(
   asked: CheckAsked,
   place: RunPlace,
   run: RunFolder | null,
+  keep: Keep,
 ): Promise<CheckView> {
-  const opened: Database[] = [];
-  const open = async (role: keyof typeof ROLES, spec: string, readOnly = true) => {
-    const database = await openRole(role, spec, { readOnly });
-    opened.push(database);
-    return database;
+  const open: Open = async (role, spec, readOnly = true) =>
+    keep(await openRole(role, spec, { readOnly }));
+  const source = await open("nova-bm-db", asked.novaBmDb);
+  const may = (role: keyof typeof ROLES, spec: string | undefined) =>
+    spec === undefined ? null : open(role, spec);
+  const cloud = await may("nova-db", asked.novaDb);
+  const target = await open("ironic-db", asked.ironicDb);
+  const writing = await open("ironic-db", asked.ironicDb, false);
+  const api = await may("nova-api-db", asked.novaApiDb);
+  const placement = await may("placement-db", asked.placementDb);
+  const servers = await serversOf([
+    ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
+    ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
+    ["placement-db", placement],
+  ]);
+  const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
+  const plan = run && (await planFacts(run));
+  const nodes = "refused" in bm ? [] : bm.nodes;
+  const release = asked.ironicRelease ?? plan?.release;
+  const ironic = await orWhy("ironic-db", target, async () =>
+    checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
+  );
+  const later = await laterNova({ cloud, api, placement }, nodes, () =>
+    within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
+  );
+  const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
+  const nova =
+    cloud === null
+      ? null
+      : await orWhy("nova-db", cloud, async () => ({
+          ...(await watched(cloud, nodes, held, asked.watch)),
+          forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
+        }));
+  const version = nova === null || "refused" in nova ? null : nova.version;
+  const pairing =
+    "refused" in bm || "refused" in ironic || (nova !== null && version === null)
+      ? null
+      : pair(version, bm.version, ironic.release.doc, true);
+  return {
+    watched: asked.watch,
+    pairing: pairing && { ...pairing, wanted: asked.allowPairing },
+    servers,
+    bm,
+    nova,
+    ironic: "refused" in ironic ? ironic : ironic.facts,
+    plan,
+    ours: run === null ? new Set() : await oursByJournal(run),
+    helpers: await probeAll(await helperHosts(asked, run)),
+    ...later,
+    policy: await askPolicy(asked, plan),
+    glance: asked.glance ? await askGlance(asked, plan, nova) : null,
+    run: { ...place, free: await spaceAt(place.path) },
   };
-  try {
-    const source = await open("nova-bm-db", asked.novaBmDb);
-    const may = (role: keyof typeof ROLES, spec: string | undefined) =>
-      spec === undefined ? null : open(role, spec);
-    const cloud = await may("nova-db", asked.novaDb);
-    const target = await open("ironic-db", asked.ironicDb);
-    const writing = await open("ironic-db", asked.ironicDb, false);
-    const api = await may("nova-api-db", asked.novaApiDb);
-    const placement = await may("placement-db", asked.placementDb);
-    const servers = await serversOf([
-      ...[["nova-bm-db", source] as const, ["nova-db", cloud] as const],
-      ...[["ironic-db", target] as const, ["nova-api-db", api] as const],
-      ["placement-db", placement],
-    ]);
-    const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
-    const plan = run && (await planFacts(run));
-    const nodes = "refused" in bm ? [] : bm.nodes;
-    const release = asked.release ?? plan?.release;
-    const ironic = await orWhy("ironic-db", target, async () =>
-      checkIronic(target, writing, await loadMappings(), release, plan?.traits === true),
-    );
-    const later = await laterNova({ cloud, api, placement }, nodes, () =>
-      within("nova-api-db", asked.novaApiDb, plan?.nova?.api, open),
-    );
-    const held = "refused" in ironic ? [] : ironic.facts.nodes.map((node) => node.instance_uuid);
-    const nova =
-      cloud === null
-        ? null
-        : await orWhy("nova-db", cloud, async () => ({
-            ...(await watched(cloud, nodes, held, asked.watch)),
-            forbidden: await within("nova-db", asked.novaDb, plan?.nova?.statements, open),
-          }));
-    const version = nova === null || "refused" in nova ? null : nova.version;
-    const pairing =
-      "refused" in bm || "refused" in ironic || (nova !== null && version === null)
-        ? null
-        : pair(version, bm.version, ironic.release.doc, true);
-    return {
-      watched: asked.watch,
-      pairing: pairing && { ...pairing, wanted: asked.allowPairing },
-      servers,
-      bm,
-      nova,
-      ironic: "refused" in ironic ? ironic : ironic.facts,
-      plan,
-      ours: run === null ? new Set() : await oursByJournal(run),
-      helpers: await probeAll(await helperHosts(asked, run)),
-      ...later,
-      policy: await askPolicy(asked.cloud, plan),
-      glance: asked.glance ? await askGlance(asked.cloud, plan, nova) : null,
-      run: { ...place, free: await spaceAt(place.path) },
-    };
-  } finally {
-    for (const database of opened) await database.close();
-  }
 }
 
 /** Servers in this order, those that are given. */
@@ -142,7 +154,8 @@ async function within(
 
 /** Those named; or else the addresses of the nova.conf files that extract was given. */
 async function helperHosts(asked: CheckAsked, run: RunFolder | null): Promise<readonly string[]> {
-  if (asked.helperHosts.length > 0) return asked.helperHosts;
+  const { helperHost = [] } = asked;
+  if (helperHost.length > 0) return helperHost;
   return (run === null ? [] : await hostsOf(run)).flatMap(({ my_ip }) =>
     my_ip === null ? [] : [my_ip],
   );

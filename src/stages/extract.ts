@@ -1,134 +1,50 @@
-import { inspect, inspectOrphan, inspectSources } from "../core/inspect/inspect.ts";
-import { unknownOf } from "../core/inspect/unknown.ts";
-import { identify } from "../edge/database/identity.ts";
-import type { Database } from "../edge/database/open.ts";
-import { createArtefact } from "../edge/disk/artefact-writer.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { novaVersion } from "../edge/nova/open.ts";
-import { type NovaReader, openNova } from "../edge/nova/read.ts";
-import { readSchema } from "../edge/nova-bm/open.ts";
-import { type MachineBatch, readMachines } from "../edge/nova-bm/read.ts";
-import type { Tree } from "../edge/tftp/tree.ts";
-import type { SnapshotCounts, SnapshotHeader } from "../model/artefact.ts";
-import type { Finding } from "../model/finding.ts";
-import type { HostConfig, Machine, SnapshotLine } from "../model/machine.ts";
-import type { Seal } from "../model/secret.ts";
-import { ahead } from "../model/streams.ts";
-import { harvest } from "./harvest.ts";
-import { SNAPSHOT } from "./run.ts";
-import { VERSION } from "./version.ts";
+import { readHostConfigs, worldReadable } from "../edge/config/nova-conf.ts";
+import { createSeal, readOrMakeKey } from "../edge/disk/seal.ts";
+import { openTrees } from "../edge/tftp/tree.ts";
+import { closing, openRole } from "./databases.ts";
+import { rememberGiven, withEarlier } from "./given-file.ts";
+import { inRun } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { type Extracted, takeSnapshot } from "./snapshot.ts";
 
-export interface Extracted {
-  readonly header: SnapshotHeader;
-  readonly counts: SnapshotCounts;
-  readonly sha256: string;
-  readonly findings: ReadonlyMap<string, number>;
-  /** Machines that have a value there, by column nobody knows: `bm_nodes.rack`. */
-  readonly unknown: ReadonlyMap<string, number>;
+/** What is read of a deployment, by the names of the options. */
+export interface ExtractAsked {
+  readonly run: string;
+  readonly novaBmDb: string;
+  readonly novaDb?: string;
+  readonly novaConf?: readonly string[];
+  readonly tftpRoot?: readonly string[];
+  readonly keyFile?: string;
 }
 
-/** What is read of nova-baremetal. */
-interface Deployment {
-  readonly bm: Database;
-  readonly nova: Database | null;
-  readonly hosts: readonly HostConfig[];
-  /** The compute hosts' TFTP trees; without them no boot file is looked for. */
-  readonly trees?: readonly Tree[];
-}
-
-/**
- * Reads nova_bm, and nova where it is given, into the run's snapshot: machine by machine, with
- * every finding, secrets sealed.
- */
-export async function extract(
-  run: RunFolder,
-  { bm, nova, hosts, trees = [] }: Deployment,
-  seal: Seal & { readonly id: string },
-  takenAt: string,
-  progress: (machines: number) => void,
-): Promise<Extracted> {
-  const schema = await readSchema(bm);
-  const novaIs = nova === null ? null : { ...(await identify(nova)), ...(await novaVersion(nova)) };
-  const header: SnapshotHeader = {
-    format: "nova2ironic/snapshot@1",
-    tool: VERSION,
-    taken_at: takenAt,
-    source: { nova_bm: { ...(await identify(bm)), schema_version: schema.version }, nova: novaIs },
-    columns: schema.columns,
-    unknown_columns: schema.unknown,
-    hosts,
-    ignored_tables: schema.ignored,
-    key: seal.id,
-    findings: inspectSources(nova !== null, schema.ignored),
-  };
-  const counts = { machines: 0, deleted: 0, interfaces: 0, orphans: 0, instances: 0 };
-  const findings = new Map<string, number>();
-  const unknown = new Map<string, number>();
-  const note = (found: readonly Finding[]): void => {
-    for (const { code } of found) findings.set(code, (findings.get(code) ?? 0) + 1);
-  };
-  note(header.findings);
-  const reader = nova === null ? null : await openNova(nova);
-  const add = trees.length === 0 ? null : withBoot(trees, hosts);
-  const writer = await createArtefact(run, SNAPSHOT, header);
-  try {
-    for await (const batch of ahead(seen(ahead(readMachines(bm, schema, seal)), reader, add))) {
-      for (const orphan of batch.orphans) {
-        const finding = inspectOrphan(orphan);
-        note([finding]);
-        counts.orphans += 1;
-        await writer.write({ orphan, finding } satisfies SnapshotLine);
-      }
-      for (const machine of batch.machines) {
-        counts.machines += 1;
-        counts.interfaces += machine.interfaces.length;
-        if (machine.node.deleted === true) counts.deleted += 1;
-        if (machine.node.instance_uuid !== null) counts.instances += 1;
-        note(machine.findings);
-        for (const column of unknownOf(machine))
-          unknown.set(column, (unknown.get(column) ?? 0) + 1);
-        const wait = writer.write(machine);
-        if (wait !== undefined) await wait;
-      }
-      progress(counts.machines);
+/** Reads nova_bm, nova and what compute hosts have into the snapshot of a run, which it makes. */
+export function extract(
+  asked: ExtractAsked,
+  { say, during }: Pick<Sink, "say" | "during">,
+): Promise<Extracted & { readonly path: string; readonly known: object }> {
+  const { novaConf = [], tftpRoot = [], novaDb } = asked;
+  return inRun(asked.run, "extract", { create: true }, async (run) => {
+    const seal = createSeal(await readOrMakeKey(run.path, asked.keyFile));
+    const hosts = await readHostConfigs(novaConf, seal);
+    const trees = await openTrees(tftpRoot, "--tftp-root");
+    for (const spec of novaConf) {
+      const path = spec.slice(spec.indexOf("=") + 1);
+      if (await worldReadable(path))
+        say(`Warning: ${path} can be read by other users, and may hold passwords.`);
     }
-    const { sha256 } = await writer.finish(counts);
-    return { header, counts, sha256, findings, unknown };
-  } catch (error) {
-    await writer.abandon();
-    throw error;
-  } finally {
-    await reader?.close();
-  }
-}
-
-/** Batches with what Nova says of their machines, and what is wrong with either. */
-async function* seen(
-  batches: AsyncIterable<MachineBatch>,
-  reader: NovaReader | null,
-  add: ((machine: Machine) => Promise<Machine>) | null,
-): AsyncGenerator<MachineBatch> {
-  for await (const { machines, orphans } of batches) {
-    const views =
-      reader === null || machines.length === 0
-        ? []
-        : await reader.view(machines.map(({ node }) => node));
-    const whole = machines.map((machine, at) => ({ ...machine, nova: views[at] ?? null }));
-    const all = add === null ? whole : await Promise.all(whole.map(add));
-    yield {
-      orphans,
-      machines: all.map((machine) => ({ ...machine, findings: inspect(machine) })),
-    };
-  }
-}
-
-/** A machine with what the trees hold for it. */
-function withBoot(
-  trees: readonly Tree[],
-  hosts: readonly HostConfig[],
-): (machine: Machine) => Promise<Machine> {
-  return async (machine) => {
-    const boot = await harvest(machine, trees, hosts);
-    return boot === undefined ? machine : { ...machine, boot };
-  };
+    return closing(async (keep) => {
+      const readOnly = { readOnly: true };
+      const bm = keep(await openRole("nova-bm-db", asked.novaBmDb, readOnly));
+      const nova = novaDb === undefined ? null : keep(await openRole("nova-db", novaDb, readOnly));
+      await rememberGiven(run, "extract", asked);
+      const now = new Date().toISOString();
+      const made = await during(
+        "extract",
+        undefined,
+        (progress) => takeSnapshot(run, { bm, nova, hosts, trees }, seal, now, progress),
+        ({ counts }) => `${counts.machines} machines`,
+      );
+      return { ...made, path: run.path, known: await withEarlier(run, "plan", asked) };
+    });
+  });
 }

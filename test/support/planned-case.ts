@@ -14,11 +14,11 @@ import { createTarget } from "../../src/edge/ironic-db/target.ts";
 import { openTrees } from "../../src/edge/tftp/tree.ts";
 import { sameSecret } from "../../src/model/compare.ts";
 import { loadMappings, type Mappings } from "../../src/stages/documents.ts";
-import { type Extracted, extract } from "../../src/stages/extract.ts";
 import { openFlavorApi } from "../../src/stages/flavor-api.ts";
 import { makePlan, type Planned } from "../../src/stages/make-plan.ts";
 import { planNova } from "../../src/stages/nova-plan.ts";
 import { openPlan, openSnapshot } from "../../src/stages/run.ts";
+import { type Extracted, takeSnapshot } from "../../src/stages/snapshot.ts";
 
 /** A key of no use to anybody, so that sealed text is the same in every run. */
 export const seal = createSeal(Buffer.alloc(32, 7));
@@ -80,7 +80,7 @@ export async function extracted(
   mkdirSync(run.path, { mode: 0o700 });
   const hosts = await readHostConfigs(after(written.extract, "--nova-conf"), seal);
   const trees = await openTrees(after(written.extract, "--tftp-root"), "--tftp-root");
-  return extract(run, { bm, nova, hosts, trees }, seal, "2014-12-01T00:00:00.000Z", () => {});
+  return takeSnapshot(run, { bm, nova, hosts, trees }, seal, "2014-12-01T00:00:00.000Z", () => {});
 }
 
 /**

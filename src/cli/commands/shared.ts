@@ -59,7 +59,7 @@ function progressOf(stage: string, total: number | undefined, voice: Voice): Sta
  * Runs one stage: drawn by listr2 on a terminal, as dated lines or events elsewhere. Nothing else
  * may print while it runs.
  */
-export async function inStage<T>(
+async function inStage<T>(
   title: string,
   total: number | undefined,
   voice: Voice,

@@ -1,24 +1,10 @@
 import { releaseNames } from "../../demo/load-tables.ts";
+import type { CheckAsked } from "../../stages/check.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { ironicOption, runOption, targetOptions } from "./shared.ts";
 
-export interface CheckArgs extends Voice {
-  readonly run: string;
-  readonly novaBmDb: string;
-  readonly novaDb?: string;
-  readonly ironicDb: string;
-  readonly ironicRelease?: string;
-  readonly allowPairing: boolean;
-  readonly novaApiDb?: string;
-  readonly placementDb?: string;
-  readonly helperHost?: readonly string[];
-  readonly glance: boolean;
-  readonly osCloud?: string;
-  readonly osCacert?: string;
-  readonly insecure?: boolean;
-  readonly watch: number;
-}
+export interface CheckArgs extends Voice, CheckAsked {}
 
 export const checkOptions: Declared = {
   command: "check",

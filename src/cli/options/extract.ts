@@ -1,16 +1,10 @@
 import { releaseNames } from "../../demo/load-tables.ts";
+import type { ExtractAsked } from "../../stages/extract.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { keyOption, runOption } from "./shared.ts";
 
-export interface ExtractArgs extends Voice {
-  readonly run: string;
-  readonly novaBmDb: string;
-  readonly novaDb?: string;
-  readonly novaConf?: readonly string[];
-  readonly tftpRoot?: readonly string[];
-  readonly keyFile?: string;
-}
+export interface ExtractArgs extends Voice, ExtractAsked {}
 
 export const extractOptions: Declared = {
   command: "extract",

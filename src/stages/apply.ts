@@ -16,9 +16,9 @@ import { besideNova, novaSteps } from "./nova-side.ts";
 import type { Watching } from "./nova-watch.ts";
 import { checkReadings } from "./recheck.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
+import { wasStaged } from "./run-files.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
-import { wasStaged } from "./status.ts";
 
 /** What apply is given. */
 interface ApplyWords extends TargetOptions, Reach {

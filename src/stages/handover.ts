@@ -8,8 +8,8 @@ import { checkNotFinished } from "./finished.ts";
 import { rememberGiven } from "./given-file.ts";
 import { type Releasing, release, restage, withReleasing } from "./handing-over.ts";
 import { wantedOf } from "./named.ts";
-import { STOPPED } from "./next.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
+import { STOPPED } from "./pipeline.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import type { Sink } from "./sink.ts";
 

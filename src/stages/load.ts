@@ -4,6 +4,7 @@ import { forward } from "../engine/forward.ts";
 import { gather, type Walked } from "../engine/walk.ts";
 import type { SameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
+import type { ApiIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
 import { ironicLeg } from "../parts/ironic.ts";
@@ -15,7 +16,7 @@ import { lookForConductors } from "./conductors.ts";
 import type { Mappings } from "./documents.ts";
 import type { IronicPlace } from "./ironic-place.ts";
 import type { NovaSide } from "./nova-side.ts";
-import { novaOptions } from "./nova-words.ts";
+import { stopped } from "./pipeline.ts";
 import type { Readings } from "./power-file.ts";
 import { openProbe } from "./probe.ts";
 import { conductorOf, recheckWith } from "./recheck.ts";
@@ -49,8 +50,8 @@ export interface Loaded {
   readonly verified: Verified;
   /** Everything is as planned. */
   readonly equal: boolean;
-  /** Options for Nova that a rollback wants. */
-  readonly nova: object;
+  /** Where its flavors are; null where Nova was left. */
+  readonly nova: { readonly api: ApiIdentity | undefined } | null;
 }
 
 /** Flavors, machines, hosts, then verify; null when it was stopped on request. */
@@ -62,7 +63,7 @@ export async function load(job: Job): Promise<Loaded | null> {
   const guard = guardOf(job, same);
   const flavors = await beforeLoad(nova, guard, sink);
   if (flavors === null) {
-    sink.say(`Stopped on request; nothing is loaded. Next: ${again}`);
+    sink.say(stopped(again, "; nothing is loaded"));
     return null;
   }
   const beside = (cause: unknown): unknown =>
@@ -75,7 +76,7 @@ export async function load(job: Job): Promise<Loaded | null> {
   if (applied.stopped) {
     const failures = applied.failed.length;
     const also = failures > 0 ? `, and ${failures} machines failed before that` : "";
-    sink.say(`Stopped on request${also}. Next: ${again}`);
+    sink.say(stopped(again, also));
     return null;
   }
   const moved = await afterLoad(nova, applied, sink).catch((cause: unknown) => {
@@ -91,7 +92,7 @@ export async function load(job: Job): Promise<Loaded | null> {
   return {
     ...{ failed: applied.failed.length, verified },
     equal: isEqual(verified) && moved && flavors.left === 0,
-    nova: nova === null ? {} : novaOptions(nova.plan.header.api),
+    nova: nova === null ? null : { api: nova.plan.header.api },
   };
 }
 

@@ -34,11 +34,6 @@ export interface NextStep {
   readonly note?: string;
 }
 
-const NOVA = { novaDb: "DB" };
-export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
-export const PLAN: NextStep = { command: "plan", nova: NOVA };
-export const POWER: NextStep = { command: "power" };
-
 /** A step in words: with what was given and is known, and DB for what is not. */
 export function wordsOf(
   { command, options, nova, note }: NextStep,

@@ -1,8 +1,6 @@
 import { POWER_MAX_AGE } from "../model/power.ts";
 import { shellWord } from "../model/text.ts";
 
-export const STOPPED = "Stopped on request; run the same command to go on.";
-
 /** Options that say where Ironic is and how to reach it. */
 export const TARGET = [
   ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],

@@ -1,4 +1,11 @@
+import { ownershipOf } from "../engine/ownership.ts";
+import { batchesOf, type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import type { ApiIdentity } from "../model/nova-plan.ts";
 import type { NovaLegName } from "../parts/nova.ts";
+import { backendOf } from "./given.ts";
+import { type NextCommand, nextCommand } from "./next.ts";
+import { type NextStep, wordsOf } from "./next-step.ts";
+import type { RunFiles, TakenBack } from "./run-files.ts";
 
 /**
  * The walk of `apply`: flavors first, so that a rebuild finds the new images whatever becomes of the load;
@@ -21,3 +28,167 @@ export const BACK_AFTER_IRONIC = [
   { part: "api", legs: ["api"] },
   { part: "flavors", legs: ["flavors"] },
 ] as const satisfies readonly { readonly part: string; readonly legs: readonly NovaLegName[] }[];
+
+/** Where the flavors of a plan for Nova are; null where the plan is without. */
+type BesideNova = { readonly api: ApiIdentity | undefined } | null;
+
+/** What a command says at its end: what comes next, and what takes it back. `given` are its options. */
+export const AFTER = {
+  /** @param known what plan is to be given */
+  extract: (given: object, known: object) =>
+    `Next: ${nextCommand("power", given)}\nthen: ${nextCommand("plan", known, backendOf(known))}`,
+  /** @param more options of plan where none was given */
+  power: (known: object, more: object) =>
+    `Next: ${nextCommand("plan", known, { ...backendOf(known), ...more })}`,
+  /** Where machines did not answer as they should. */
+  failedPower(given: object) {
+    const again = { ...given, only: undefined, node: undefined, host: undefined };
+    return `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`;
+  },
+  plan: (given: object, nova: BesideNova) =>
+    `Next: ${nextCommand("apply", given, besideOptions(nova))}`,
+  apply(given: { readonly run: string }, nova: BesideNova) {
+    const undo = { ...besideOptions(nova), all: true, plan: true };
+    return `Next: ${nextCommand("status", { run: given.run })}\nUndo: ${nextCommand("rollback", given, undo)}`;
+  },
+  boot: (given: { readonly undo: boolean }) =>
+    given.undo
+      ? `Next: ${nextCommand("boot", given)}`
+      : `Next: ${nextCommand("boot", given, { verify: true })}\nUndo: ${nextCommand("boot", given, { undo: true })}`,
+  handover: (given: { readonly undo: boolean }) => otherWay("handover", given),
+  finish: (given: { readonly undo: boolean }) => otherWay("finish", given),
+} as const;
+
+function otherWay(command: NextCommand, given: { readonly undo: boolean }): string {
+  const undo = !given.undo;
+  return `${undo ? "Undo" : "Next"}: ${nextCommand(command, given, { undo })}`;
+}
+
+export const STOPPED = "Stopped on request; run the same command to go on.";
+
+/** @param again the command that goes on */
+export function stopped(again: string, more = ""): string {
+  return `Stopped on request${more}. Next: ${again}`;
+}
+
+const NOVA = { novaDb: "DB" };
+const EXTRACT: NextStep = { command: "extract", nova: NOVA };
+const PLAN: NextStep = { command: "plan", nova: NOVA };
+const POWER: NextStep = { command: "power" };
+const VERIFY: NextStep = { command: "verify" };
+const DONE = "nothing; this run is done";
+
+/** The command that comes next in a run, by its files alone. */
+export function nextOf(files: RunFiles): string {
+  const { snapshot, plan, journal, handover, nova, said, finish } = files;
+  const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
+  if ("missing" in snapshot) return words(EXTRACT);
+  if ("missing" in plan || plan.madeFrom !== snapshot.sha256 || isBroken(nova))
+    return words(novaBack(nova) ?? ("missing" in plan && said?.asked === false ? POWER : PLAN));
+  // What it says is in doubt; verify asks the target alone.
+  if ("missing" in journal) return words(withNova(VERIFY, nova));
+  const loaded = afterLoad(afterApply(journal.entries, plan), handover);
+  return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish, words);
+}
+
+/** Whether the plan is in Ironic, as far as the journal knows. */
+export function isLoaded({ journal, plan }: Pick<RunFiles, "journal" | "plan">): boolean {
+  if ("missing" in journal || "missing" in plan) return false;
+  return afterApply(journal.entries, plan).command === "verify";
+}
+
+type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
+
+function afterApply(entries: readonly Entry[], { sha256, counts }: PlanFile): NextStep {
+  if (plansOf(entries, IRONIC).length === 0) return { command: "apply" };
+  const last = batchesOf(entries, IRONIC).at(-1);
+  if (last?.do === "undo" || last?.do === "undone")
+    return { ...PLAN, note: "rolled back; or go on with rollback" };
+  const { open, rows, preExisting } = ownershipOf(entries, IRONIC, sha256);
+  const there = [...rows.values()].reduce((sum, more) => sum + more, preExisting.size);
+  return open.length > 0 || there < counts.nodes + counts.ports
+    ? { command: "apply", options: { yes: true }, note: "goes on where it stopped" }
+    : VERIFY;
+}
+
+/** A whole load that was staged waits for its hand-over; after that, for the conductors. */
+function afterLoad(next: NextStep, handover: RunFiles["handover"]): NextStep {
+  if (next.command !== "verify" || handover === null || "missing" in handover) return next;
+  return handover.released < handover.staged
+    ? { command: "handover" }
+    : { command: "verify", options: { takeover: true } };
+}
+
+/** Commands that look at Nova's rows too want its database; a plan without it loads by the operator's word alone. */
+function withNova(step: NextStep, nova: RunFiles["nova"]): NextStep {
+  const { command, options } = step;
+  const wants = command === "apply" || (command === "verify" && options?.takeover !== true);
+  if (!wants || (nova !== undefined && "missing" in nova)) return step;
+  if (nova !== undefined && nova.plan !== null)
+    return { ...step, nova: novaOptions(nova.plan.header?.api) };
+  if (command === "verify") return step;
+  return options?.yes === true
+    ? { ...step, options: { ...options, leaveNova: true } }
+    : { ...PLAN, note: "Nova is not in the plan; or apply it with --leave-nova" };
+}
+
+/** A rollback of Ironic alone leaves instances on hosts that no longer have their machines. */
+function novaBack(nova: RunFiles["nova"]): NextStep | null {
+  if (nova === undefined || "missing" in nova || nova.still === undefined) return null;
+  const { still } = nova;
+  if ("missing" in still || still.rows === 0) return null;
+  return {
+    command: "rollback",
+    nova: { ...novaOptions(still.api), ...scopeOptions(still.machines) },
+    note: `${still.rows} rows of nova are changed still`,
+  };
+}
+
+/** The last command of the window, once verify finds nothing. */
+function withFinish(
+  step: NextStep,
+  finish: RunFiles["finish"],
+  words: (step: NextStep) => string,
+): string {
+  if (finish === undefined || "missing" in finish || step.command !== "verify") return words(step);
+  if (finish.end !== null) return DONE;
+  const note = `where it finds nothing: ${words({ command: "finish" })}`;
+  return words({ ...step, note });
+}
+
+/** The plan's files of Nova cannot be read. */
+function isBroken(nova: RunFiles["nova"]): boolean {
+  return nova !== undefined && "missing" in nova;
+}
+
+function besideOptions(nova: BesideNova): object {
+  return nova === null ? {} : novaOptions(nova.api);
+}
+
+/** Options for Nova that the next command wants besides, where they were not given. */
+function novaOptions(api: ApiIdentity | undefined): {
+  readonly novaDb: "DB";
+  readonly novaApiDb?: "DB";
+  readonly flavorsVia?: "rest";
+} {
+  switch (api?.kind) {
+    case undefined:
+      return { novaDb: "DB" };
+    case "database":
+      return { novaDb: "DB", novaApiDb: "DB" };
+    case "rest":
+      return { novaDb: "DB", flavorsVia: "rest" };
+  }
+}
+
+/** Machines a command names; more of them are meant by a word. */
+const NAMED = 8;
+
+/** The options of `rollback` that take these back, for people to copy. */
+export function scopeOptions(machines: TakenBack): {
+  readonly all?: true;
+  readonly node?: readonly string[];
+} {
+  if (machines === "all") return { all: true };
+  return { node: machines.size > NAMED ? ["UUID"] : [...machines] };
+}

@@ -17,8 +17,8 @@ import type { Said } from "./next-step.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { openPower, POWER } from "./power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
-import { type RunState, type Still, statusOf, wasStaged } from "./status.ts";
-import { type TakenBack, takenBack } from "./still-changed.ts";
+import { type Still, type TakenBack, takenBack, wasStaged } from "./run-files.ts";
+import { type RunState, statusOf } from "./status.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {

@@ -6,10 +6,9 @@ import type { PlannedMachine } from "../model/plan.ts";
 import { afterNova } from "./apply-nova.ts";
 import type { Backend } from "./backend.ts";
 import type { Reach } from "./flavor-api.ts";
-import { STOPPED } from "./next.ts";
 import { type NovaWish, withNovaBack } from "./nova-back.ts";
 import type { Watching } from "./nova-watch.ts";
-import { BACK_AFTER_IRONIC } from "./pipeline.ts";
+import { BACK_AFTER_IRONIC, STOPPED } from "./pipeline.ts";
 import { type Backing, undoPlan } from "./rollback-plan.ts";
 
 /** What of a run is to be taken back. */

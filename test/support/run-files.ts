@@ -1,4 +1,4 @@
-import type { RunFiles } from "../../src/stages/status.ts";
+import type { RunFiles } from "../../src/stages/run-files.ts";
 
 /** Digest of the plan. */
 export const SHA = "a".repeat(64);

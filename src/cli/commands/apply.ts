@@ -1,7 +1,7 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { verifiedText } from "../../report/verify.ts";
 import { apply } from "../../stages/apply.ts";
-import { nextCommand } from "../../stages/next.ts";
+import { AFTER } from "../../stages/pipeline.ts";
 import type { ApplyArgs } from "../options/apply.ts";
 import { watchingOf } from "./nova-options.ts";
 import { exitWith, note, say, sinkOf } from "./shared.ts";
@@ -17,10 +17,7 @@ export async function applyCommand(args: ApplyArgs): Promise<void> {
       args,
       `${failed} machines failed; fix what is named, then: ${again}\nWhere the plan itself is wrong: rollback --node UUID, then plan and apply anew.`,
     );
-  say(
-    args,
-    `Next: ${nextCommand("status", { run: args.run })}\nUndo: ${nextCommand("rollback", args, { ...nova, all: true, plan: true })}`,
-  );
+  say(args, AFTER.apply(args, nova));
   if (partial) exitWith(EXIT_STATUS.partial.status);
   else if (!equal) exitWith(EXIT_STATUS.differs.status);
 }

@@ -2,7 +2,7 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { bootSummary, bootView } from "../../report/boot.ts";
 import { boot } from "../../stages/boot.ts";
-import { nextCommand, STOPPED } from "../../stages/next.ts";
+import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { BootArgs } from "../options/boot.ts";
 import { printView } from "../print/view.ts";
 import { exitWith, say, sinkOf, told } from "./shared.ts";
@@ -31,7 +31,5 @@ export async function bootCommand(args: BootArgs): Promise<void> {
       args,
       `DHCP leads machines to their old host until Ironic takes them over; keep its TFTP service: ${dhcp}`,
     );
-  const again = (more: object): string => nextCommand("boot", args, more);
-  const after = `Next: ${again({ verify: true })}\nUndo: ${again({ undo: true })}`;
-  say(args, undo ? `Next: ${again({})}` : after);
+  say(args, AFTER.boot(args));
 }

@@ -1,7 +1,7 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { standingsView } from "../../report/standings.ts";
 import { finishRun, previewFinish } from "../../stages/finish.ts";
-import { nextCommand, STOPPED } from "../../stages/next.ts";
+import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { FinishArgs } from "../options/finish.ts";
 import { printView } from "../print/view.ts";
 import { exitWith, say, sinkOf, told } from "./shared.ts";
@@ -15,6 +15,5 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
   if (broke !== null) throw broke;
   if (stopped) say(args, STOPPED);
   for (const text of notes) told(args, text);
-  const undo = !args.undo;
-  say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("finish", args, { undo })}`);
+  say(args, AFTER.finish(args));
 }

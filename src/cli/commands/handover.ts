@@ -3,7 +3,7 @@ import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { standingsView } from "../../report/standings.ts";
 import { handover } from "../../stages/handover.ts";
-import { nextCommand } from "../../stages/next.ts";
+import { AFTER } from "../../stages/pipeline.ts";
 import type { HandoverArgs } from "../options/handover.ts";
 import { printView } from "../print/view.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
@@ -15,8 +15,7 @@ export async function handoverCommand(args: HandoverArgs): Promise<void> {
   if (listed.length > 0) await printView(standingsView(listed, logs), args);
   if (failed.length > 0) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
-  const undo = !args.undo;
-  say(args, `${undo ? "Undo" : "Next"}: ${nextCommand("handover", args, { undo })}`);
+  say(args, AFTER.handover(args));
 }
 
 /** @throws MigrationError N2I-E100 */

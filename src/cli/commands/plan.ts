@@ -8,8 +8,7 @@ import {
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { ipmitoolOf } from "../../model/power.ts";
 import { createLines } from "../../report/plan-lines.ts";
-import { nextCommand } from "../../stages/next.ts";
-import { novaOptions } from "../../stages/nova-words.ts";
+import { AFTER } from "../../stages/pipeline.ts";
 import { plan } from "../../stages/plan.ts";
 import { writeProposal } from "../../stages/propose.ts";
 import { openPlan } from "../../stages/run.ts";
@@ -46,7 +45,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     );
   say(
     args,
-    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\nNext: ${nextCommand("apply", args, nova === null ? {} : novaOptions(made.api))}`,
+    `Saved ${path} (sha256 ${made.sha256.slice(0, 12)}). Valid while source and target stay unchanged.\n${AFTER.plan(args, nova && made)}`,
   );
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;

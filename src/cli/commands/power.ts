@@ -1,8 +1,8 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { powerView, summary } from "../../report/power.ts";
 import { groups } from "../../report/power-groups.ts";
-import { backendOf } from "../../stages/given.ts";
 import { nextCommand } from "../../stages/next.ts";
+import { AFTER, stopped } from "../../stages/pipeline.ts";
 import { power } from "../../stages/power.ts";
 import type { PowerArgs } from "../options/power.ts";
 import { printView } from "../print/view.ts";
@@ -11,7 +11,7 @@ import { exitWith, say, sinkOf } from "./shared.ts";
 /** Shows the machines in trouble, what they have in common, and what comes next. */
 export async function powerCommand(args: PowerArgs): Promise<void> {
   const done = await power(args, sinkOf(args));
-  if (done === null) return say(args, `Stopped on request. Next: ${nextCommand("power", args)}`);
+  if (done === null) return say(args, stopped(nextCommand("power", args)));
   const { counts, machines, want, known, site, novaRead } = done;
   const good = counts.verdicts.ok ?? 0;
   const short = args.format === "table" && (args.column ?? []).length === 0;
@@ -21,14 +21,8 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   const but = want === 0 ? "" : `; ${want} of them only with a setting told above`;
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
-  const again = { ...args, only: undefined, node: undefined, host: undefined };
-  if (counts.machines > good)
-    say(
-      args,
-      `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`,
-    );
-  const places = { ...backendOf(known), ...(novaRead && { novaDb: "DB" }) };
-  say(args, `Next: ${nextCommand("plan", known, { site, ...places })}`);
+  if (counts.machines > good) say(args, AFTER.failedPower(args));
+  say(args, AFTER.power(known, { site, ...(novaRead && { novaDb: "DB" }) }));
   if (Object.keys(counts.verdicts).some((verdict) => verdict !== "ok"))
     exitWith(EXIT_STATUS.partial.status);
 }

@@ -1,0 +1,77 @@
+import type { PlanCounts, SnapshotCounts } from "../model/artefact.ts";
+import type { FinishState } from "../model/handover.ts";
+import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
+import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
+import type { Said } from "./next-step.ts";
+
+/** Why a file cannot be read. */
+export type Missing = { readonly missing: string };
+
+/** What a run's folder holds. */
+export interface RunFiles {
+  readonly snapshot:
+    | { readonly counts: SnapshotCounts; readonly sha256: string; readonly taken_at: string }
+    | Missing;
+  readonly plan:
+    | {
+        readonly counts: PlanCounts;
+        readonly sha256: string;
+        readonly madeFrom: string;
+        readonly release: string;
+      }
+    | Missing;
+  /** The plan for Nova that belongs to the plan, and what was done of any; absent: there was none. */
+  readonly nova?: NovaState | Missing;
+  readonly journal: { readonly entries: readonly Entry[]; readonly torn: boolean } | Missing;
+  /** Of a load that was staged: machines it stages, and those released; null: it was not. */
+  readonly handover: { readonly staged: number; readonly released: number } | Missing | null;
+  /** What the run's files know of earlier command lines; absent: nothing. */
+  readonly said?: Said;
+  /** Machines with boot files staged, by tree; absent: nothing was staged. */
+  readonly boot?: ReadonlyMap<string, number> | Missing;
+  readonly finish?: FinishState | Missing;
+}
+
+export interface NovaState {
+  readonly plan: {
+    readonly sha256: string;
+    readonly counts: NovaPlanCounts;
+    readonly header?: Pick<NovaPlanHeader, "api">;
+  } | null;
+  readonly entries: readonly Entry[];
+  /** Rows that are changed still though the machines were taken from Ironic; absent: none were. */
+  readonly still?: Still | Missing;
+}
+
+export interface Still {
+  readonly rows: number;
+  readonly machines: TakenBack;
+  /** Where the flavors of the plans are that changed them. */
+  readonly api: NovaPlanHeader["api"];
+}
+
+/** Machines a rollback was told to take from Ironic since the last load, by uuid, or all of them. */
+export type TakenBack = ReadonlySet<string> | "all";
+
+/** @returns null where none was */
+export function takenBack(journal: readonly Entry[]): TakenBack | null {
+  const entries = batchesOf(journal, IRONIC);
+  if (!entries.some(({ do: what }) => what === "begin")) return null;
+  const loaded = entries.findLastIndex(({ do: what }) => what === "begin");
+  const nodes = entries
+    .slice(loaded + 1)
+    .flatMap((entry) => (entry.do === "undo" ? [entry.nodes] : []));
+  if (nodes.length === 0) return null;
+  return nodes.includes("all") ? "all" : new Set(nodes.flat());
+}
+
+/** Whether what is loaded of a plan was loaded staged, since everything was rolled back last. */
+export function wasStaged(journal: readonly Entry[], plan: string): boolean {
+  const entries = batchesOf(journal, IRONIC);
+  if (entries.length === 0)
+    return journal.some((entry) => entry.do === "target" && entry.staged === true);
+  const back = entries.findLastIndex((entry) => entry.do === "undo" && entry.nodes === "all");
+  return entries
+    .slice(back + 1)
+    .some((entry) => entry.do === "begin" && entry.plan === plan && entry.staged === true);
+}

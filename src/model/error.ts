@@ -30,3 +30,10 @@ export class MigrationError extends Error {
     return REFUSALS[this.code].exit;
   }
 }
+
+/** The system's name of a failure (`ENOSPC`), or null when `cause` is no answer of the system. */
+export function systemCode(cause: unknown): string | null {
+  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
+    ? cause.code
+    : null;
+}

@@ -16,3 +16,12 @@ export function isObject(value: unknown): value is JsonObject {
 export function objectOf(value: unknown): JsonObject {
   return isObject(value) ? value : {};
 }
+
+/** What a text says in JSON; null when it is none. */
+export function parsedJson(text: string): Json {
+  try {
+    return JSON.parse(text) as Json; // what JSON.parse gives is that
+  } catch {
+    return null;
+  }
+}

@@ -140,11 +140,14 @@ export interface PowerReading {
   readonly advice: readonly PowerAdvice[];
 }
 
+/** What came of asking, in a word and in one clause without secrets. */
+export type PowerOutcome = Pick<PowerReading, "verdict" | "detail">;
+
 /** A reading of a BMC of which nothing is known but the verdict. */
 export function unasked(
   { bm_node_ids, address }: Pick<PowerQuestion, "bm_node_ids" | "address">,
   begun: { readonly date: Date; readonly client: PowerReading["client"] },
-  { verdict, detail }: Pick<PowerReading, "verdict" | "detail">,
+  { verdict, detail }: PowerOutcome,
 ): PowerReading {
   return {
     bm_node_ids,

@@ -1,6 +1,6 @@
 import { dutyOf, type GuardedNode, guardsOf } from "../core/handover/guards.ts";
 import type { Trouble } from "../core/handover/planned.ts";
-import { fields } from "../edge/disk/entry-fields.ts";
+import { fields } from "../edge/disk/journal-entry.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import { FINISH, type Guard, type Guarded, type Guards } from "../model/handover.ts";

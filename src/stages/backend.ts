@@ -1,7 +1,7 @@
 import { lockTarget } from "../edge/database/lock.ts";
 import type { Database } from "../edge/database/open.ts";
+import { oldestNodes } from "../edge/ironic-db/current.ts";
 import { createGuard } from "../edge/ironic-db/guard.ts";
-import { oldestNodes } from "../edge/ironic-db/oldest.ts";
 import { identifyTarget } from "../edge/ironic-db/open.ts";
 import { expectRelease } from "../edge/ironic-db/release.ts";
 import { scannedTables } from "../edge/ironic-db/scanned.ts";

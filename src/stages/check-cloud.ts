@@ -1,4 +1,4 @@
-import { imageStatuses } from "../edge/glance/status.ts";
+import { imageStatuses } from "../edge/glance/images.ts";
 import { refusedCalls } from "../edge/nova-rest/policy.ts";
 import type { CheckView, NovaFacts, Refused } from "../model/check.ts";
 import type { PlanFacts } from "../model/check-plan.ts";

@@ -1,7 +1,6 @@
 import type { Database } from "../edge/database/open.ts";
 import { lacking } from "../edge/database/rights.ts";
-import { NOVA_API_TABLES } from "../edge/nova-write/api.ts";
-import { NOVA_TABLES } from "../edge/nova-write/open.ts";
+import { NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import type { Refused } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";

@@ -1,11 +1,10 @@
 import { readdir } from "node:fs/promises";
 import { choiceOf } from "../core/hosts/choice.ts";
-import { findPlan } from "../edge/disk/archive.ts";
 import { readJournal } from "../edge/disk/journal.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { callOf } from "../edge/nova-rest/target.ts";
-import { NOVA_API_TABLES } from "../edge/nova-write/api.ts";
-import { NOVA_TABLES } from "../edge/nova-write/open.ts";
+import { NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
 import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
 import { ownedLines } from "../engine/back.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefact.ts";

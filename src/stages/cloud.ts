@@ -1,6 +1,5 @@
 import type { Cloud, Settings } from "../edge/openstack/cloud.ts";
-import { cloudSettings } from "../edge/openstack/clouds.ts";
-import { environmentSettings } from "../edge/openstack/environment.ts";
+import { cloudSettings, environmentSettings } from "../edge/openstack/clouds.ts";
 import { cloudOf } from "../edge/openstack/settings.ts";
 import { surroundings } from "./surroundings.ts";
 

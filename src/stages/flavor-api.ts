@@ -1,11 +1,10 @@
 import type { Knex } from "knex";
-import type { Database } from "../edge/database/open.ts";
-import { readTransaction } from "../edge/database/read-transaction.ts";
+import { type Database, readTransaction } from "../edge/database/open.ts";
 import { readRestFlavors } from "../edge/nova-rest/flavors.ts";
 import { openCompute } from "../edge/nova-rest/service.ts";
 import { createRestFlavors } from "../edge/nova-rest/target.ts";
-import { identifyNovaApi, readApiFlavors } from "../edge/nova-write/api.ts";
-import { readCopiedIds } from "../edge/nova-write/flavors.ts";
+import { readApiFlavors, readCopiedIds } from "../edge/nova-write/flavors.ts";
+import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { otherServer } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";

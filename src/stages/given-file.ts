@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
-import { readNote, writeNote } from "../edge/disk/note.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { type Given, givenOf, isWord, onlyKept, withGiven, wordsFor } from "./given.ts";
 import { KEPT, type NextCommand } from "./next.ts";

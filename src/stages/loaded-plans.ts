@@ -1,4 +1,4 @@
-import { findPlan } from "../edge/disk/archive.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";

@@ -1,7 +1,7 @@
-import { findPlan } from "../edge/disk/archive.ts";
 import { asWritten } from "../edge/disk/artefact-reader.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import {
+  findPlan,
   type OpenedPlan,
   openFileOf,
   openManifest,

@@ -1,5 +1,4 @@
-import { IPMITOOL_DEFAULTS } from "../edge/ipmitool/arguments.ts";
-import { ipmitoolProbe } from "../edge/ipmitool/probe.ts";
+import { IPMITOOL_DEFAULTS, ipmitoolProbe } from "../edge/ipmitool/probe.ts";
 import { openNative } from "../edge/power/ask.ts";
 import type { ConductorIpmitool, PowerProbe, PowerReading } from "../model/power.ts";
 

@@ -1,12 +1,10 @@
 import { existsSync, writeFileSync } from "node:fs";
 import { createProposal, type Proposal } from "../core/plan/propose.ts";
 import type { Database } from "../edge/database/open.ts";
-import { systemCode } from "../edge/disk/failure.ts";
-import { readFlavorSizes } from "../edge/nova/flavor-sizes.ts";
+import { readFlavorSizes } from "../edge/nova/flavors.ts";
 import { readClasses } from "../edge/nova/later.ts";
-import { readApiFlavors } from "../edge/nova-write/api.ts";
-import { readFlavorRows } from "../edge/nova-write/flavors.ts";
-import { MigrationError } from "../model/error.ts";
+import { readApiFlavors, readFlavorRows } from "../edge/nova-write/flavors.ts";
+import { MigrationError, systemCode } from "../model/error.ts";
 import type { TargetDoc } from "../model/mapping.ts";
 import type { PowerReading } from "../model/power.ts";
 import type { MachineFlavor } from "../model/settings.ts";

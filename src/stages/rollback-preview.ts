@@ -1,4 +1,4 @@
-import { findPlan } from "../edge/disk/archive.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { inspectBack } from "../engine/back.ts";
 import type { Excluded, Part } from "../engine/part.ts";

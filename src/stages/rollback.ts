@@ -1,5 +1,5 @@
-import { findPlan } from "../edge/disk/archive.ts";
 import { readJournal } from "../edge/disk/journal.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";

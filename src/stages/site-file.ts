@@ -1,7 +1,6 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
-import { systemCode } from "../edge/disk/failure.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, systemCode } from "../model/error.ts";
 
 const require = createRequire(import.meta.url);
 

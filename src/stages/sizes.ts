@@ -1,7 +1,7 @@
 import type { Database } from "../edge/database/open.ts";
-import { readFlavorSizes } from "../edge/nova/flavor-sizes.ts";
+import { readFlavorSizes } from "../edge/nova/flavors.ts";
 import { novaVersion } from "../edge/nova/open.ts";
-import { identifyNovaApi } from "../edge/nova-write/api.ts";
+import { identifyNovaApi } from "../edge/nova-write/open.ts";
 import { MigrationError } from "../model/error.ts";
 import { isObject, type Json } from "../model/json.ts";
 import type { Machine } from "../model/machine.ts";

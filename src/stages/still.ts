@@ -1,8 +1,8 @@
-import { findPlan } from "../edge/disk/archive.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { openPlaces } from "../edge/nova-write/by-node.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
-import { openPlaces } from "../edge/nova-write/places.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import type { Scope } from "../engine/back.ts";
 import type { SourceIdentity } from "../model/artefact.ts";

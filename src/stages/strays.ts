@@ -1,8 +1,8 @@
 import { type KnownComputes, type Stray, strayComputes } from "../core/hosts/strays.ts";
 import type { Database } from "../edge/database/open.ts";
-import { findPlan } from "../edge/disk/archive.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { openPlaces } from "../edge/nova-write/places.ts";
+import { openPlaces } from "../edge/nova-write/by-node.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { openPlan } from "./run.ts";

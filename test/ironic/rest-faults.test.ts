@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { caseMac } from "../../src/demo/case.ts";
-import { pauseShorter } from "../../src/edge/openstack/pause.ts";
+import { pauseShorter } from "../../src/edge/openstack/passing.ts";
 import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
 import { ADOPTED, adoption, NOTHING, THREE } from "./adoption.ts";

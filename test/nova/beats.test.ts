@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { runningComputes } from "../../src/core/hosts/running.ts";
 import { loadNova } from "../../src/demo/load-case.ts";
 import type { Database } from "../../src/edge/database/open.ts";
-import { beatsOf } from "../../src/edge/nova-write/beats.ts";
+import { beatsOf } from "../../src/edge/nova-write/hosts.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { withDatabase } from "../lab/index.ts";
 import { cloud } from "./cloud.ts";

@@ -1,7 +1,6 @@
 import type { Knex } from "knex";
 import type { Database } from "./open.ts";
-import { integer, select, text } from "./rows.ts";
-import { whole } from "./whole.ts";
+import { ask, integer, text, whole } from "./rows.ts";
 
 /** Finds rows by a column the server has no index on. */
 export interface ByText {
@@ -21,7 +20,7 @@ const HASHES = 2 ** 22;
  * @param live condition on the rows that count
  */
 export async function indexByText(
-  database: Pick<Database, "engine" | "run">,
+  database: Pick<Database, "engine" | "knex" | "run">,
   on: Knex,
   table: string,
   column: string,
@@ -30,13 +29,8 @@ export async function indexByText(
   let keys = new Float64Array(PAGE);
   let used = 0;
   for (let after = -1; ; ) {
-    const page = await database.run(`reading ${table}`, () =>
-      select(
-        database,
-        on,
-        `SELECT id, ${whole(database.engine, column)} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`,
-      ),
-    );
+    const sql = `SELECT id, ${whole(database.engine, column)} AS t FROM ${table} WHERE ${live} AND id > ${after} ORDER BY id LIMIT ${PAGE}`;
+    const page = await ask(database, `reading ${table}`, sql, [], on);
     if (used + page.length > keys.length) keys = grown(keys);
     for (const row of page) keys[used++] = keyOf(text(row.t) ?? "") + (integer(row.id) ?? 0);
     if (page.length < PAGE) break;

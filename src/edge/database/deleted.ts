@@ -1,9 +1,10 @@
 import { isUtf8 } from "node:buffer";
+import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
-import { integer, plain, select, text } from "./rows.ts";
+import { askIn, integer, plain, text } from "./rows.ts";
 
 /** What `deleted` says of its row; NULL says nothing, and what is unreadable must not be guessed. */
-export type Deleted = boolean | null | "unreadable";
+type Deleted = boolean | null | "unreadable";
 
 const YES: ReadonlySet<string> = new Set(["t", "true", "y", "yes", "on"]);
 const NO: ReadonlySet<string> = new Set(["f", "false", "n", "no", "off"]);
@@ -53,29 +54,25 @@ const ASKED = [
 ];
 
 /**
- * Those of them whose `deleted` cannot be held against 0, as Nova does and every question here too:
- * `instances.deleted is boolean`. SQLite's columns hold what they are given.
+ * Refuses a nova whose `deleted` cannot be held against 0 in those of them, as Nova does and every
+ * question here too: `instances.deleted is boolean`. SQLite's columns hold what they are given.
+ *
+ * @throws MigrationError N2I-E203
  */
-export async function incomparable(database: Database): Promise<readonly string[]> {
-  const { engine, knex } = database;
-  if (engine === "sqlite") return [];
+export async function needNumbers(database: Database, option: string): Promise<void> {
+  const { engine, shown } = database;
+  if (engine === "sqlite") return;
   const schema = engine === "mysql" ? "DATABASE()" : "ANY (current_schemas(false))";
   const numbers = engine === "mysql" ? /int|dec|num|float|double|bit/i : /int|num|real|double/i;
-  const rows = await database.run("reading the columns of nova", () =>
-    select(
-      database,
-      knex,
-      `SELECT table_name AS tab, data_type AS kind FROM information_schema.columns WHERE table_schema = ${schema} AND column_name = 'deleted' AND table_name IN (${ASKED.map((name) => `'${name}'`).join(", ")}) ORDER BY 1`,
-    ),
-  );
-  return rows
+  const sql = `SELECT table_name AS tab, data_type AS kind FROM information_schema.columns WHERE table_schema = ${schema} AND column_name = 'deleted' AND table_name IN (...) ORDER BY 1`;
+  const odd = (await askIn(database, "reading the columns of nova", sql, ASKED))
     .filter(({ kind }) => !numbers.test(text(kind) ?? ""))
     .map(({ tab, kind }) => `${text(tab)}.deleted is ${text(kind)}`);
+  if (odd.length === 0) return;
+  throw new MigrationError("N2I-E203", `${option} ${shown}: ${odd.join(", ")}`, {
+    fix: "Nova asks its tables for deleted = 0, so these are not of its making: give nova's own database, or a copy with the types it has.",
+  });
 }
-
-/** What such a nova is refused with. */
-export const NO_NOVA =
-  "Nova asks its tables for deleted = 0, so these are not of its making: give nova's own database, or a copy with the types it has.";
 
 function bytesOf(value: unknown): Uint8Array | null {
   if (value instanceof ArrayBuffer) return new Uint8Array(value);

@@ -1,14 +1,16 @@
 import { statSync } from "node:fs";
+import type { Knex } from "knex";
 import type { ServerIdentity } from "../../model/artefact.ts";
+import type { ServerFacts } from "../../model/check.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
-import { select, text } from "./rows.ts";
+import { ask, integer, text } from "./rows.ts";
 
 /** Two servers of one address are told apart by what the server calls itself. */
 export async function identify(database: Database): Promise<ServerIdentity> {
-  const { engine, knex, address } = database;
+  const { engine, address } = database;
   const one = async (sql: string): Promise<string> => {
-    const [row] = await database.run("asking who the server is", () => select(database, knex, sql));
+    const [row] = await ask(database, "asking who the server is", sql);
     return Object.values(row ?? {})
       .map(text)
       .join(" ");
@@ -87,7 +89,7 @@ export async function tableNames(database: Database): Promise<ReadonlySet<string
       "SELECT c.relname AS name FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p','v','m','f')",
     sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
   }[database.engine];
-  const rows = await database.run("listing tables", () => select(database, database.knex, sql));
+  const rows = await ask(database, "listing tables", sql);
   return new Set(rows.map(({ name }) => text(name) ?? ""));
 }
 
@@ -105,9 +107,116 @@ export async function columnNames(database: Database, table: string): Promise<re
       "SELECT column_name AS name FROM information_schema.columns WHERE table_schema = ANY (current_schemas(false)) AND table_name = ?",
     sqlite: "SELECT name FROM pragma_table_info(?)",
   }[database.engine];
-  const rows = await database.run(`reading the columns of ${table}`, async () => {
-    await select(database, database.knex, `SELECT * FROM ${table} LIMIT 0`);
-    return select(database, database.knex, sql, [table]);
-  });
+  const doing = `reading the columns of ${table}`;
+  await ask(database, doing, `SELECT * FROM ${table} LIMIT 0`);
+  const rows = await ask(database, doing, sql, [table]);
   return rows.map(({ name }) => text(name) ?? "").sort();
+}
+
+/** How far a database's own migrations got. */
+interface SchemaVersion {
+  /** Of sqlalchemy-migrate; null where there is none, or none any more. */
+  readonly version: number | null;
+  /** Of alembic, which took over from it later. */
+  readonly head: string | null;
+}
+
+/**
+ * Reads what the migrations left of themselves.
+ *
+ * @param repository `nova`, `nova_api`: whose row of migrate_version it is
+ * @param on a transaction, to read it beside the rows it is about
+ */
+export async function schemaVersion(
+  database: Database,
+  repository: string,
+  on: Knex = database.knex,
+): Promise<SchemaVersion> {
+  const tables = await tableNames({ ...database, knex: on });
+  const read = async (table: string, sql: string, values: readonly string[] = []) =>
+    tables.has(table) ? ask(database, `reading ${table}`, sql, values, on) : [];
+  const versions = "SELECT version FROM migrate_version WHERE repository_id = ?";
+  const [row] = await read("migrate_version", versions, [repository]);
+  const [head] = await read("alembic_version", "SELECT version_num FROM alembic_version");
+  return { version: integer(row?.version), head: text(head?.version_num) };
+}
+
+/** Milliseconds since 1970, by the server's own clock. */
+const NOW: { readonly [engine in Database["engine"]]: string | null } = {
+  mysql: "SELECT CAST(UNIX_TIMESTAMP(SYSDATE(3)) * 1000 AS SIGNED) AS now",
+  postgresql: "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000 AS bigint) AS now",
+  sqlite: null,
+};
+
+/**
+ * The server's clock against ours, and Galera's words of itself. The moment in the middle of the
+ * question is taken for that of the answer.
+ *
+ * @param clock ours, milliseconds since 1970
+ */
+export async function readServer(
+  database: Database,
+  option: string,
+  clock: () => number,
+): Promise<ServerFacts> {
+  const sql = NOW[database.engine];
+  const asked = clock();
+  const [row] = sql === null ? [] : await ask(database, "asking for the time", sql);
+  const now = integer(row?.now);
+  const ahead = now === null ? null : now - Math.round((asked + clock()) / 2);
+  const status =
+    database.engine === "mysql"
+      ? await ask(database, "asking for Galera's state", "SHOW STATUS LIKE 'wsrep\\_%'")
+      : [];
+  const wsrep = Object.fromEntries(
+    status.map(({ Variable_name, Value }) => [text(Variable_name) ?? "", text(Value) ?? ""]),
+  );
+  // A server built with Galera and in no cluster calls itself Disconnected.
+  const clustered = !/^0*(-0*)*$/.test(wsrep.wsrep_cluster_state_uuid ?? "");
+  const identity = await identify(database);
+  const { clear, shown } = database;
+  return { option, shown, clear, identity, ahead, wsrep: clustered ? wsrep : {} };
+}
+
+/** Which database an option names, for what refuses it. */
+interface Wanted {
+  readonly option: string;
+  /** `a nova database`. */
+  readonly what: string;
+  readonly fix?: string;
+}
+
+/**
+ * The names of all tables, once it is known that these are among them.
+ *
+ * @throws MigrationError N2I-E202 when one is missing
+ */
+export async function needTables(
+  database: Database,
+  { option, what, ...fix }: Wanted,
+  needed: readonly string[],
+): Promise<ReadonlySet<string>> {
+  const tables = await tableNames(database);
+  const missing = needed.filter((table) => !tables.has(table));
+  if (missing.length === 0) return tables;
+  throw new MigrationError(
+    "N2I-E202",
+    `${option} ${database.shown} is not ${what}, or its user may not read all of it: there is no ${missing.join(", ")}`,
+    fix,
+  );
+}
+
+/** @throws MigrationError N2I-E203 when a table lacks a column */
+export async function needColumns(
+  database: Database,
+  option: string,
+  needed: { readonly [table: string]: readonly string[] },
+): Promise<void> {
+  for (const [table, wanted] of Object.entries(needed)) {
+    const there = new Set(await columnNames(database, table));
+    const lacking = wanted.filter((column) => !there.has(column));
+    if (lacking.length === 0) continue;
+    const what = `${option} ${database.shown}: ${table} lacks ${lacking.join(", ")}`;
+    throw new MigrationError("N2I-E203", what);
+  }
 }

@@ -39,7 +39,7 @@ export function hangUp(raw: unknown): void {
  *
  * @throws Error with the code ESILENT when none came: whether the statement was done is not known
  */
-export async function answered<T>(
+async function answered<T>(
   work: Promise<T>,
   raw: unknown,
   { host, socket, port, shown }: DatabaseAddress,

@@ -5,7 +5,7 @@ import type { Lock } from "../../model/target.ts";
 import { atExit } from "../process/at-exit.ts";
 import { translate } from "./errors.ts";
 import type { Database } from "./open.ts";
-import { integer, select } from "./rows.ts";
+import { askNumber } from "./rows.ts";
 import { untilEnded } from "./write.ts";
 
 const NAME = "nova2ironic";
@@ -31,15 +31,12 @@ export async function lockTarget(database: Database): Promise<Lock> {
 async function lockConnection(database: Database): Promise<Lock> {
   const { engine, shown, run } = database;
   const trx = await run("taking the lock", () => database.knex.transaction());
-  const ask = async (sql: string): Promise<number | null> => {
-    const [row] = await run("asking for the lock", () => select(database, trx, sql));
-    return integer(Object.values(row ?? {})[0]);
-  };
+  const number = (sql: string) => askNumber(database, "asking for the lock", sql, [], trx);
   const mysqlName = `CONCAT('${NAME}.', MD5(DATABASE()))`;
   const got =
     engine === "mysql"
-      ? await ask(`SELECT GET_LOCK(${mysqlName}, 0) AS got`)
-      : await ask(`SELECT pg_try_advisory_lock(${NUMBER})::int AS got`);
+      ? await number(`SELECT GET_LOCK(${mysqlName}, 0) AS got`)
+      : await number(`SELECT pg_try_advisory_lock(${NUMBER})::int AS got`);
   if (got !== 1) {
     await trx.rollback();
     throw held(shown);
@@ -57,7 +54,7 @@ async function lockConnection(database: Database): Promise<Lock> {
           engine === "mysql"
             ? `SELECT IS_USED_LOCK(${mysqlName}) = CONNECTION_ID() AS mine`
             : "SELECT 1 AS mine";
-        if ((await ask(mine)) === 1) return;
+        if ((await number(mine)) === 1) return;
       } catch (cause) {
         throw new MigrationError(
           "N2I-E200",
@@ -73,7 +70,7 @@ async function lockConnection(database: Database): Promise<Lock> {
           ? `SELECT RELEASE_LOCK(${mysqlName}) AS freed`
           : `SELECT pg_advisory_unlock(${NUMBER})::int AS freed`;
       // The lock dies with the connection anyway; a dead server must not hide the real error.
-      await ask(free).catch(() => null);
+      await number(free).catch(() => null);
       await trx.rollback().catch(() => null);
     },
   };

@@ -3,7 +3,7 @@ import type { Lacking, Privileges, Verb } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { tableNames } from "./identity.ts";
 import type { Database } from "./open.ts";
-import { boolean, select, text } from "./rows.ts";
+import { ask, boolean, text } from "./rows.ts";
 import { endWriting, openWriting } from "./write.ts";
 
 /** A column every table has that is asked about, in every release: test/tables.test.ts. */
@@ -68,7 +68,7 @@ async function accountOf(database: Database): Promise<string> {
     sqlite: null,
   }[database.engine];
   if (sql === null) return "";
-  const [row] = await database.run("asking who we are", () => select(database, database.knex, sql));
+  const [row] = await ask(database, "asking who we are", sql);
   return text(row?.account) ?? "";
 }
 
@@ -84,9 +84,7 @@ async function counterOf(database: Database, table: string): Promise<string | nu
   // Not every table has the column, and PostgreSQL refuses to be asked of one that is not there.
   const sql =
     "SELECT s.name AS name FROM (SELECT pg_get_serial_sequence(?, a.attname) AS name FROM pg_attribute a WHERE a.attrelid = to_regclass(?) AND a.attname = 'id' AND NOT a.attisdropped) s WHERE NOT has_sequence_privilege(s.name, 'USAGE')";
-  const [row] = await database.run("asking for privileges", () =>
-    select(database, database.knex, sql, [table, table]),
-  );
+  const [row] = await ask(database, "asking for privileges", sql, [table, table]);
   return text(row?.name);
 }
 
@@ -102,9 +100,7 @@ async function may(database: Database, verb: Verb, table: string): Promise<Answe
   if (engine === "postgresql") {
     // Of a table that is gone by now it says NULL, which is no.
     const sql = "SELECT has_table_privilege(to_regclass(?)::oid, ?) AS may";
-    const [row] = await database.run("asking for privileges", () =>
-      select(database, knex, sql, [table, privilegeOf(verb)]),
-    );
+    const [row] = await ask(database, "asking for privileges", sql, [table, privilegeOf(verb)]);
     return boolean(row?.may) === true ? "yes" : "no";
   }
   // To read, a session that only reads will do, and may be all there is.

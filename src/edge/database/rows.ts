@@ -4,10 +4,63 @@ import type { Engine } from "../../model/database.ts";
 /** A row as a driver gives it. */
 export type RawRow = { readonly [column: string]: unknown };
 
+/** What runs a statement: a connection, or a transaction on it. */
+export interface Runner {
+  readonly raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown>;
+}
+
+interface Asked {
+  readonly engine: Engine;
+  readonly knex: Runner;
+  readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
+}
+
+/**
+ * The rows of a question.
+ *
+ * @param on a transaction, where it is to see what that one sees
+ * @throws MigrationError as `run` of a database
+ */
+export function ask(
+  database: Asked,
+  doing: string,
+  sql: string,
+  values: readonly unknown[] = [],
+  on: Runner = database.knex,
+): Promise<readonly RawRow[]> {
+  return database.run(doing, () => select(database, on, sql, values));
+}
+
+/** The number that is the first value of the first row; null when it is none. */
+export async function askNumber(...question: Parameters<typeof ask>): Promise<number | null> {
+  const [row] = await ask(...question);
+  return integer(Object.values(row ?? {})[0]);
+}
+
+export async function countRows(database: Asked, table: string): Promise<number> {
+  const sql = `SELECT count(*) AS n FROM ${table}`;
+  return (await askNumber(database, `counting ${table}`, sql)) ?? 0;
+}
+
+/** `ask` for values of any number: they stand for `(...)` in the statement. Of none nothing is asked. */
+export async function askIn(
+  database: Asked,
+  doing: string,
+  sql: string,
+  values: readonly unknown[],
+  on: Runner = database.knex,
+): Promise<readonly RawRow[]> {
+  if (values.length === 0) return [];
+  const found: (readonly RawRow[])[] = [];
+  for (const some of portions(values))
+    found.push(await ask(database, doing, sql.replace("(...)", `(${marks(some)})`), some, on));
+  return found.flat();
+}
+
 /** knex.raw's answer differs by driver; the rows are in it. */
 export async function select(
   database: { readonly engine: Engine },
-  on: { raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown> },
+  on: Runner,
   sql: string,
   bindings: readonly unknown[] = [],
 ): Promise<readonly RawRow[]> {
@@ -102,6 +155,38 @@ function onCalendar(text: string): boolean {
   );
 }
 
+/**
+ * An expression whose text comes whole. SQLite keeps text of any bytes, and its driver cuts one at a
+ * NUL and ends the process at one that is not UTF-8: there text is read as bytes, which `plain` decodes.
+ */
+export function whole(engine: Engine, expression: string): string {
+  return engine === "sqlite"
+    ? `CASE typeof(${expression}) WHEN 'text' THEN CAST(${expression} AS BLOB) ELSE ${expression} END`
+    : expression;
+}
+
+/** Bytes that are not UTF-8. */
+export function garbled(value: unknown): boolean {
+  return value instanceof ArrayBuffer || value instanceof Uint8Array ? !isUtf8(value) : false;
+}
+
+const NONE: readonly string[] = [];
+
+/** Columns of a row whose text is not UTF-8; only SQLite hands them out. */
+export function garbledColumns(engine: Engine, row: RawRow): readonly string[] {
+  return engine === "sqlite" ? Object.keys(row).filter((column) => garbled(row[column])) : NONE;
+}
+
+/** Columns of a table as they are read, whole, under their own names. */
+export function columnList(
+  { engine }: { readonly engine: Engine },
+  names: readonly string[],
+  table = "",
+): string {
+  const of = table === "" ? "" : `${table}.`;
+  return names.map((name) => `${whole(engine, of + name)} AS ${name}`).join(", ");
+}
+
 /** Values one statement may be given: SQLite takes 32,766, PostgreSQL twice as many. */
 const VALUES = 20_000;
 
@@ -115,4 +200,24 @@ export function portions<T>(values: readonly T[]): readonly (readonly T[])[] {
 /** `?, ?, ?` for a list of values. */
 export function marks(values: readonly unknown[]): string {
   return values.map(() => "?").join(",");
+}
+
+/** Texts as written and in lower case, each once: PostgreSQL and SQLite compare exactly. */
+export function spellings(texts: readonly (string | null)[]): readonly string[] {
+  const given = texts.filter((one): one is string => one !== null && one !== "");
+  return [...new Set(given.flatMap((one) => [one, one.toLowerCase()]))];
+}
+
+/** A text by which rows are found again: servers differ in whether case counts. */
+export function lower(value: unknown): string {
+  return (text(value) ?? "").toLowerCase();
+}
+
+/** Seconds since a time of UTC in a column, by the database's own clock. */
+export function ageOf(engine: Engine, column: string): string {
+  return {
+    mysql: `TIMESTAMPDIFF(SECOND, ${column}, UTC_TIMESTAMP())`,
+    postgresql: `CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - ${column}) AS bigint)`,
+    sqlite: `CAST(strftime('%s', 'now') - strftime('%s', ${column}) AS integer)`,
+  }[engine];
 }

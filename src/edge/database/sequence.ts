@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
-import { integer, select, text } from "./rows.ts";
+import { ask, integer, type Runner, text } from "./rows.ts";
 
 /**
  * Refuses to insert where PostgreSQL would give out ids that are taken: whoever copied rows with
@@ -10,30 +10,22 @@ import { integer, select, text } from "./rows.ts";
  * @throws MigrationError N2I-E219
  */
 export async function checkSequences(
-  { engine, run }: Pick<Database, "engine" | "run">,
-  on: Parameters<typeof select>[1],
+  database: Database,
+  on: Runner,
   tables: readonly string[],
 ): Promise<void> {
-  if (engine !== "postgresql") return;
+  if (database.engine !== "postgresql") return;
   for (const table of new Set(tables)) {
-    const rows = await run(`reading the sequence of ${table}`, async () => {
-      const [{ known } = {}] = await select(
-        { engine },
-        on,
-        "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known",
-      );
-      // Without a right on the sequence its last value is NULL, as before its first use.
-      return known !== true
-        ? []
-        : select(
-            { engine },
-            on,
-            "SELECT pg_get_serial_sequence(?, 'id') AS name, s.last_value AS last, m.id AS taken " +
-              `FROM pg_sequences s, (SELECT max(id) AS id FROM ${table}) m WHERE s.last_value IS NOT NULL ` +
-              "AND format('%I.%I', s.schemaname, s.sequencename) = pg_get_serial_sequence(?, 'id')",
-            [table, table],
-          );
-    });
+    const doing = `reading the sequence of ${table}`;
+    const view = "SELECT to_regclass('pg_catalog.pg_sequences') IS NOT NULL AS known";
+    const [{ known } = {}] = await ask(database, doing, view, [], on);
+    if (known !== true) continue;
+    // Without a right on the sequence its last value is NULL, as before its first use.
+    const sql =
+      "SELECT pg_get_serial_sequence(?, 'id') AS name, s.last_value AS last, m.id AS taken " +
+      `FROM pg_sequences s, (SELECT max(id) AS id FROM ${table}) m WHERE s.last_value IS NOT NULL ` +
+      "AND format('%I.%I', s.schemaname, s.sequencename) = pg_get_serial_sequence(?, 'id')";
+    const rows = await ask(database, doing, sql, [table, table], on);
     for (const { name, last, taken } of rows)
       if ((integer(last) ?? 0) < (integer(taken) ?? 0))
         throw behind(

@@ -1,6 +1,6 @@
 import { isUtf8, type StoredText } from "../../model/charset.ts";
 import type { Database } from "./open.ts";
-import { integer, marks, portions, select, text } from "./rows.ts";
+import { ask, askIn, integer, marks, text } from "./rows.ts";
 
 /** How each engine says that a text is not plain ASCII. */
 const ODD: { readonly [engine in Database["engine"]]: (column: string) => string } = {
@@ -62,14 +62,8 @@ async function keptIn(
     },
   }[database.engine];
   const tables = looked.map(({ table }) => table);
-  const rows = await database.run("reading charsets", () =>
-    select(
-      database,
-      database.knex,
-      `SELECT table_name AS tab, column_name AS col, ${what} FROM information_schema.columns WHERE table_schema = ${schema} AND table_name IN (${marks(tables)})`,
-      tables,
-    ),
-  );
+  const sql = `SELECT table_name AS tab, column_name AS col, ${what} FROM information_schema.columns WHERE table_schema = ${schema} AND table_name IN (${marks(tables)})`;
+  const rows = await ask(database, "reading charsets", sql, tables);
   const found = new Map(
     rows.flatMap((row): readonly (readonly [string, Kept])[] => {
       const name = text(row.charset);
@@ -96,19 +90,11 @@ async function oddRows(
   { table, where = "1 = 1", of }: Looked,
   column: string,
 ): Promise<number> {
-  let odd = 0;
-  const some = of === undefined ? [null] : of.values.length === 0 ? [] : portions(of.values);
-  for (const values of some) {
-    const within = values === null ? "" : ` AND ${of?.column} IN (${marks(values)})`;
-    const [row] = await database.run(`reading ${table}`, () =>
-      select(
-        database,
-        database.knex,
-        `SELECT count(*) AS n FROM ${table} WHERE ${where} AND ${isNotAscii(database, column)}${within}`,
-        values ?? [],
-      ),
-    );
-    odd += integer(row?.n) ?? 0;
-  }
-  return odd;
+  const doing = `reading ${table}`;
+  const sql = `SELECT count(*) AS n FROM ${table} WHERE ${where} AND ${isNotAscii(database, column)}`;
+  const rows =
+    of === undefined
+      ? await ask(database, doing, sql)
+      : await askIn(database, doing, `${sql} AND ${of.column} IN (...)`, of.values);
+  return rows.reduce((sum, { n }) => sum + (integer(n) ?? 0), 0);
 }

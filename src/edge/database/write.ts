@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Knex } from "knex";
 import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
-import { integer, type RawRow, select } from "./rows.ts";
+import { askNumber } from "./rows.ts";
 
 /** The advisory lock's number on PostgreSQL. @source lock.ts, whose own is the one before */
 const NUMBER = 6_672_154;
@@ -96,15 +96,12 @@ export async function untilEnded(database: Database): Promise<void> {
 }
 
 async function take(database: Database, trx: Knex.Transaction): Promise<void> {
-  const { engine, run, shown } = database;
+  const { engine, shown } = database;
   if (engine === "sqlite") return;
-  const ask = async (sql: string): Promise<number | null> => {
-    const [row] = await run("asking for the lock", () => select(database, trx, sql));
-    return first(row);
-  };
-  for (let waited = 0; (await ask(TAKE[engine])) !== 1; waited += LOOK) {
+  const number = (sql: string) => askNumber(database, "asking for the lock", sql, [], trx);
+  for (let waited = 0; (await number(TAKE[engine])) !== 1; waited += LOOK) {
     if (waited >= PATIENCE) {
-      const holder = await ask(HOLDER[engine]);
+      const holder = await number(HOLDER[engine]);
       const who = holder === null ? "" : ` (session ${holder} of the server)`;
       throw new MigrationError(
         "N2I-E318",
@@ -113,10 +110,6 @@ async function take(database: Database, trx: Knex.Transaction): Promise<void> {
     }
     await sleep(LOOK);
   }
-}
-
-function first(row: RawRow | undefined): number | null {
-  return integer(Object.values(row ?? {})[0]);
 }
 
 async function commit({ engine, run, shown }: Database, trx: Knex.Transaction): Promise<void> {

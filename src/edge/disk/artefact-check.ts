@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
 import type { ArtefactKind } from "../../model/artefact.ts";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
 import type { RefusalCode } from "../../model/refusals.ts";
 import { LONGEST_FOOTER, LONGEST_LINE, parseFooter } from "./artefact-form.ts";
-import { notRead, systemCode } from "./failure.ts";
+import { notRead } from "./failure.ts";
 
 /** What tells that a path still leads to the very file, unchanged, that was looked at. */
 export interface Identity {

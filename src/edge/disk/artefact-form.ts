@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { isObject, type JsonObject } from "../../model/json.ts";
+import { isObject, type JsonObject, parsedJson } from "../../model/json.ts";
 
 /** Bytes of one line, its newline not counted: what a reader is ready to hold at once. */
 export const LONGEST_LINE = 16 * 1024 * 1024;
@@ -37,12 +37,8 @@ export function parseFooter(line: string): ParsedFooter {
 
 /** Null when it is no JSON, or JSON that is no object. */
 export function parseObject(text: string): JsonObject | null {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : null;
-  } catch {
-    return null;
-  }
+  const value = parsedJson(text);
+  return isObject(value) ? value : null;
 }
 
 function checkOf(text: string): string {

@@ -71,16 +71,7 @@ export async function openArtefact(
 
 /** The digest of an artefact, after the file was compared with it. */
 export async function digestOnly(path: string, kind: ArtefactKind): Promise<string> {
-  const file = await openFile(path, kind);
-  try {
-    const ending = await readEnding(file, path, kind);
-    await checkBody(file, path, ending);
-    return ending.sha256;
-  } catch (cause) {
-    throw notRead(path, cause);
-  } finally {
-    await file.close();
-  }
+  return (await openArtefact(path, kind)).footer.sha256;
 }
 
 /**

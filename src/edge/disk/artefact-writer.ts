@@ -6,7 +6,7 @@ import { notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { createTemp } from "./temp-file.ts";
 
-export interface Written {
+interface Written {
   /** As the footer has it: of all bytes before the footer's line. */
   readonly sha256: string;
   /** Of the whole file. */
@@ -21,8 +21,6 @@ export interface ArtefactWriter {
    * await it and memory stays flat.
    */
   readonly write: (line: object | string) => Promise<void> | undefined;
-  /** sha256 of all that was written so far: the footer's, when nothing follows. */
-  readonly digest: () => Promise<string>;
   /** Adds the footer and puts the file in place of the old one, for good. */
   readonly finish: (counts: object) => Promise<Written>;
   /** Removes what was written; the old file stands. After a refusal this has happened already. */
@@ -97,19 +95,14 @@ export async function createArtefact(
     return wait;
   };
 
-  const digest = async (): Promise<string> => {
-    await flush();
-    await disk.catch(fail);
-    return hash.copy().digest("hex");
-  };
-
   const { format, ...rest } = header;
   await write({ format, ...rest });
   return {
     write,
-    digest,
     async finish(counts) {
-      const sha256 = await digest();
+      await flush();
+      await disk.catch(fail);
+      const sha256 = hash.digest("hex");
       const footer = Buffer.from(`${footerLine(counts, sha256)}\n`);
       await writeAll(footer).catch(fail);
       await temp.commit();

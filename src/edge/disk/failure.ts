@@ -1,11 +1,5 @@
-import { MigrationError } from "../../model/error.ts";
-
-/** The system's name of a failure (`ENOSPC`), or null when `cause` is no answer of the system. */
-export function systemCode(cause: unknown): string | null {
-  return cause instanceof Error && "code" in cause && typeof cause.code === "string"
-    ? cause.code
-    : null;
-}
+import type { FileHandle } from "node:fs/promises";
+import { MigrationError, systemCode } from "../../model/error.ts";
 
 /** N2I-E120 with the file and the system's words; what is no answer of the system stays itself. */
 export function notWritten(path: string, cause: unknown): unknown {
@@ -32,4 +26,24 @@ function isSystem(cause: unknown): cause is Error {
 function words(cause: Error): string {
   const [, what] = /^[A-Z0-9]+: (.*?), /.exec(cause.message) ?? [];
   return what === undefined ? cause.message : `${what} (${systemCode(cause) ?? ""})`;
+}
+
+/**
+ * All that an open file holds.
+ *
+ * @param what it should be, for the message
+ * @param most bytes
+ * @throws MigrationError N2I-E113 when it is no regular file, or too large
+ */
+export async function contentOf(
+  file: FileHandle,
+  path: string,
+  what: string,
+  most: number,
+): Promise<Buffer> {
+  const found = await file.stat();
+  if (!found.isFile()) throw new MigrationError("N2I-E113", `${path} is not a regular file`);
+  if (found.size <= most) return file.readFile();
+  const fact = `is too large for ${what} (${found.size} bytes)`;
+  throw new MigrationError("N2I-E113", `${path} ${fact}`);
 }

@@ -6,8 +6,7 @@ import {
   type MachineEntry,
   type OpenEntry,
 } from "../../model/journal.ts";
-import { isObject, type JsonObject } from "../../model/json.ts";
-import { type Fields, fields, malformed } from "./entry-fields.ts";
+import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 
 /**
  * A journal line as an entry, every field looked at.
@@ -17,12 +16,12 @@ import { type Fields, fields, malformed } from "./entry-fields.ts";
  */
 export function parseEntry(line: JsonObject, place: string): Entry {
   if (line.do === "open") return parseOpen(line, place);
-  const { text } = fields(line, place);
+  const { text, object } = fields(line, place);
   if (line.do === "close")
     return { do: line.do, plan: text("plan"), at: text("at"), by: text("by") };
   if (line.do === "reopen") return { do: line.do, at: text("at"), by: text("by") };
   if (line.do === "target") {
-    const target = object(line, "target", place);
+    const target = object("target");
     const staged = line.staged === true && { staged: true as const };
     return { do: line.do, system: text("system"), target, ...staged, at: text("at") };
   }
@@ -79,11 +78,11 @@ function parseBatch(line: JsonObject, part: string, place: string): BatchEntry {
 
 /** Null for an entry of another kind. */
 function parseMachine(line: JsonObject, part: string, place: string): MachineEntry | null {
-  const { text } = fields(line, place);
+  const { text, object } = fields(line, place);
   const about = () => ({ part, id: text("id"), at: text("at") });
   switch (line.do) {
     case "start": {
-      const observed = line.observed !== undefined && { observed: object(line, "observed", place) };
+      const observed = line.observed !== undefined && { observed: object("observed") };
       return { do: line.do, ...about(), by: text("by"), ...observed };
     }
     case "end":
@@ -91,7 +90,7 @@ function parseMachine(line: JsonObject, part: string, place: string): MachineEnt
     case "return":
       return { do: line.do, ...about(), by: text("by") };
     case "returned": {
-      const left = line.left !== undefined && { left: object(line, "left", place) };
+      const left = line.left !== undefined && { left: object("left") };
       return { do: line.do, ...about(), ...left };
     }
     default:
@@ -99,14 +98,55 @@ function parseMachine(line: JsonObject, part: string, place: string): MachineEnt
   }
 }
 
-function object(line: JsonObject, name: string, place: string): JsonObject {
-  const value = line[name];
-  if (!isObject(value)) throw malformed(place, name);
-  return value;
+/** Fields of a journal line, each looked at as it is taken. */
+interface Fields {
+  readonly text: (name: string) => string;
+  readonly texts: (name: string) => readonly string[];
+  /** A whole number, not negative. */
+  readonly number: (name: string) => number;
+  readonly object: (name: string) => JsonObject;
+}
+
+export function fields(line: JsonObject, place: string): Fields {
+  const field =
+    <T extends Json>(is: (value: unknown) => value is T) =>
+    (name: string): T => {
+      const value = line[name];
+      if (is(value)) return value;
+      throw malformed(place, name);
+    };
+  return {
+    text: field(isText),
+    texts: field(
+      (value): value is readonly string[] => Array.isArray(value) && value.every(isText),
+    ),
+    number: field((value): value is number => Number.isSafeInteger(value) && Number(value) >= 0),
+    object: field(isObject),
+  };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
 }
 
 function span({ number }: Fields, place: string): { from: number; to: number } {
   const [from, to] = [number("from"), number("to")];
   if (from > to) throw malformed(place, "to");
   return { from, to };
+}
+
+export function malformed(place: string, field: string): MigrationError {
+  return journalFault(place, `has no ${field} as the journal writes it`);
+}
+
+/**
+ * N2I-E112 of a journal, whose lines hang together and which no stage writes anew.
+ *
+ * @param place its path, and the line where one is to be named
+ */
+export function journalFault(place: string, fact: string): MigrationError {
+  return new MigrationError("N2I-E112", `${place} ${fact}`, {
+    why: "Each line of a journal holds a digest of the one before it: here a line was changed, taken out or put in.",
+    fix: "Put the journal back from a copy; without one, run verify before anything is undone.",
+  });
 }

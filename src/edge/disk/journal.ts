@@ -1,19 +1,18 @@
 import { isUtf8 } from "node:buffer";
 import { createHash } from "node:crypto";
-import { constants, type FileHandle, open } from "node:fs/promises";
+import { constants, type FileHandle, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import type { Entry } from "../../model/journal.ts";
+import { shellWord } from "../../model/text.ts";
 import { parseObject } from "./artefact-form.ts";
-import { notRead, notWritten, systemCode } from "./failure.ts";
-import { parseEntry } from "./journal-entry.ts";
-import { journalFault } from "./journal-fault.ts";
+import { contentOf, notRead, notWritten } from "./failure.ts";
+import { journalFault, parseEntry } from "./journal-entry.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { checkPlace } from "./run-place.ts";
 import { syncFolder } from "./temp-file.ts";
 
 /** In the run's folder; all parts share it. */
-export const JOURNAL = "journal.jsonl";
+const JOURNAL = "journal.jsonl";
 
 /** What was begun and what was done, in order. Each line names the digest of the one before. */
 export interface Journal {
@@ -49,7 +48,7 @@ export async function openJournal(run: RunFolder): Promise<Journal> {
     const { O_RDWR, O_CREAT, O_APPEND, O_NONBLOCK } = constants;
     handle = await open(path, O_RDWR | O_CREAT | O_APPEND | O_NONBLOCK, 0o600);
     await syncFolder(run.path);
-    const found = parseJournal(await contentOf(handle, path), path);
+    const found = parseJournal(await contentOf(handle, path, "a journal", LARGEST), path);
     await checkPlace(run);
     if (found.torn) {
       await handle.truncate(found.bytes);
@@ -77,7 +76,10 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { entries, torn } = parseJournal(await contentOf(handle, path), path);
+    const { entries, torn } = parseJournal(
+      await contentOf(handle, path, "a journal", LARGEST),
+      path,
+    );
     return { entries, torn };
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
@@ -156,21 +158,46 @@ function parseJournal(content: Buffer, path: string): Parsed {
   return { entries, torn: bytes < content.length, bytes, prev };
 }
 
-async function contentOf(handle: FileHandle, path: string): Promise<Buffer> {
-  const found = await handle.stat();
-  const why = !found.isFile()
-    ? "is not a regular file"
-    : found.size > LARGEST
-      ? `is too large for a journal (${found.size} bytes)`
-      : null;
-  if (why === null) return handle.readFile();
-  throw new MigrationError("N2I-E113", `${path} ${why}`);
-}
-
 function digest(line: string): string {
   return createHash("sha256").update(line).digest("hex").slice(0, 16);
 }
 
 function broken(path: string, fact: string, line?: number): MigrationError {
   return journalFault(line === undefined ? path : `${path}:${line}`, fact);
+}
+
+/**
+ * Refuses to act on a copy of a run. What a journal begun and did not end counts as this run's own
+ * when it is found; in a copy taken earlier it may be what the first run, or another, has loaded since.
+ * A folder that is renamed stays itself: it is known by its inode, which a copy and a restored backup
+ * do not keep.
+ *
+ * @throws MigrationError N2I-E222, N2I-E120
+ */
+async function checkPlace(run: RunFolder): Promise<void> {
+  const path = join(run.path, "run.place");
+  const here = String((await stat(run.path, { bigint: true })).ino);
+  const known = await readFile(path, "utf8").catch(orMissing(path));
+  if (known?.trim() === here) return;
+  if (known !== null && (await hasBegun(run)))
+    throw new MigrationError("N2I-E222", `${run.path} is a copy of the run it was made in`, {
+      fix: `Work in that one. If it is lost for good, or this is all that a backup gave back: rm ${shellWord(path)}, then run the same command again.`,
+    });
+  await writeFile(path, `${here}\n`, { mode: 0o600 }).catch((cause: unknown) => {
+    throw notWritten(path, cause);
+  });
+  await syncFolder(run.path);
+}
+
+/** Null for what is not there. @throws MigrationError N2I-E120 for any other failure */
+function orMissing(path: string): (cause: unknown) => null {
+  return (cause) => {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw notWritten(path, cause);
+  };
+}
+
+async function hasBegun({ path }: RunFolder): Promise<boolean> {
+  const journal = await stat(join(path, JOURNAL)).catch(orMissing(path));
+  return journal !== null && journal.size > 0;
 }

@@ -1,9 +1,9 @@
 import { randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import { shellWord } from "../../model/text.ts";
-import { notWritten, systemCode } from "./failure.ts";
+import { notWritten } from "./failure.ts";
 import { syncFolder } from "./temp-file.ts";
 
 const HEADER = "nova2ironic/key@1";

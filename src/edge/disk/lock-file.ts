@@ -2,11 +2,11 @@ import { randomBytes } from "node:crypto";
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { readFile, readlink, rm } from "node:fs/promises";
 import { hostname } from "node:os";
-import { MigrationError } from "../../model/error.ts";
-import { isObject } from "../../model/json.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
+import { isObject, parsedJson } from "../../model/json.ts";
 import { shellWord } from "../../model/text.ts";
 import { atExit } from "../process/at-exit.ts";
-import { notWritten, systemCode } from "./failure.ts";
+import { notWritten } from "./failure.ts";
 
 /** Who holds a lock, as the lock file tells it. */
 interface Holder {
@@ -22,6 +22,8 @@ interface Holder {
   /** Names this taking of the lock. */
   readonly token: string;
 }
+
+const TEXTS = ["host", "command", "since", "realm", "began", "token"];
 
 /**
  * Takes the lock at `path` for this process, and gives what releases it.
@@ -104,31 +106,15 @@ async function readHolder(path: string): Promise<Holder | null> {
     throw cause;
   });
   if (text === null) return null;
-  const { pid, host, command, since, realm, began, token } = parsed(text);
-  const texts = [host, command, since, realm, began, token];
-  if (typeof pid !== "number" || texts.some((value) => typeof value !== "string")) {
+  const found = parsedJson(text);
+  const fields = isObject(found) ? found : {};
+  if (typeof fields.pid !== "number" || TEXTS.some((name) => typeof fields[name] !== "string")) {
     throw new MigrationError("N2I-E302", `${path} is no lock of this tool`, {
       fix: `Find out who made it, then: rm ${shellWord(path)}`,
     });
   }
-  return {
-    pid,
-    host: String(host),
-    command: String(command),
-    since: String(since),
-    realm: String(realm),
-    began: String(began),
-    token: String(token).replace(/[^0-9a-f]/g, ""),
-  };
-}
-
-function parsed(text: string): { readonly [key: string]: unknown } {
-  try {
-    const value: unknown = JSON.parse(text);
-    return isObject(value) ? value : {};
-  } catch {
-    return {};
-  }
+  const holder = found as unknown as Holder; // each of its fields was looked at
+  return { ...holder, token: holder.token.replace(/[^0-9a-f]/g, "") };
 }
 
 async function myself(command: string): Promise<Holder> {

@@ -1,10 +1,10 @@
 import { createHash } from "node:crypto";
 import { constants, type FileHandle, open } from "node:fs/promises";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { refusal } from "./artefact-check.ts";
 import { LONGEST_LINE, parseObject } from "./artefact-form.ts";
-import { notRead, systemCode } from "./failure.ts";
+import { contentOf, notRead } from "./failure.ts";
 
 const FORMAT = "nova2ironic/plan@2";
 const ENDING = /,\n {2}"sha256": "([0-9a-f]{64})"\n\}\n$/;
@@ -47,15 +47,8 @@ async function textOf(path: string): Promise<string> {
   try {
     // O_NONBLOCK: to open a pipe would wait for its writer.
     file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const found = await file.stat();
-    if (!found.isFile()) throw refusal("N2I-E113", path, "is not a regular file");
-    if (found.size > LARGEST_MANIFEST)
-      throw refusal(
-        "N2I-E113",
-        path,
-        `is too large for the manifest of a plan (${found.size} bytes)`,
-      );
-    return await file.readFile("utf8");
+    const content = await contentOf(file, path, "the manifest of a plan", LARGEST_MANIFEST);
+    return content.toString("utf8");
   } catch (cause) {
     if (!["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) throw notRead(path, cause);
     const fix = "Run the stage that makes it: nova2ironic plan";

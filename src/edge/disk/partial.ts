@@ -1,12 +1,13 @@
-import { constants, open, rm } from "node:fs/promises";
+import { constants, open, readFile, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { parseObject } from "./artefact-form.ts";
-import { notRead, notWritten, systemCode } from "./failure.ts";
+import { notRead, notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 /** Lines of a stage that was stopped, kept until the stage can write its artefact whole. */
-export interface Partial {
+interface Partial {
   /** What an earlier run of the stage left, when it was for the same thing. */
   readonly kept: readonly JsonObject[];
   /** Adds a line; a crash loses at most the lines of the last second, and those are asked again. */
@@ -54,14 +55,9 @@ export async function openPartial(run: RunFolder, name: string, about: string): 
 /** A torn last line is the one a crash cut; it is asked again. */
 async function read(path: string, about: string): Promise<readonly JsonObject[]> {
   try {
-    const file = await open(path, "r");
-    try {
-      const [first = "", ...rest] = (await file.readFile("utf8")).split("\n");
-      if (parseObject(first)?.about !== about) return [];
-      return rest.map(parseObject).filter((line): line is JsonObject => line !== null);
-    } finally {
-      await file.close();
-    }
+    const [first = "", ...rest] = (await readFile(path, "utf8")).split("\n");
+    if (parseObject(first)?.about !== about) return [];
+    return rest.map(parseObject).filter((line) => line !== null);
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return [];
     throw notRead(path, cause);

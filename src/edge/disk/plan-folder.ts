@@ -3,17 +3,17 @@ import { mkdirSync, rmSync } from "node:fs";
 import { readdir, readlink, rename, rm, symlink } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import type { ArtefactKind } from "../../model/artefact.ts";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
 import { MACHINES, type PlanFile, type PlanManifest } from "../../model/plan-manifest.ts";
 import { atExit } from "../process/at-exit.ts";
 import { refusal } from "./artefact-check.ts";
 import { type ArtefactParsers, type ArtefactReader, openArtefact } from "./artefact-reader.ts";
 import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
-import { notRead, notWritten, systemCode } from "./failure.ts";
+import { notRead, notWritten } from "./failure.ts";
 import { LARGEST_MANIFEST, manifestText, readManifest } from "./manifest.ts";
 import type { RunFolder } from "./run-folder.ts";
-import { createTemp, syncFolder, TEMPORARY } from "./temp-file.ts";
+import { syncFolder, TEMPORARY, tempOf, writeWhole } from "./temp-file.ts";
 
 /** In the run: a link to the folder of the present plan, `plan-<12 of sha256>`. */
 export const PLAN = "plan";
@@ -23,7 +23,7 @@ export const MANIFEST = "plan.json";
 const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
 
 /** The folder of the plan with this digest. */
-export function folderOf({ path }: RunFolder, sha256: string): string {
+function folderOf({ path }: RunFolder, sha256: string): string {
   return join(path, `${PLAN}-${sha256.slice(0, 12)}`);
 }
 
@@ -47,10 +47,7 @@ export interface PlanWriter {
 
 /** @throws MigrationError N2I-E120, from every function here */
 export async function createPlan(run: RunFolder): Promise<PlanWriter> {
-  const temp = join(
-    run.path,
-    `${PLAN}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`,
-  );
+  const temp = tempOf(join(run.path, PLAN));
   // Made and meant to go in one turn of the loop: a signal ends the process between two.
   try {
     mkdirSync(temp, { mode: 0o700 });
@@ -72,7 +69,9 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
         files[name] = { sha256, lines };
       }
       const { text, sha256 } = manifestText({ ...about, files });
-      await writeWhole(temp, text);
+      const bytes = Buffer.byteLength(text);
+      if (bytes > LARGEST_MANIFEST) throw tooLarge(join(temp, MANIFEST), bytes);
+      await writeWhole(temp, MANIFEST, text);
       const folder = folderOf(run, sha256);
       const made = await moveTo(folder, temp);
       gone();
@@ -91,19 +90,8 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
   };
 }
 
-async function writeWhole(folder: string, text: string): Promise<void> {
-  const path = join(folder, MANIFEST);
-  const bytes = Buffer.byteLength(text);
-  if (bytes > LARGEST_MANIFEST)
-    throw new MigrationError("N2I-E120", `cannot write ${path}: it would have ${bytes} bytes`);
-  const temp = await createTemp(folder, MANIFEST);
-  try {
-    await temp.handle.writeFile(text);
-  } catch (cause) {
-    await temp.drop();
-    throw notWritten(path, cause);
-  }
-  await temp.commit();
+function tooLarge(path: string, bytes: number): MigrationError {
+  return new MigrationError("N2I-E120", `cannot write ${path}: it would have ${bytes} bytes`);
 }
 
 /**
@@ -153,7 +141,7 @@ async function setAside(folder: string): Promise<void> {
 /** One rename of a link: whatever ends the process, the run has the old plan or the new one. */
 async function pointTo(run: RunFolder, folder: string): Promise<void> {
   const path = join(run.path, PLAN);
-  const temp = `${path}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
+  const temp = tempOf(path);
   try {
     await symlink(basename(folder), temp);
     await rename(temp, path);
@@ -237,3 +225,36 @@ export async function openFileOf<Header, Line>(
 }
 
 const PLAIN = { header: (value: JsonObject) => value, line: (value: JsonObject) => value };
+
+/**
+ * The folder of the plan with this digest, the present one or one kept. Only its manifest was read;
+ * opening its files checks the rest.
+ *
+ * @throws MigrationError N2I-E110 when the run has none
+ */
+export async function findPlan(run: RunFolder, sha256: string): Promise<string> {
+  const kept = folderOf(run, sha256);
+  for (const path of [kept, join(run.path, PLAN)])
+    if ((await digestIn(path)) === sha256) return path;
+  throw new MigrationError(
+    "N2I-E110",
+    `${run.path} has no plan with the digest ${sha256.slice(0, 12)}`,
+    { fix: `Put that plan back as ${kept}: the journal speaks of its lines.` },
+  );
+}
+
+/** What the manifest says; null when it is missing or not whole. */
+async function digestIn(path: string): Promise<string | null> {
+  return openManifest(path).then(
+    ({ sha256 }) => sha256,
+    (cause: unknown) => {
+      if (cause instanceof MigrationError && !(cause.code === "N2I-E110" && isDenied(cause)))
+        return null;
+      throw cause;
+    },
+  );
+}
+
+function isDenied({ cause }: MigrationError): boolean {
+  return cause instanceof Error && "code" in cause && cause.code === "EACCES";
+}

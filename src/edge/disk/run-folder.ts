@@ -1,10 +1,11 @@
-import { mkdir, readdir, stat } from "node:fs/promises";
+import { mkdir, readdir, readFile, stat, statfs } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
+import { type Json, parsedJson } from "../../model/json.ts";
 import { shellWord } from "../../model/text.ts";
-import { notRead, notWritten, systemCode } from "./failure.ts";
+import { notRead, notWritten } from "./failure.ts";
 import { takeLock } from "./lock-file.ts";
-import { removeLeftovers } from "./temp-file.ts";
+import { removeLeftovers, writeWhole } from "./temp-file.ts";
 
 /** A private folder that holds the artefacts of one migration. */
 export interface RunFolder {
@@ -102,6 +103,37 @@ export async function lockRun(run: RunFolder, command: string): Promise<RunLock>
   } catch (cause) {
     await release();
     throw cause;
+  }
+}
+
+/** A note of the run that nothing depends on: what is missing or spoilt is null. */
+export async function readNote({ path }: RunFolder, name: string): Promise<Json> {
+  const text = await readFile(join(path, name), "utf8").catch(() => "");
+  return parsedJson(text);
+}
+
+/** Writes it whole, or leaves what was there. @throws MigrationError N2I-E120 */
+export async function writeNote({ path }: RunFolder, name: string, note: Json): Promise<void> {
+  await writeWhole(
+    path,
+    name,
+    `${JSON.stringify(note, null, 2)}
+`,
+  );
+}
+
+/**
+ * Bytes a user without privileges may still write there.
+ *
+ * @throws MigrationError N2I-E120
+ */
+export async function freeSpace(path: string): Promise<number> {
+  try {
+    const { bavail, bsize } = await statfs(path);
+    return bavail * bsize;
+  } catch (cause) {
+    const why = systemCode(cause) ?? "unknown";
+    throw new MigrationError("N2I-E120", `the room in ${path} cannot be told (${why})`, { cause });
   }
 }
 

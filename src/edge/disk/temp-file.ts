@@ -18,10 +18,15 @@ interface TempFile {
 /** Ends the names of what is not whole yet. */
 export const TEMPORARY = ".n2i-tmp";
 
+/** A name of its own for what gets the name `final` once it is whole. */
+export function tempOf(final: string): string {
+  return `${final}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
+}
+
 /** @throws MigrationError N2I-E120 */
 export async function createTemp(folder: string, name: string): Promise<TempFile> {
   const final = join(folder, name);
-  const path = `${final}.${process.pid}-${randomBytes(4).toString("hex")}${TEMPORARY}`;
+  const path = tempOf(final);
   // Made and meant to go in one turn of the loop: a signal ends the process between two.
   try {
     closeSync(openSync(path, "wx", 0o600));
@@ -52,6 +57,18 @@ export async function createTemp(folder: string, name: string): Promise<TempFile
     await syncFolder(folder);
   };
   return { path, handle, commit, drop };
+}
+
+/** Makes a file of a text, or leaves what was there. @throws MigrationError N2I-E120 */
+export async function writeWhole(folder: string, name: string, text: string): Promise<void> {
+  const temp = await createTemp(folder, name);
+  try {
+    await temp.handle.writeFile(text);
+  } catch (cause) {
+    await temp.drop();
+    throw notWritten(join(folder, name), cause);
+  }
+  await temp.commit();
 }
 
 /** Removes what stages that were killed left behind. Only the holder of the run's lock may. */

@@ -19,8 +19,6 @@ export interface AskedImage {
   readonly use: ImageUse;
 }
 
-const COMPARE = "Compare the image endpoint of the catalog.";
-
 /** What Glance tells of an image. */
 interface Image {
   readonly id: string;
@@ -41,14 +39,44 @@ export async function findImages(
   limit: number,
   asked: readonly AskedImage[],
 ): Promise<readonly string[]> {
-  const session = await openSession(cloud, limit, IMAGE);
-  try {
+  return inGlance(cloud, limit, async (session) => {
     const ids: string[] = [];
     for (const image of asked) {
-      const look = image.by === "name" ? named : withId;
-      ids.push(idOf(await look(session, image.text), image, session.url));
+      const find = image.by === "name" ? named : withId;
+      ids.push(idOf(await find(session, image.text), image, session.url));
     }
     return ids;
+  });
+}
+
+/**
+ * What Glance says of images: `active`, another status, or empty text where it has none of that id.
+ * What is no id (a path, an address) is not asked for, and left out.
+ *
+ * @param limit milliseconds a call may take
+ * @throws MigrationError N2I-E106, N2I-E202, N2I-E210 to N2I-E212
+ */
+export async function imageStatuses(
+  cloud: Cloud,
+  limit: number,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  const known = ids.filter((one) => /^[\w-]{1,255}$/.test(one));
+  return inGlance(cloud, limit, async (session) => {
+    const found = new Map<string, string>();
+    for (const id of new Set(known)) found.set(id, (await withId(session, id))[0]?.status ?? "");
+    return found;
+  });
+}
+
+async function inGlance<T>(
+  cloud: Cloud,
+  limit: number,
+  work: (session: ServiceSession) => Promise<T>,
+): Promise<T> {
+  const session = await openSession(cloud, limit, IMAGE);
+  try {
+    return await work(session);
   } finally {
     session.close();
   }
@@ -82,11 +110,7 @@ async function named(session: ServiceSession, name: string): Promise<readonly Im
     const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
     const body = await ask(session, `/v2/images?name=${encodeURIComponent(name)}${marker}`, null);
     if (!isObject(body) || !Array.isArray(body.images))
-      throw new MigrationError(
-        "N2I-E202",
-        `${session.url} is no image service: it tells no images`,
-        { fix: COMPARE },
-      );
+      throw noImages(session, "it tells no images");
     const page = (body.images as readonly unknown[]).filter(isObject);
     // A service that does not know the filter gives all.
     for (const one of page)
@@ -102,12 +126,14 @@ async function withId(session: ServiceSession, id: string): Promise<readonly Ima
   const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`, null);
   if (body === null) return [];
   if (!isObject(body) || typeof body.status !== "string")
-    throw new MigrationError(
-      "N2I-E202",
-      `${session.url} is no image service: it tells no status of an image`,
-      { fix: COMPARE },
-    );
+    throw noImages(session, "it tells no status of an image");
   return [imageOf(id, body)];
+}
+
+function noImages({ url }: ServiceSession, why: string): MigrationError {
+  return new MigrationError("N2I-E202", `${url} is no image service: ${why}`, {
+    fix: "Compare the image endpoint of the catalog.",
+  });
 }
 
 function imageOf(id: string, { status, disk_format }: JsonObject): Image {

@@ -1,8 +1,7 @@
 import { lstat, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MigrationError } from "../../model/error.ts";
-import { type BriefFile, briefFile } from "../process/brief-file.ts";
+import { withBriefFile } from "../process/brief-file.ts";
 
 /** The folders' names begin so; the process that made them is next. */
 const PREFIX = "n2i-ipmi-";
@@ -24,26 +23,12 @@ export async function withPasswordFile<T>(
 ): Promise<T> {
   swept ??= sweep(tmpdir(), PREFIX);
   await swept;
-  const file = made(password === "" ? "\0" : password);
-  try {
-    // Failing here, it fails below again.
-    return await use(file.path, () => void file.remove().catch(() => undefined));
-  } finally {
-    await file.remove();
-  }
-}
-
-function made(text: string): BriefFile {
-  try {
-    return briefFile(`${PREFIX}${process.pid}-`, "password", 0o600, text);
-  } catch (cause) {
-    return refuse(cause);
-  }
-}
-
-function refuse(cause: unknown): never {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
-  throw new MigrationError("N2I-E400", `no password file can be written (${code})`, { cause });
+  const text = password === "" ? "\0" : password;
+  const file = { prefix: `${PREFIX}${process.pid}-`, name: "password", mode: 0o600, text };
+  return withBriefFile({ ...file, what: "password file" }, ({ path, remove }) =>
+    // Failing here, it fails again at the end.
+    use(path, () => void remove().catch(() => undefined)),
+  );
 }
 
 /**

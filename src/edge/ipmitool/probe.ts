@@ -1,27 +1,40 @@
-import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
-import { MigrationError } from "../../model/error.ts";
 import {
+  type PowerLevel,
+  type PowerOutcome,
   type PowerProbe,
   type PowerQuestion,
   type PowerReading,
   unasked,
 } from "../../model/power.ts";
 import { isCut, whyNotAddress, whyNotUser } from "../ipmi/index.ts";
-import { atExit } from "../process/at-exit.ts";
-import { IPMITOOL_DEFAULTS, type IpmitoolOptions, ipmitoolArguments } from "./arguments.ts";
+import { type Run, runProgram } from "../process/run.ts";
 import { onSocket } from "./own-socket.ts";
 import { withPasswordFile } from "./password-file.ts";
-import { type IpmitoolRun, mayPass, readRun, type Why } from "./verdict.ts";
+import { mayPass, readRun } from "./verdict.ts";
+
+/** How the conductor of a release calls ipmitool. */
+export interface IpmitoolOptions {
+  readonly release: "juno" | "current";
+  readonly level: PowerLevel;
+  /** driver_info.ipmi_cipher_suite; null lets ipmitool choose. Juno knows none. */
+  readonly suite: number | null;
+  /** Name or path of the program. */
+  readonly program: string;
+}
+
+export const IPMITOOL_DEFAULTS: IpmitoolOptions = {
+  release: "current",
+  level: "ADMINISTRATOR",
+  suite: null,
+  program: "ipmitool",
+};
 
 /** Milliseconds the conductor leaves between two commands to one BMC. */
 const GAP = 5000;
 /** Milliseconds from when all is to stop until one that still runs is killed. */
 const ENDING = 2000;
-/** Characters kept of what it prints. */
-const MOST = 8192;
 
 /** Asks BMCs as the conductor does, by ipmitool: a second opinion. */
 export function ipmitoolProbe(given: IpmitoolOptions = IPMITOOL_DEFAULTS): PowerProbe {
@@ -37,11 +50,11 @@ export function ipmitoolProbe(given: IpmitoolOptions = IPMITOOL_DEFAULTS): Power
     const elapsed = (): number => performance.now() - start;
     let before: Result | null = null;
     for (let attempts = 1; ; attempts++) {
-      const run = await withPasswordFile(question.password(), (path, read) =>
+      const ended = await withPasswordFile(question.password(), (path, read) =>
         runOnce(question, options, { path, read }, { timeout: deadline - elapsed(), signal }),
       );
-      const cut = run.status === null;
-      const result: Result = (cut ? before : null) ?? readRun(run);
+      const cut = ended.status === null;
+      const result: Result = (cut ? before : null) ?? readRun(ended);
       if ("power" in result || cut || !mayPass(result) || elapsed() + GAP >= deadline) {
         const reading = unasked(question, begun, asVerdict(result));
         return {
@@ -59,7 +72,7 @@ export function ipmitoolProbe(given: IpmitoolOptions = IPMITOOL_DEFAULTS): Power
 
 type Result = ReturnType<typeof readRun>;
 
-function asVerdict(result: Result): Why {
+function asVerdict(result: Result): PowerOutcome {
   return "power" in result ? { verdict: "ok", detail: `power is ${result.power}` } : result;
 }
 
@@ -83,54 +96,50 @@ function unusable({ address, user, kg }: PowerQuestion, options: IpmitoolOptions
   return kg !== undefined && options.release === "juno" ? "Juno's ironic knows no Kg" : null;
 }
 
-async function runOnce(
+function runOnce(
   question: PowerQuestion,
   options: IpmitoolOptions,
   file: { readonly path: string; readonly read: () => void },
   { timeout, signal }: { readonly timeout: number; readonly signal: AbortSignal },
-): Promise<IpmitoolRun> {
-  signal.throwIfAborted();
-  const started = performance.now();
+): Promise<Run> {
   const kg = question.kg === undefined ? null : Buffer.from(question.kg()).toString("latin1");
-  const child = spawn(options.program, ipmitoolArguments(question, file.path, options), {
-    // Nothing else of our environment: there may be secrets in it.
-    env: {
-      PATH: process.env.PATH ?? "/usr/sbin:/usr/bin:/sbin:/bin",
-      LC_ALL: "C",
-      ...(kg !== null && { IPMI_KGKEY: kg }),
-    },
-    stdio: ["ignore", "pipe", "pipe"],
-    timeout: Math.max(1, Math.ceil(timeout)),
-    killSignal: "SIGKILL",
-  });
-  // Whoever is killed in a session leaves it open, so it has a moment to come to its end.
-  let killing: NodeJS.Timeout | undefined;
-  const stop = (): void => {
-    killing = setTimeout(() => child.kill("SIGKILL"), ENDING);
-  };
-  signal.addEventListener("abort", stop, { once: true });
-  const gone = atExit(() => void child.kill("SIGKILL"));
-  const unwatch = child.pid === undefined ? () => undefined : onSocket(child.pid, file.read);
-  const texts = { stdout: "", stderr: "" };
-  for (const name of ["stdout", "stderr"] as const)
-    child[name].setEncoding("utf8").on("data", (text: string) => {
-      texts[name] = (texts[name] + text).slice(0, MOST);
-    });
-  try {
-    const [status] = await once(child, "close");
-    signal.throwIfAborted();
-    const took = performance.now() - started;
-    return { ...texts, status: typeof status === "number" ? status : null, took };
-  } catch (cause) {
-    signal.throwIfAborted();
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
-    throw new MigrationError("N2I-E400", `ipmitool cannot be run (${code})`, {
+  return runProgram(
+    {
+      ...{ name: "ipmitool", program: options.program },
+      args: ipmitoolArguments(question, file.path, options),
+      environment: kg === null ? {} : { IPMI_KGKEY: kg },
       fix: "Install the package ipmitool, or ask with --ipmi-client native.",
-    });
-  } finally {
-    unwatch();
-    gone();
-    clearTimeout(killing);
-    signal.removeEventListener("abort", stop);
-  }
+    },
+    // Whoever is killed in a session leaves it open, so it has a moment to come to its end.
+    {
+      ...{ deadline: Math.ceil(timeout), signal, ending: ENDING },
+      started: (pid) => onSocket(pid, file.read),
+    },
+  );
+}
+
+/**
+ * The conductor's own arguments. No secret is among them: a Kg comes by the environment (`-K`),
+ * where the conductor has it in hex on the command line.
+ *
+ * @source ironic/drivers/modules/ipmitool.py; facts/ipmi.md 5.1 and, for 2014.2, 5.2
+ */
+export function ipmitoolArguments(
+  { address, port, user, kg }: PowerQuestion,
+  file: string,
+  { release, level, suite }: IpmitoolOptions,
+): readonly string[] {
+  const login = ["-I", "lanplus", "-H", address, "-L", level];
+  const named = user === "" ? [] : ["-U", user];
+  const last = ["-f", file, "power", "status"];
+  // Sixty seconds in all, five for each try: 12 tries by ipmitool, or, later, by Ironic itself.
+  if (release === "juno") return [...login, ...named, "-R", "12", "-N", "5", ...last];
+  return [
+    ...login,
+    ...(port === undefined ? [] : ["-p", String(port)]),
+    ...named,
+    ...(kg === undefined ? [] : ["-K"]),
+    ...(suite === null ? [] : ["-C", String(suite)]),
+    ...["-R", "1", "-N", "5", ...last],
+  ];
 }

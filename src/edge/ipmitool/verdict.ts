@@ -1,21 +1,5 @@
-import type { PowerVerdict } from "../../model/power.ts";
-
-/** How a run of ipmitool ended. */
-export interface IpmitoolRun {
-  /** Null when it was killed. */
-  readonly status: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-  /** Milliseconds. */
-  readonly took: number;
-}
-
-/** Why a run brought no power state. */
-export interface Why {
-  readonly verdict: PowerVerdict;
-  /** One clause, without secrets. */
-  readonly detail: string;
-}
+import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
+import type { Run } from "../process/run.ts";
 
 /** Its texts, the telling ones first. @source ipmitool 1.8.19 src/plugins/lanplus; facts/ipmi.md 5.1 */
 const TEXTS: readonly (readonly [RegExp, PowerVerdict])[] = [
@@ -38,7 +22,9 @@ const TEXTS: readonly (readonly [RegExp, PowerVerdict])[] = [
 const SILENCE = 9500;
 
 /** `on`, `off`, or why not. Its words are exact: the conductor takes no others. */
-export function readRun(run: IpmitoolRun): { readonly power: "on" | "off" } | Why {
+export function readRun(
+  run: Pick<Run, "status" | "stdout" | "stderr" | "took">,
+): { readonly power: "on" | "off" } | PowerOutcome {
   if (run.stdout === "Chassis Power is on\n") return { power: "on" };
   if (run.stdout === "Chassis Power is off\n") return { power: "off" };
   // Not `unreachable`, however short the deadline: a BMC that ignores the question for its suites
@@ -60,6 +46,6 @@ export function readRun(run: IpmitoolRun): { readonly power: "on" | "off" } | Wh
 }
 
 /** Failures the conductor tries again within its time, of those that may pass. */
-export function mayPass({ verdict }: Why): boolean {
+export function mayPass({ verdict }: PowerOutcome): boolean {
   return verdict === "no-slots" || verdict === "busy" || verdict === "silent";
 }

@@ -4,8 +4,7 @@ import { isOurs } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { lacking } from "../database/rights.ts";
-import { boolean, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { ask, boolean, columnList, text } from "../database/rows.ts";
 import { identifyTarget } from "./open.ts";
 import type { KnownReleases } from "./release.ts";
 import { readService } from "./service.ts";
@@ -32,10 +31,8 @@ export async function checkIronic(
   const texts = ["uuid", "instance_uuid", "power_state", "extra"].concat(
     stages ? ["maintenance_reason"] : [],
   );
-  const wanted = texts.map((name) => `${whole(database.engine, name)} AS ${name}`).join(", ");
-  const rows = await database.run("reading nodes", () =>
-    select(database, database.knex, `SELECT maintenance, ${wanted} FROM nodes ORDER BY id`),
-  );
+  const sql = `SELECT maintenance, ${columnList(database, texts)} FROM nodes ORDER BY id`;
+  const rows = await ask(database, "reading nodes", sql);
   const { conductors } = await readService(database, release);
   const names = known.releases.map(({ doc }) => doc.release);
   const until = (name: string): boolean =>

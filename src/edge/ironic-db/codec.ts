@@ -2,8 +2,7 @@ import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayHoldSecret, type Seal, sealed, unsealed } from "../../model/secret.ts";
 import type { Column } from "../../model/tables.ts";
-import { boolean, integer, plain, type RawRow, text, time } from "../database/rows.ts";
-import { garbled } from "../database/whole.ts";
+import { boolean, garbled, integer, plain, type RawRow, text, time } from "../database/rows.ts";
 
 /** Columns that hold JSON text. @source facts/ironic.md 1.2, 1.3 */
 const JSON_COLUMNS: ReadonlySet<string> = new Set([

@@ -6,7 +6,7 @@ import { staged } from "../../model/handover.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import { integer, marks, select, text } from "../database/rows.ts";
+import { askIn, integer, text } from "../database/rows.ts";
 import { type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
@@ -16,10 +16,8 @@ async function nodeIds(
   trx: Knex,
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  if (uuids.length === 0) return new Map();
-  const rows = await database.run("reading the ids of nodes", () =>
-    select(database, trx, `SELECT id, uuid FROM nodes WHERE uuid IN (${marks(uuids)})`, uuids),
-  );
+  const sql = "SELECT id, uuid FROM nodes WHERE uuid IN (...)";
+  const rows = await askIn(database, "reading the ids of nodes", sql, uuids, trx);
   return new Map(rows.map(({ id, uuid }) => [text(uuid) ?? "", integer(id) ?? 0]));
 }
 

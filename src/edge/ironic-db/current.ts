@@ -3,8 +3,7 @@ import type { Row } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Claims, Current, Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { marks, portions, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { ask, askIn, columnList, type RawRow, text, whole } from "../database/rows.ts";
 import { decode } from "./codec.ts";
 import { traitsOf, withTraits } from "./traits.ts";
 
@@ -20,46 +19,32 @@ export function columnsOf(
   table: "node" | "port",
   prefix: string,
 ): string {
-  return release[table]
-    .map(({ name }) => `${whole(database.engine, `${prefix}.${name}`)} AS ${name}`)
-    .join(",");
+  const names = release[table].map(({ name }) => name);
+  return columnList(database, names, prefix);
 }
 
-async function nodesBy(
+function nodesBy(
   ironic: Ironic,
   on: Knex,
   column: string,
   values: readonly string[],
-  lock: string,
+  lock = "",
 ): Promise<readonly RawRow[]> {
-  if (values.length === 0) return [];
-  const { database } = ironic;
-  return database.run("reading nodes", () =>
-    select(
-      database,
-      on,
-      `SELECT ${columnsOf(ironic, "node", "n")} FROM nodes n WHERE n.${column} IN (${marks(values)}) ${lock}`,
-      values,
-    ),
-  );
+  const sql = `SELECT ${columnsOf(ironic, "node", "n")} FROM nodes n WHERE n.${column} IN (...) ${lock}`;
+  return askIn(ironic.database, "reading nodes", sql, values, on);
 }
 
-async function portsBy(
+function portsBy(
   ironic: Ironic,
   on: Knex,
   column: string,
   values: readonly string[],
-  lock: string,
+  lock = "",
 ): Promise<readonly RawRow[]> {
-  if (values.length === 0) return [];
   const { database } = ironic;
   const columns = `${columnsOf(ironic, "port", "p")}, ${whole(database.engine, "n.uuid")} AS node_uuid`;
-  const found: (readonly RawRow[])[] = [];
-  for (const some of portions(values)) {
-    const sql = `SELECT ${columns} FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE ${column} IN (${marks(some)}) ${lock}`;
-    found.push(await database.run("reading ports", () => select(database, on, sql, some)));
-  }
-  return found.flat();
+  const sql = `SELECT ${columns} FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE p.${column} IN (...) ${lock}`;
+  return askIn(database, "reading ports", sql, values, on);
 }
 
 export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
@@ -83,24 +68,21 @@ function unique(rows: readonly RawRow[]): readonly RawRow[] {
 
 /** Rows by everything that is unique, each once. */
 export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Promise<Current> {
+  const hasName = ironic.release.node.some(({ name }) => name === "name");
   const nodes = [
-    ...(await nodesBy(ironic, on, "uuid", wanted.uuids, "")),
-    ...(await nodesBy(ironic, on, "instance_uuid", wanted.instance_uuids, "")),
-    ...("name" in columnSet(ironic) ? await nodesBy(ironic, on, "name", wanted.names, "") : []),
+    ...(await nodesBy(ironic, on, "uuid", wanted.uuids)),
+    ...(await nodesBy(ironic, on, "instance_uuid", wanted.instance_uuids)),
+    ...(hasName ? await nodesBy(ironic, on, "name", wanted.names) : []),
   ];
   const ports = [
-    ...(await portsBy(ironic, on, "p.uuid", wanted.port_uuids, "")),
-    ...(await portsBy(ironic, on, "p.address", wanted.addresses, "")),
+    ...(await portsBy(ironic, on, "uuid", wanted.port_uuids)),
+    ...(await portsBy(ironic, on, "address", wanted.addresses)),
   ];
   const known = await withTraits(ironic, on, unique(nodes));
   return {
     nodes: known.map((raw) => toNode(ironic, raw)),
     ports: unique(ports).map((raw) => toPort(ironic, raw)),
   };
-}
-
-function columnSet({ release }: Ironic): { readonly [name: string]: true } {
-  return Object.fromEntries(release.node.map(({ name }) => [name, true]));
 }
 
 /**
@@ -118,6 +100,14 @@ export async function readRows(
   const lock = !locking || ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
   const lockPorts = locking && ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
   const nodes = await nodesBy(ironic, trx, "uuid", nodeUuids, lock);
-  const ports = await portsBy(ironic, trx, "p.uuid", portUuids, lockPorts);
+  const ports = await portsBy(ironic, trx, "uuid", portUuids, lockPorts);
   return { nodes: await withTraits(ironic, trx, nodes), ports };
+}
+
+/** Uuids of nodes that are there, lower case, the oldest first. */
+export async function oldestNodes(database: Database, most: number): Promise<readonly string[]> {
+  const uuid = whole(database.engine, "uuid");
+  const sql = `SELECT ${uuid} AS uuid FROM nodes ORDER BY id LIMIT ${Math.floor(most)}`;
+  const rows = await ask(database, "listing nodes", sql);
+  return rows.map((row) => (text(row.uuid) ?? "").toLowerCase());
 }

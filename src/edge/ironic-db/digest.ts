@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { plain, select } from "../database/rows.ts";
+import { ask, plain } from "../database/rows.ts";
 
 /**
  * sha256 of every row of every table but for ids the database numbered by itself: two databases
@@ -12,9 +12,7 @@ import { plain, select } from "../database/rows.ts";
 export async function digestDatabase(database: Database, ids = false): Promise<string> {
   const hash = createHash("sha256");
   for (const table of [...(await tableNames(database))].sort()) {
-    const rows = await database.run(`reading ${table}`, () =>
-      select(database, database.knex, `SELECT * FROM ${table}`),
-    );
+    const rows = await ask(database, `reading ${table}`, `SELECT * FROM ${table}`);
     const lines = rows.map((row) =>
       JSON.stringify(
         Object.entries(row)

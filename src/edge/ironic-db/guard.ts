@@ -1,8 +1,7 @@
 import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { boolean, marks, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { askIn, boolean, columnList, type RawRow, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 
 const SEEN = [
@@ -19,20 +18,16 @@ const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 export function createGuard(database: Database, { node }: Release): Guard {
   const has = (column: string): boolean => node.some(({ name }) => name === column);
   const guards = GUARDS.filter(has);
-  const columns = [...SEEN.filter(has), ...guards]
-    .map((name) => `${whole(database.engine, `nodes.${name}`)} AS ${name}`)
-    .join(",");
-  const { knex, run } = database;
+  const columns = columnList(database, [...SEEN.filter(has), ...guards]);
   return {
     async observe(uuids) {
-      if (uuids.length === 0) return new Map();
-      const sql = `SELECT ${columns} FROM nodes WHERE uuid IN (${marks(uuids)})`;
-      const rows = await run("observing nodes", () => select(database, knex, sql, uuids));
+      const sql = `SELECT ${columns} FROM nodes WHERE uuid IN (...)`;
+      const rows = await askIn(database, "observing nodes", sql, uuids);
       return new Map(rows.map((row) => [text(row.uuid) ?? "", guarded(row)]));
     },
     write: (uuid, seen, change) =>
       writing(database, (trx) =>
-        run("changing a node's protection", async () => {
+        database.run("changing a node's protection", async () => {
           const still: Partial<Guards> = Object.fromEntries(
             guards.map((name) => [name, seen[name]]),
           );

@@ -2,10 +2,9 @@ import type { Knex } from "knex";
 import { type Handover, type ObservedNode, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { boolean, integer, marks, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { ageOf, askIn, boolean, columnList, integer, type RawRow, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
-import { AGE, isAlive, readService } from "./service.ts";
+import { isAlive, readService } from "./service.ts";
 
 const COLUMNS = [
   ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
@@ -21,14 +20,16 @@ const COLUMNS = [
 export function createHandover(database: Database, release: Release): Handover {
   const { node } = release;
   // Juno keeps no reason of a maintenance.
-  const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column))
-    .map((name) => `${whole(database.engine, `nodes.${name}`)} AS ${name}`)
-    .join(",");
-  const keeper = `${whole(database.engine, "conductors.hostname")} AS hostname, conductors.online, ${AGE[database.engine]} AS age`;
-  const { knex, run } = database;
+  const has = (column: string): boolean => node.some(({ name }) => name === column);
+  const { engine } = database;
+  const columns = [
+    columnList(database, COLUMNS.filter(has), "nodes"),
+    columnList(database, ["hostname"], "conductors"),
+    `conductors.online, ${ageOf(engine, "conductors.updated_at")} AS age`,
+  ].join(", ");
   const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
     writing(database, (trx) =>
-      run(doing, async () => {
+      database.run(doing, async () => {
         const changed: number = await maintenance(trx("nodes").where({ uuid }), from)
           .whereNull("reservation")
           .update({ maintenance: to !== null, maintenance_reason: to, ...more });
@@ -37,9 +38,8 @@ export function createHandover(database: Database, release: Release): Handover {
     );
   return {
     async observe(uuids) {
-      if (uuids.length === 0) return new Map();
-      const sql = `SELECT ${columns}, ${keeper} FROM nodes LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (${marks(uuids)})`;
-      const rows = await run("observing nodes", () => select(database, knex, sql, uuids));
+      const sql = `SELECT ${columns} FROM nodes LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)`;
+      const rows = await askIn(database, "observing nodes", sql, uuids);
       return new Map(rows.map((row) => [text(row.uuid) ?? "", observed(row)]));
     },
     // A power state recorded before the maintenance is old: a conductor would drive the machine to it.

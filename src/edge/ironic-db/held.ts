@@ -1,8 +1,7 @@
-import { isObject } from "../../model/json.ts";
+import { isObject, parsedJson } from "../../model/json.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { marks, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { askIn, columnList, text } from "../database/rows.ts";
 
 const COLUMNS = ["instance_info", "driver_info", "driver_internal_info"];
 
@@ -12,17 +11,9 @@ export async function heldFields(
   { node }: Release,
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, ReadonlySet<string>>> {
-  if (uuids.length === 0) return new Map();
   const columns = COLUMNS.filter((column) => node.some(({ name }) => name === column));
-  const wanted = ["uuid", ...columns].map((name) => `${whole(database.engine, name)} AS ${name}`);
-  const rows = await database.run("reading nodes", () =>
-    select(
-      database,
-      database.knex,
-      `SELECT ${wanted.join(", ")} FROM nodes WHERE uuid IN (${marks(uuids)})`,
-      uuids,
-    ),
-  );
+  const sql = `SELECT ${columnList(database, ["uuid", ...columns])} FROM nodes WHERE uuid IN (...)`;
+  const rows = await askIn(database, "reading nodes", sql, uuids);
   return new Map(
     rows.map((row) => [
       text(row.uuid) ?? "",
@@ -32,7 +23,7 @@ export async function heldFields(
 }
 
 function fieldsOf(column: string, json: string | null): readonly string[] {
-  const value = parsed(json);
+  const value = parsedJson(json ?? "");
   if (!isObject(value)) return [];
   const names = Object.keys(value).filter((key) => value[key] !== null && value[key] !== "");
   // A string of JSON, or of Juno's `name:value,name:value`.
@@ -41,11 +32,3 @@ function fieldsOf(column: string, json: string | null): readonly string[] {
 }
 
 const LOCAL = "capabilities.boot_option=local";
-
-function parsed(json: string | null): unknown {
-  try {
-    return JSON.parse(json ?? "null");
-  } catch {
-    return null;
-  }
-}

@@ -1,33 +1,24 @@
+import type { Knex } from "knex";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Release } from "../../model/target.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { ask, columnList, text } from "../database/rows.ts";
 import { type KnownReleases, releaseOf } from "./release.ts";
 
-async function headOf(database: Database): Promise<string> {
-  const rows = await database.run("reading alembic_version", () =>
-    select(
-      database,
-      database.knex,
-      `SELECT ${whole(database.engine, "version_num")} AS version_num FROM alembic_version`,
-    ),
-  );
+export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
+  const sql = `SELECT ${columnList(database, ["version_num"])} FROM alembic_version`;
+  const rows = await ask(database, "reading alembic_version", sql, [], on);
   return rows.map(({ version_num }) => text(version_num) ?? "").join("+");
 }
 
 /** The narrowest charset of the columns we write; PostgreSQL and SQLite hold everything. */
 async function charsetOf(database: Database): Promise<string> {
   if (database.engine !== "mysql") return "utf8";
-  const rows = await database.run("reading charsets", () =>
-    select(
-      database,
-      database.knex,
-      "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes','ports') AND character_set_name IS NOT NULL",
-    ),
-  );
+  const sql =
+    "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes','ports') AND character_set_name IS NOT NULL";
+  const rows = await ask(database, "reading charsets", sql);
   // Servers before MariaDB 10.6 and MySQL 8.0.28 call utf8mb3 utf8.
   const names = rows.map(({ name }) => (text(name) ?? "").replace(/^utf8$/, "utf8mb3"));
   return names.find((name) => name !== "utf8mb4") ?? "utf8mb4";
@@ -46,10 +37,11 @@ export async function identifyTarget(
   said?: string,
 ): Promise<{ readonly identity: TargetIdentity; readonly release: Release }> {
   const tables = await tableNames(database);
-  if (!tables.has("nodes") || !tables.has("ports") || !tables.has("alembic_version"))
+  const missing = ["nodes", "ports", "alembic_version"].filter((table) => !tables.has(table));
+  if (missing.length > 0)
     throw new MigrationError(
       "N2I-E202",
-      `--ironic-db ${database.shown} is not an Ironic database: it has no ${["nodes", "ports", "alembic_version"].filter((table) => !tables.has(table)).join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
+      `--ironic-db ${database.shown} is not an Ironic database: it has no ${missing.join(", ")}${tables.has("bm_nodes") ? "; it is a nova_bm database" : ""}`,
     );
   const head = await headOf(database);
   const release = releaseOf(head, known, database.shown, said);

@@ -1,10 +1,11 @@
 import type { Knex } from "knex";
 import type { Outcome } from "../../model/change.ts";
 import { compareRow, sameSecret } from "../../model/compare.ts";
+import { grouped } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RemovalForecast } from "../../model/target.ts";
-import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
+import { askIn, integer, marks, portions, type RawRow, text } from "../database/rows.ts";
 import { columnsOf, type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
@@ -14,14 +15,10 @@ interface Group {
   readonly steps: readonly Step[];
 }
 
-function grouped(steps: readonly Step[]): readonly Group[] {
-  const groups = new Map<string, Step[]>();
-  for (const step of steps) {
-    const node = String(step.resource === "node" ? step.before?.uuid : step.before?.node_uuid);
-    const group = groups.get(node);
-    if (group === undefined) groups.set(node, [step]);
-    else group.push(step);
-  }
+function groupsOf(steps: readonly Step[]): readonly Group[] {
+  const groups = grouped(steps, ({ resource, before }) =>
+    String(resource === "node" ? before?.uuid : before?.node_uuid),
+  );
   return [...groups].map(([node, list]) => ({ node, steps: list }));
 }
 
@@ -35,27 +32,14 @@ async function strangers(
 ): Promise<ReadonlyMap<number, string>> {
   const { database, release } = ironic;
   const found = new Map<number, string>();
-  if (nodeIds.length === 0) return found;
-  const ports = await database.run("reading ports", () =>
-    select(
-      database,
-      trx,
-      `SELECT ${columnsOf(ironic, "port", "p")} FROM ports p WHERE p.node_id IN (${marks(nodeIds)})`,
-      nodeIds,
-    ),
-  );
+  const sql = `SELECT ${columnsOf(ironic, "port", "p")} FROM ports p WHERE p.node_id IN (...)`;
+  const ports = await askIn(database, "reading ports", sql, nodeIds, trx);
   for (const { node_id, uuid } of ports)
     if (!ours.has(`port:${text(uuid)}`))
       found.set(integer(node_id) ?? 0, `port ${text(uuid)} was added to it`);
   for (const table of release.doc.children.operator) {
-    const rows = await database.run(`reading ${table}`, () =>
-      select(
-        database,
-        trx,
-        `SELECT node_id FROM ${table} WHERE node_id IN (${marks(nodeIds)})`,
-        nodeIds,
-      ),
-    );
+    const sql = `SELECT node_id FROM ${table} WHERE node_id IN (...)`;
+    const rows = await askIn(database, `reading ${table}`, sql, nodeIds, trx);
     // Traits that the load wrote are compared with it; see reason.
     for (const { node_id } of rows)
       if (table !== TRAITS || !withTraits.has(integer(node_id) ?? 0))
@@ -71,8 +55,7 @@ async function deleteBy(
   column: string,
   values: readonly (string | number)[],
 ): Promise<void> {
-  if (values.length === 0) return;
-  for (const some of portions(values))
+  for (const some of values.length === 0 ? [] : portions(values))
     await database.run(`deleting from ${table}`, () =>
       trx.raw(`DELETE FROM ${table} WHERE ${column} IN (${marks(some)})`, [...some]),
     );
@@ -123,7 +106,7 @@ async function part(
   const locked = new Set<string>();
   const going: Step[] = [];
   const gone: string[] = [];
-  for (const { steps: group } of grouped(steps)) {
+  for (const { steps: group } of groupsOf(steps)) {
     const why = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
     const fault = why.find((text) => text !== null && text !== "gone");
     if (typeof fault === "string") {

@@ -1,5 +1,5 @@
 import type { Database } from "../database/open.ts";
-import { integer, select, text } from "../database/rows.ts";
+import { ask, countRows, text } from "../database/rows.ts";
 
 /** Foreign keys to nodes that no index leads to. MySQL makes such an index by itself. */
 const KEYS =
@@ -10,14 +10,10 @@ export async function scannedTables(
   database: Database,
 ): Promise<readonly { readonly table: string; readonly column: string; readonly rows: number }[]> {
   if (database.engine !== "postgresql") return [];
-  const ask = (sql: string) =>
-    database.run("looking for indexes", () => select(database, database.knex, sql));
-  const keys = await ask(KEYS);
   const found = [];
-  for (const key of keys) {
-    const [table, column] = [text(key.name) ?? "", text(key.col) ?? ""];
-    const [count] = await ask(`SELECT count(*) AS n FROM ${table}`);
-    found.push({ table, column, rows: integer(count?.n) ?? 0 });
+  for (const { name, col } of await ask(database, "looking for indexes", KEYS)) {
+    const [table, column] = [text(name) ?? "", text(col) ?? ""];
+    found.push({ table, column, rows: await countRows(database, table) });
   }
   return found;
 }

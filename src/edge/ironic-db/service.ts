@@ -1,15 +1,9 @@
+import { parsedJson } from "../../model/json.ts";
 import { HEARTBEAT, type Service } from "../../model/service.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { boolean, integer, type RawRow, select, text } from "../database/rows.ts";
+import { ageOf, ask, boolean, integer, type RawRow, text } from "../database/rows.ts";
 
-/** Seconds since a conductor's last heartbeat, by the database's own clock; Ironic writes UTC. */
-export const AGE: { readonly [engine in Database["engine"]]: string } = {
-  mysql: "TIMESTAMPDIFF(SECOND, conductors.updated_at, UTC_TIMESTAMP())",
-  postgresql:
-    "CAST(EXTRACT(EPOCH FROM (now() AT TIME ZONE 'utc') - conductors.updated_at) AS bigint)",
-  sqlite: "CAST(strftime('%s', 'now') - strftime('%s', conductors.updated_at) AS integer)",
-};
 const RESERVED = 1000;
 
 /**
@@ -18,21 +12,22 @@ const RESERVED = 1000;
  * @source facts/ironic.md 1.5
  */
 export async function readService(database: Database, { node }: Release): Promise<Service> {
-  const ask = (doing: string, sql: string): Promise<readonly RawRow[]> =>
-    database.run(doing, () => select(database, database.knex, sql));
   const conductors = await ask(
+    database,
     "reading conductors",
-    `SELECT conductors.*, ${AGE[database.engine]} AS age FROM conductors ORDER BY hostname`,
+    `SELECT conductors.*, ${ageOf(database.engine, "conductors.updated_at")} AS age FROM conductors ORDER BY hostname`,
   );
   const hasTypes = node.some(({ name }) => name === "deploy_interface");
   const interfaces = hasTypes
     ? await ask(
+        database,
         "reading conductor_hardware_interfaces",
         // By no name: each engine quotes `default` otherwise.
         "SELECT * FROM conductor_hardware_interfaces",
       )
     : null;
   const reserved = await ask(
+    database,
     "reading reservations",
     `SELECT uuid, reservation FROM nodes WHERE reservation IS NOT NULL ORDER BY id LIMIT ${RESERVED}`,
   );
@@ -66,10 +61,6 @@ export function isAlive({ online, age }: RawRow): boolean {
 
 /** A JSON list; what is none says nothing. */
 function driversOf(json: string | null): readonly string[] {
-  try {
-    const list: unknown = JSON.parse(json ?? "[]");
-    return Array.isArray(list) ? list.filter((name) => typeof name === "string") : [];
-  } catch {
-    return [];
-  }
+  const list = parsedJson(json ?? "");
+  return Array.isArray(list) ? list.filter((name) => typeof name === "string") : [];
 }

@@ -1,22 +1,23 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TargetIdentity } from "../../model/artefact.ts";
+import type { Outcome } from "../../model/change.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Target, Verifier } from "../../model/target.ts";
 import { lockTarget } from "../database/lock.ts";
-import { integer, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { countRows } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 import { createRows } from "./create.ts";
 import { type Ironic, readCurrent } from "./current.ts";
+import { headOf } from "./open.ts";
 import { judgeRows, type Removed, removeRows } from "./remove.ts";
 import { readService } from "./service.ts";
-import { untilUnlocked } from "./unlocked.ts";
 import { createVerifier } from "./verifier.ts";
 
 /** Called around the commit of every batch; a test kills the process or cuts the line there. */
 type Failpoint = (point: "commit.before" | "commit.after") => Promise<void>;
 
 /** How rows are created, and removed. */
-export interface Load {
+interface Load {
   /** In maintenance with our reason, for `release` to hand over. */
   readonly staged: boolean;
   /** Milliseconds to wait for conductors that have reserved machines that are to be removed. */
@@ -31,28 +32,17 @@ export function createTarget(
   load: Load = { staged: false, lockWait: 0 },
 ): Target & { readonly verifier: Verifier } {
   const { database, release } = ironic;
-  const { knex, run } = database;
+  const { knex } = database;
+  // That of a dead conductor uses it up once, not once a batch.
   const patience = { ms: load.lockWait };
-  const count = async (table: string): Promise<number> => {
-    const rows = await run(`counting ${table}`, () =>
-      select(database, knex, `SELECT count(*) AS n FROM ${table}`),
-    );
-    return integer(rows[0]?.n) ?? 0;
-  };
   type Batch = (...told: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, observed }) => {
     const performed = await writing(database, async (trx) => {
-      const [head] = await run("reading alembic_version", () =>
-        select(
-          database,
-          trx,
-          `SELECT ${whole(database.engine, "version_num")} AS version_num FROM alembic_version`,
-        ),
-      );
-      if (text(head?.version_num) !== identity.alembic_head)
+      const head = await headOf(database, trx);
+      if (head !== identity.alembic_head)
         throw new MigrationError(
           "N2I-E300",
-          `the alembic head is ${text(head?.version_num)}, the plan was made for ${identity.alembic_head}`,
+          `the alembic head is ${head}, the plan was made for ${identity.alembic_head}`,
         );
       await precondition();
       const creating = steps.filter(({ before }) => before === null);
@@ -69,7 +59,10 @@ export function createTarget(
   return {
     identity,
     verifier: createVerifier(ironic),
-    counts: async () => ({ nodes: await count("nodes"), ports: await count("ports") }),
+    counts: async () => ({
+      nodes: await countRows(database, "nodes"),
+      ports: await countRows(database, "ports"),
+    }),
     service: () => readService(database, release),
     current: (wanted) => readCurrent(ironic, knex, wanted),
     judge: (steps) => judgeRows(ironic, knex, steps),
@@ -84,4 +77,40 @@ export function createTarget(
       );
     },
   };
+}
+
+const LOOK_MS = 500;
+
+/**
+ * Tries what conductors' locks kept from being removed again, in transactions of its own: a lock
+ * that is held over a transaction of ours could not be let go.
+ *
+ * @param patience milliseconds left to wait, all in all; less afterwards
+ * @param again removes the steps that are locked
+ * @returns with `broke` when it came to an end amid of it: what the first transaction did is kept
+ */
+async function untilUnlocked(
+  first: Removed,
+  patience: { ms: number },
+  again: (locked: ReadonlySet<string>) => Promise<Removed>,
+): Promise<Outcome> {
+  let { locked, ...all } = first;
+  while (locked.size > 0 && patience.ms > 0) {
+    await sleep(LOOK_MS);
+    patience.ms -= LOOK_MS;
+    const tried = locked;
+    try {
+      const { locked: still, ...more } = await again(tried);
+      all = {
+        done: [...all.done, ...more.done],
+        found: [...all.found, ...more.found],
+        left: [...all.left.filter(({ id }) => !tried.has(id)), ...more.left],
+      };
+      locked = still;
+    } catch (cause) {
+      if (!(cause instanceof MigrationError)) throw cause;
+      return { ...all, broke: { cause, behind: 0 } };
+    }
+  }
+  return all;
 }

@@ -1,9 +1,9 @@
 import type { Knex } from "knex";
+import { groupedBy } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { askIn, columnList, integer, type RawRow, text } from "../database/rows.ts";
 
 /** An open database and its release. */
 interface Where {
@@ -23,16 +23,14 @@ export async function withTraits(
   nodes: readonly RawRow[],
 ): Promise<readonly RawRow[]> {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
-  const traits = new Map<number, string[]>();
-  const trait = whole(database.engine, "t.trait");
-  for (const some of portions(nodes.map(({ id }) => integer(id) ?? 0))) {
-    const sql = `SELECT t.node_id, ${trait} AS trait FROM ${TRAITS} t WHERE t.node_id IN (${marks(some)})`;
-    const rows = await database.run(`reading ${TRAITS}`, () => select(database, on, sql, some));
-    for (const row of rows) {
-      const id = integer(row.node_id) ?? 0;
-      traits.set(id, [...(traits.get(id) ?? []), text(row.trait) ?? ""]);
-    }
-  }
+  const sql = `SELECT t.node_id, ${columnList(database, ["trait"], "t")} FROM ${TRAITS} t WHERE t.node_id IN (...)`;
+  const ids = nodes.map(({ id }) => integer(id) ?? 0);
+  const rows = await askIn(database, `reading ${TRAITS}`, sql, ids, on);
+  const traits = groupedBy(
+    rows,
+    (row) => integer(row.node_id) ?? 0,
+    (row) => text(row.trait) ?? "",
+  );
   return nodes.map((row) => {
     const own = traits.get(integer(row.id) ?? 0);
     return own === undefined ? row : { ...row, traits: own.toSorted() };

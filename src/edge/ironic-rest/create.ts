@@ -1,7 +1,7 @@
 import type { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import {
   type Link,

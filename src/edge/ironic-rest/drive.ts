@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import type { Link } from "./look.ts";

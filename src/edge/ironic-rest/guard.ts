@@ -1,7 +1,7 @@
 import type { Guard, Guarded, Guards } from "../../model/handover.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { carriedFields, type RestDoc } from "../../model/rest.ts";
-import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { refusedCall } from "../openstack/session.ts";
 import { tellsOf } from "./look.ts";
 import { cleaned } from "./move.ts";

@@ -2,7 +2,7 @@ import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import type { RemovalForecast } from "../../model/target.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
-import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import { hiding, type Link, lookAtNode, lookAtPorts, type SeenNode } from "./look.ts";

@@ -1,9 +1,8 @@
 import type { BmFacts } from "../../model/check.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { integer, type RawRow, select, text } from "../database/rows.ts";
+import { ask, columnList, integer, type RawRow, text, whole } from "../database/rows.ts";
 import { isNotAscii } from "../database/stored-text.ts";
-import { whole } from "../database/whole.ts";
 import { readSchema } from "./open.ts";
 
 const COLUMNS = ["uuid", "service_host", "instance_uuid", "task_state"];
@@ -17,16 +16,9 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
   const { version, columns } = await readSchema(database);
   // Versions before 3 have no uuid.
   const there = COLUMNS.filter((name) => columns.bm_nodes?.includes(name));
-  const wanted = ["deleted", ...there]
-    .map((name) => `${whole(database.engine, name)} AS ${name}`)
-    .join(", ");
-  const rows = await database.run("reading bm_nodes", () =>
-    select(
-      database,
-      database.knex,
-      `SELECT id, ${wanted} FROM bm_nodes WHERE ${mayBeLive()} ORDER BY id`,
-    ),
-  );
+  const wanted = columnList(database, ["deleted", ...there]);
+  const sql = `SELECT id, ${wanted} FROM bm_nodes WHERE ${mayBeLive()} ORDER BY id`;
+  const rows = await ask(database, "reading bm_nodes", sql);
   return {
     version,
     charset: await charsetOf(database),
@@ -50,7 +42,7 @@ async function charsetOf(database: Database): Promise<string> {
     sqlite: null,
   }[database.engine];
   if (sql === null) return "utf8";
-  const rows = await database.run("reading charsets", () => select(database, database.knex, sql));
+  const rows = await ask(database, "reading charsets", sql);
   const names = rows.map(({ name }) => text(name) ?? "");
   return names.find((name) => !name.toLowerCase().startsWith("utf")) ?? names[0] ?? "utf8";
 }
@@ -59,13 +51,8 @@ async function oddOnes(database: Database, columns: readonly string[]): Promise<
   const odd = ["pm_user", "pm_password"].filter((name) => columns.includes(name));
   if (odd.length === 0) return 0;
   const where = odd.map((name) => isNotAscii(database, name)).join(" OR ");
-  const rows = await database.run("reading bm_nodes", () =>
-    select(
-      database,
-      database.knex,
-      `SELECT ${whole(database.engine, "deleted")} AS deleted FROM bm_nodes WHERE ${mayBeLive()} AND (${where})`,
-    ),
-  );
+  const sql = `SELECT ${whole(database.engine, "deleted")} AS deleted FROM bm_nodes WHERE ${mayBeLive()} AND (${where})`;
+  const rows = await ask(database, "reading bm_nodes", sql);
   return rows.filter(isLive).length;
 }
 

@@ -60,20 +60,17 @@ const FAULTS: { readonly [column: string]: Fault } = {
     softDeleted(raw) === "unreadable" ? ["N2I-D017", `deleted is ${show(text(raw) ?? "")}`] : null,
 };
 
+const NUMBERS = [
+  ...["cpus", "memory_mb", "local_gb", "terminal_port", "root_mb", "swap_mb", "ephemeral_mb"],
+  ...["port_no", "prov_vlan_id"],
+];
+
 const KNOWN: { readonly [column: string]: Reader } = {
   id: near,
   bm_node_id: reference,
   instance_uuid: named,
   vif_uuid: named,
-  cpus: exact,
-  memory_mb: exact,
-  local_gb: exact,
-  terminal_port: exact,
-  root_mb: exact,
-  swap_mb: exact,
-  ephemeral_mb: exact,
-  port_no: exact,
-  prov_vlan_id: exact,
+  ...Object.fromEntries(NUMBERS.map((column) => [column, exact])),
   // What cannot be read is live, with a finding that blocks.
   deleted: liveness,
   preserve_ephemeral: boolean,
@@ -85,22 +82,9 @@ const KNOWN: { readonly [column: string]: Reader } = {
 /** Columns every version has, which later code may read without asking. */
 export const ALWAYS: { readonly [table: string]: readonly string[] } = {
   bm_nodes: [
-    "cpus",
-    "created_at",
-    "deleted",
-    "id",
-    "instance_name",
-    "instance_uuid",
-    "local_gb",
-    "memory_mb",
-    "pm_address",
-    "pm_password",
-    "pm_user",
-    "service_host",
-    "task_state",
-    "terminal_port",
-    "updated_at",
-    "uuid",
+    ...["cpus", "created_at", "deleted", "id", "instance_name", "instance_uuid", "local_gb"],
+    ...["memory_mb", "pm_address", "pm_password", "pm_user", "service_host", "task_state"],
+    ...["terminal_port", "updated_at", "uuid"],
   ],
   bm_interfaces: ["address", "bm_node_id", "deleted", "id", "vif_uuid"],
 };
@@ -109,25 +93,13 @@ export const ALWAYS: { readonly [table: string]: readonly string[] } = {
 const SCHEMA: { readonly [table: string]: ReadonlySet<string> } = {
   bm_nodes: new Set([
     ...(ALWAYS.bm_nodes ?? []),
-    "deleted_at",
-    "deploy_key",
-    "ephemeral_mb",
-    "image_path",
-    "preserve_ephemeral",
-    "prov_mac_address",
-    "prov_vlan_id",
-    "pxe_config_path",
-    "registration_status",
-    "root_mb",
-    "swap_mb",
+    ...["deleted_at", "deploy_key", "ephemeral_mb", "image_path", "preserve_ephemeral"],
+    ...["prov_mac_address", "prov_vlan_id", "pxe_config_path", "registration_status"],
+    ...["root_mb", "swap_mb"],
   ]),
   bm_interfaces: new Set([
     ...(ALWAYS.bm_interfaces ?? []),
-    "created_at",
-    "datapath_id",
-    "deleted_at",
-    "port_no",
-    "updated_at",
+    ...["created_at", "datapath_id", "deleted_at", "port_no", "updated_at"],
   ]),
 };
 

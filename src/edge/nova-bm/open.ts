@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
-import { columnNames, tableNames } from "../database/identity.ts";
+import { columnNames, needColumns, schemaVersion, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { integer, select } from "../database/rows.ts";
+import { countRows } from "../database/rows.ts";
 import { ALWAYS, unknownColumns } from "./columns.ts";
 
 /** The shape of one nova_bm database. */
@@ -25,16 +25,6 @@ function whatItIs(tables: ReadonlySet<string>): string {
   return SIGNS.find(([table]) => tables.has(table))?.[1] ?? "something else";
 }
 
-/** Version of a sqlalchemy-migrate repository; null when the database does not hold it. */
-async function migrateVersion(database: Database, repository: string): Promise<number | null> {
-  const rows = await database.run("reading migrate_version", () =>
-    select(database, database.knex, "SELECT version FROM migrate_version WHERE repository_id = ?", [
-      repository,
-    ]),
-  );
-  return integer(rows[0]?.version);
-}
-
 /**
  * Looks at a nova_bm database and makes sure that it is one.
  *
@@ -51,25 +41,18 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
       "N2I-E202",
       `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but not whole, or its user may not read all of it" : whatItIs(tables)}`,
     );
-  const version = await migrateVersion(database, "nova_bm");
+  const { version } = await schemaVersion(database, "nova_bm");
   if (version === null || version < 1 || version > 10)
     throw new MigrationError(
       "N2I-E203",
       `--nova-bm-db ${database.shown} has nova_bm schema version ${version ?? "none"}`,
     );
   const columns: Record<string, readonly string[]> = {};
-  for (const table of ["bm_nodes", "bm_interfaces"]) {
-    const found = await columnNames(database, table);
+  for (const [table, always] of Object.entries(ALWAYS)) {
     // Columns later versions added or dropped are optional; these every version has, but for uuid and instance_name.
-    const lacking = (ALWAYS[table] ?? []).filter(
-      (column) => !found.includes(column) && column !== "uuid" && column !== "instance_name",
-    );
-    if (lacking.length > 0)
-      throw new MigrationError(
-        "N2I-E203",
-        `--nova-bm-db ${database.shown}: ${table} lacks ${lacking.join(", ")}`,
-      );
-    columns[table] = found;
+    const needed = always.filter((name) => name !== "uuid" && name !== "instance_name");
+    await needColumns(database, "--nova-bm-db", { [table]: needed });
+    columns[table] = await columnNames(database, table);
   }
   const ignored: Record<string, number> = {};
   for (const table of ["bm_pxe_ips", "bm_deployments"])
@@ -82,11 +65,4 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
     ),
     ignored,
   };
-}
-
-async function countRows(database: Database, table: string): Promise<number> {
-  const rows = await database.run(`counting ${table}`, () =>
-    select(database, database.knex, `SELECT count(*) AS n FROM ${table}`),
-  );
-  return integer(rows[0]?.n) ?? 0;
 }

@@ -1,15 +1,14 @@
 import type { Knex } from "knex";
 import type { Finding } from "../../model/finding.ts";
+import { grouped } from "../../model/grouped.ts";
 import { normaliseMac } from "../../model/mac.ts";
 import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
-import type { Database } from "../database/open.ts";
-import { readTransaction } from "../database/read-transaction.ts";
-import { digits, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import { type Database, readTransaction } from "../database/open.ts";
+import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
+import { readShared, type SharedValues } from "./duplicates.ts";
 import type { NovaBmSchema } from "./open.ts";
-import { readShared, type SharedValues } from "./rivals.ts";
 
 /** Machines in order of bm_nodes.id, and the interfaces between them that belong to none. */
 export interface MachineBatch {
@@ -95,9 +94,8 @@ function quote({ engine }: Database, columns: readonly string[]): string {
 function nodesAfter({ database, trx, schema }: Reading, after: string | null) {
   const columns = quote(database, schema.columns.bm_nodes ?? []);
   const where = after === null ? "" : `WHERE id > ${after}`;
-  return database.run("reading bm_nodes", () =>
-    select(database, trx, `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${NODES}`),
-  );
+  const sql = `SELECT ${columns} FROM bm_nodes ${where} ORDER BY id LIMIT ${NODES}`;
+  return ask(database, "reading bm_nodes", sql, [], trx);
 }
 
 /**
@@ -114,13 +112,8 @@ async function interfacesBetween(
   const found: RawRow[] = [];
   let from = after === null ? "bm_node_id IS NOT NULL" : `bm_node_id > ${after}`;
   for (;;) {
-    const page = await database.run("reading bm_interfaces", () =>
-      select(
-        database,
-        trx,
-        `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${INTERFACES}`,
-      ),
-    );
+    const sql = `SELECT ${columns} FROM bm_interfaces WHERE ${from} ${upTo} ORDER BY bm_node_id, id LIMIT ${INTERFACES}`;
+    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
     for (const row of page) found.push(row);
     if (page.length < INTERFACES) return found;
     const [node, id] = [digits(page.at(-1)?.bm_node_id), digits(page.at(-1)?.id)];
@@ -132,13 +125,8 @@ async function interfacesBetween(
 async function* nameless({ database, trx, schema }: Reading): AsyncGenerator<readonly RawRow[]> {
   const columns = quote(database, schema.columns.bm_interfaces ?? []);
   for (let onward = ""; ; ) {
-    const page = await database.run("reading bm_interfaces", () =>
-      select(
-        database,
-        trx,
-        `SELECT ${columns} FROM bm_interfaces WHERE bm_node_id IS NULL ${onward} ORDER BY id LIMIT ${INTERFACES}`,
-      ),
-    );
+    const sql = `SELECT ${columns} FROM bm_interfaces WHERE bm_node_id IS NULL ${onward} ORDER BY id LIMIT ${INTERFACES}`;
+    const page = await ask(database, "reading bm_interfaces", sql, [], trx);
     if (page.length > 0) yield page;
     if (page.length < INTERFACES) return;
     onward = `AND id > ${digits(page.at(-1)?.id)}`;
@@ -150,13 +138,7 @@ function join(
   interfaces: readonly ReadRow[],
   shared: SharedValues,
 ): MachineBatch {
-  const byNode = new Map<number, ReadRow[]>();
-  for (const row of interfaces) {
-    const id = interfaceOf(row).bm_node_id ?? -1;
-    const list = byNode.get(id);
-    if (list === undefined) byNode.set(id, [row]);
-    else list.push(row);
-  }
+  const byNode = new Map(grouped(interfaces, (row) => interfaceOf(row).bm_node_id ?? -1));
   const machines = nodes.map(({ row, findings, decoded }) => {
     // rowReader gives every column of ALWAYS with the type BmNode names.
     const node = row as BmNode;
@@ -164,7 +146,7 @@ function join(
     const own = rows.map(interfaceOf);
     byNode.delete(node.id);
     return {
-      ...{ node, interfaces: own, nova: null, rivals: rivalsOf(node, own, shared) },
+      ...{ node, interfaces: own, nova: null, rivals: duplicatesOf(node, own, shared) },
       findings: [...findings, ...faultsOf(node, rows)],
       ...(decoded !== undefined && { decoded }),
     };
@@ -181,7 +163,7 @@ function faultsOf(node: BmNode, rows: readonly ReadRow[]): readonly Finding[] {
     : rows.flatMap(({ findings }) => findings);
 }
 
-function rivalsOf(node: BmNode, interfaces: readonly BmInterface[], shared: SharedValues) {
+function duplicatesOf(node: BmNode, interfaces: readonly BmInterface[], shared: SharedValues) {
   const other = (ids: readonly number[] | undefined): readonly number[] =>
     ids === undefined || node.deleted === true ? NONE : ids.filter((id) => id !== node.id);
   const address: Record<string, readonly number[]> = {};

@@ -1,7 +1,7 @@
 import type { SpecCall } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { NovaStep, NovaTarget, RowState } from "../../model/nova-plan.ts";
-import { mayPass, pause, TRIES } from "../openstack/pause.ts";
+import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { type ComputeService, type Specs, specsPath } from "./service.ts";
 

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
-import { integer, type RawRow, text } from "../database/rows.ts";
+import { ask, askIn, integer, marks, text } from "../database/rows.ts";
 
 const SPECS = "instance_type_extra_specs";
 
@@ -13,7 +13,7 @@ const COMPUTES = "compute_nodes";
  * @returns why, by the step's id
  */
 export async function conflicts(
-  database: Pick<Database, "run">,
+  database: Database,
   on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -28,7 +28,7 @@ export async function conflicts(
  * @source facts/nova-bm.md 5.1
  */
 async function barredComputes(
-  { run }: Pick<Database, "run">,
+  database: Database,
   on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -40,18 +40,10 @@ async function barredComputes(
   });
   const why = new Map<string, string>();
   if (placed.length === 0) return why;
-  const live = await run(
-    `reading ${COMPUTES}`,
-    async (): Promise<readonly RawRow[]> =>
-      on(COMPUTES)
-        .select("id", "host", "hypervisor_hostname")
-        .where({ deleted: 0 })
-        .whereIn("host", [...new Set(placed.map(({ host }) => host))])
-        .whereIn(
-          "hypervisor_hostname",
-          placed.map(({ node }) => node),
-        ),
-  );
+  const hosts = [...new Set(placed.map(({ host }) => host))];
+  const nodes = placed.map(({ node }) => node);
+  const sql = `SELECT id, host, hypervisor_hostname FROM ${COMPUTES} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
+  const live = await ask(database, `reading ${COMPUTES}`, sql, [...hosts, ...nodes], on);
   // Those that the same steps write have a say of their own.
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
   const others = live.filter((row) => !own.has(integer(row.id)));
@@ -73,7 +65,7 @@ async function barredComputes(
  * @source facts/nova-bm.md 4.3
  */
 async function barredSpecs(
-  { run }: Pick<Database, "run">,
+  database: Database,
   on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
@@ -84,28 +76,16 @@ async function barredSpecs(
   const why = new Map<string, string>();
   if (back.length === 0) return why;
   const flavors = [...new Set(back.map(flavorOf))];
-  const live = await run(
-    `reading ${SPECS}`,
-    async (): Promise<readonly RawRow[]> =>
-      on(SPECS)
-        .select("id", "instance_type_id", "key")
-        .where({ deleted: 0 })
-        .whereIn("instance_type_id", flavors),
-  );
-  const gone = await run(
-    "reading instance_types",
-    async (): Promise<readonly RawRow[]> =>
-      on("instance_types")
-        .select("id", "deleted_at")
-        .whereIn("id", flavors)
-        .whereNot({ deleted: 0 }),
-  );
+  const specs = `SELECT id, instance_type_id, ${database.knex.ref("key")} AS name FROM ${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
+  const live = await askIn(database, `reading ${SPECS}`, specs, flavors, on);
+  const types = "SELECT id, deleted_at FROM instance_types WHERE deleted <> 0 AND id IN (...)";
+  const gone = await askIn(database, "reading instance_types", types, flavors, on);
   for (const step of back) {
     const twin = live.find(
       (row) =>
         integer(row.instance_type_id) === flavorOf(step) &&
         integer(row.id) !== step.key.id &&
-        same(text(row.key), step.before?.key),
+        same(text(row.name), step.before?.key),
     );
     const ours = String(step.before?.deleted_at);
     const since = gone.some(

@@ -1,9 +1,12 @@
 import type { Knex } from "knex";
+import { grouped } from "../../model/grouped.ts";
+import type { Json } from "../../model/json.ts";
+import type { Row } from "../../model/machine.ts";
 import type { NovaStep, RowState } from "../../model/nova-plan.ts";
+import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { integer, type RawRow } from "../database/rows.ts";
+import { boolean, integer, plain, type RawRow } from "../database/rows.ts";
 import { conflicts } from "./constraint-conflicts.ts";
-import { byTable, columnsOf, differing } from "./rows.ts";
 
 /** A step and the row it speaks of; null when there is none. */
 export interface Met {
@@ -15,13 +18,14 @@ export interface Met {
 
 /** Reads the rows of steps, in the order of the steps of each table. */
 export async function meet(
-  { engine, run }: Pick<Database, "engine" | "run">,
+  database: Database,
   on: Knex,
   steps: readonly NovaStep[],
   lock: boolean,
 ): Promise<readonly Met[]> {
+  const { engine, run } = database;
   const met: Met[] = [];
-  for (const [table, some] of byTable(steps)) {
+  for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
     const ask = (narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder) =>
       run(`reading ${table}`, async (): Promise<readonly RawRow[]> => {
@@ -31,7 +35,7 @@ export async function meet(
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
     const rows = ids.length === 0 ? [] : await ask((query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
-    const bars = await conflicts({ run }, on, some);
+    const bars = await conflicts(database, on, some);
     for (const step of some) {
       const row = await rowOf(step, byId, (key) => ask((query) => query.where(key)));
       const why = bars.get(step.id);
@@ -68,4 +72,35 @@ export function standingOf({ step, row, conflict }: Met): RowState {
     return conflict === undefined ? as("before", "", to) : as("other", conflict, to);
   const what = before === null ? "is there and differs in" : "was changed since in";
   return as("other", `${what} ${(before === null ? to : from).join(", ")}`, to);
+}
+
+const NUMBERS: ReadonlySet<string> = new Set([
+  ...["id", "service_id", "aggregate_id", "instance_type_id", "flavor_id"],
+]);
+const BOOLEANS: ReadonlySet<string> = new Set(["disabled"]);
+
+/** A value as a plan holds it: the same from every engine, and the text that was there. */
+function novaValue(column: string, value: unknown): Json {
+  if (column === "deleted") return deletedNumber(value);
+  if (NUMBERS.has(column)) return integer(value);
+  return BOOLEANS.has(column) ? boolean(value) : plain(value);
+}
+
+/** Columns in which a row is not as it should be. */
+function differing(want: Row, raw: RawRow): readonly string[] {
+  return Object.entries(want)
+    .filter(([column, value]) => novaValue(column, raw[column]) !== value)
+    .map(([column]) => column);
+}
+
+/** Every column some step of a table speaks of. */
+function columnsOf(steps: readonly NovaStep[]): readonly string[] {
+  return [
+    ...new Set(
+      steps.flatMap(({ key, before, after }) => [
+        "id",
+        ...[key, before ?? {}, after ?? {}].flatMap(Object.keys),
+      ]),
+    ),
+  ];
 }

@@ -1,13 +1,20 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
-import { ALEMBIC, NOVA_HEADS, NOVA_VERSIONS } from "../../model/nova-release.ts";
-import { incomparable, NO_NOVA } from "../database/deleted.ts";
-import { columnNames, identify, tableNames } from "../database/identity.ts";
+import {
+  ALEMBIC,
+  ALEMBIC_API,
+  NOVA_API_HEADS,
+  NOVA_API_VERSIONS,
+  NOVA_HEADS,
+  NOVA_VERSIONS,
+  novaApiReleaseOf,
+} from "../../model/nova-release.ts";
+import { needNumbers } from "../database/deleted.ts";
+import { identify, needColumns, needTables, schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { schemaVersion } from "../database/schema-version.ts";
 
 /** Tables that are read or changed, and what must be in them. @source facts/nova-bm.md 4.3, 5.1 */
-const NEEDED: { readonly [table: string]: readonly string[] } = {
+const NOVA: { readonly [table: string]: readonly string[] } = {
   instances: ["id", "uuid", "host", "node", "task_state", "deleted", "instance_type_id"],
   compute_nodes: ["id", "service_id", "hypervisor_hostname", "deleted", "deleted_at"],
   services: ["id", "host", "binary", "disabled", "disabled_reason", "deleted", "updated_at"],
@@ -18,7 +25,7 @@ const NEEDED: { readonly [table: string]: readonly string[] } = {
 };
 
 /** Tables of nova that a plan for it reads. */
-export const NOVA_TABLES: readonly string[] = Object.keys(NEEDED);
+export const NOVA_TABLES: readonly string[] = Object.keys(NOVA);
 
 /**
  * Which nova database this is, once it is known to be one whose rows this tool may change.
@@ -27,16 +34,9 @@ export const NOVA_TABLES: readonly string[] = Object.keys(NEEDED);
  * @source facts/nova-bm.md 1.1; facts/systems.md D R3
  */
 export async function identifyNova(database: Database): Promise<NovaIdentity> {
-  const refuse = (code: "N2I-E202" | "N2I-E203", what: string): MigrationError =>
-    new MigrationError(code, `--nova-db ${database.shown} ${what}`);
-  const tables = await tableNames(database);
-  const missing = Object.keys(NEEDED).filter((table) => !tables.has(table));
-  if (missing.length > 0)
-    throw refuse(
-      "N2I-E202",
-      `is not a nova database, or its user may not read all of it: there is no ${missing.join(", ")}`,
-    );
+  await needTables(database, { option: "--nova-db", what: "a nova database" }, NOVA_TABLES);
   const { version, head } = await schemaVersion(database, "nova");
+  const refuse = refusal("--nova-db", database);
   const found = head === null ? version : ALEMBIC;
   if (head !== null && !NOVA_HEADS.includes(head))
     throw refuse(
@@ -50,15 +50,52 @@ export async function identifyNova(database: Database): Promise<NovaIdentity> {
       "N2I-E203",
       `has nova schema version ${found}; ${first} to ${last} can be changed`,
     );
-  for (const [table, wanted] of Object.entries(NEEDED)) {
-    const there = new Set(await columnNames(database, table));
-    const lacking = wanted.filter((column) => !there.has(column));
-    if (lacking.length > 0) throw refuse("N2I-E203", `${table} lacks ${lacking.join(", ")}`);
-  }
-  const odd = await incomparable(database);
-  if (odd.length > 0)
-    throw new MigrationError("N2I-E203", `--nova-db ${database.shown}: ${odd.join(", ")}`, {
-      fix: NO_NOVA,
-    });
+  await needColumns(database, "--nova-db", NOVA);
+  await needNumbers(database, "--nova-db");
   return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
+}
+
+/** The same of nova_api. @source facts/nova-bm.md 4.3 */
+const NOVA_API: { readonly [table: string]: readonly string[] } = {
+  flavors: ["id", "name", "flavorid"],
+  flavor_extra_specs: ["id", "flavor_id", "key", "value", "created_at", "updated_at"],
+};
+
+/** Tables of nova_api that a plan for its flavors reads. */
+export const NOVA_API_TABLES: readonly string[] = Object.keys(NOVA_API);
+
+/**
+ * Which nova_api database this is, once it is known to be one whose flavors Nova reads.
+ *
+ * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its schema is another
+ */
+export async function identifyNovaApi(database: Database): Promise<NovaIdentity> {
+  const refuse = refusal("--nova-api-db", database);
+  const { version, head } = await schemaVersion(database, "nova_api");
+  const wanted = { option: "--nova-api-db", what: "a nova_api database" };
+  if (version === null || head !== null) await needTables(database, wanted, NOVA_API_TABLES);
+  if (head !== null && !NOVA_API_HEADS.includes(head))
+    throw refuse(
+      "N2I-E203",
+      `has the alembic head ${head}, which is not known`,
+      "Change flavors through Nova itself: --flavors-via rest.",
+    );
+  const found = head === null ? version : ALEMBIC_API;
+  if (found === null) throw refuse("N2I-E202", "is not a nova_api database: it has no version");
+  const { first, last } = NOVA_API_VERSIONS;
+  if (found < first)
+    throw refuse(
+      "N2I-E203",
+      `has nova_api schema version ${found} of ${novaApiReleaseOf(found)}, which reads flavors in nova`,
+      "Leave --nova-api-db out.",
+    );
+  if (head === null && found > last)
+    throw refuse("N2I-E203", `has nova_api schema version ${found}; ${first} to ${last} are known`);
+  await needColumns(database, "--nova-api-db", NOVA_API);
+  return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
+}
+
+function refusal(option: string, { shown }: Database) {
+  return (code: "N2I-E202" | "N2I-E203", what: string, fix?: string): MigrationError =>
+    new MigrationError(code, `${option} ${shown} ${what}`, fix === undefined ? {} : { fix });
 }

@@ -18,7 +18,7 @@ const NAMED = 5;
  * @throws MigrationError N2I-E300
  */
 export async function performSteps(
-  database: Pick<Database, "engine" | "run">,
+  database: Database,
   trx: Knex,
   steps: readonly NovaStep[],
   owned: (id: string) => boolean,

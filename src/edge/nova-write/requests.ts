@@ -3,8 +3,16 @@ import { MigrationError } from "../../model/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { integer, marks, portions, type RawRow, select, text, time } from "../database/rows.ts";
-import { spellings } from "./instances.ts";
+import {
+  ask,
+  askIn,
+  integer,
+  lower,
+  type RawRow,
+  spellings,
+  text,
+  time,
+} from "../database/rows.ts";
 
 /** Where requests are told of. */
 export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
@@ -25,11 +33,10 @@ export async function mustReadRequests(database: Database, on: Knex): Promise<vo
   const there = database.engine === "mysql" ? null : await tableNames(database);
   for (const table of REQUEST_TABLES) {
     if (there?.has(table) === false) continue;
-    await database
-      .run(`reading ${table}`, () => select(database, on, `SELECT 1 FROM ${table} WHERE 1 = 0`))
-      .catch((error: unknown) => {
-        if (!(error instanceof MigrationError && error.code === "N2I-E202")) throw error;
-      });
+    const sql = `SELECT 1 FROM ${table} WHERE 1 = 0`;
+    await ask(database, `reading ${table}`, sql, [], on).catch((error: unknown) => {
+      if (!(error instanceof MigrationError && error.code === "N2I-E202")) throw error;
+    });
   }
 }
 
@@ -47,38 +54,28 @@ export async function waitingRequests(
   const tables = await tableNames(database);
   const readable = REQUEST_TABLES.every((table) => tables.has(table));
   if (!readable || instances.length === 0) return waiting;
-  const ask = async (table: string, sql: string, values: readonly string[]) => {
-    const rows: RawRow[] = [];
-    for (const some of portions(values))
-      rows.push(
-        ...(await database.run(`reading ${table}`, () =>
-          select(database, on, sql.replace("$", marks(some)), some),
-        )),
-      );
-    return rows;
-  };
+  const read: Read = (table, sql, values) => askIn(database, `reading ${table}`, sql, values, on);
   const uuids = spellings(instances.map(({ uuid }) => uuid));
-  const open = await ask(
+  const open = await read(
     "instance_actions",
-    "SELECT a.id, a.instance_uuid, a.action, a.start_time FROM instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN ($) ORDER BY a.id",
+    "SELECT a.id, a.instance_uuid, a.action, a.start_time FROM instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id",
     uuids,
   );
   if (open.length === 0) return waiting;
-  const begun = new Map<string, number>();
-  for (const row of await ask(
+  const begun = await read(
     "instance_actions_events",
-    "SELECT a.instance_uuid, max(a.id) AS id FROM instance_actions a JOIN instance_actions_events e ON e.action_id = a.id WHERE a.instance_uuid IN ($) GROUP BY a.instance_uuid",
+    "SELECT a.instance_uuid, max(a.id) AS id FROM instance_actions a JOIN instance_actions_events e ON e.action_id = a.id WHERE a.instance_uuid IN (...) GROUP BY a.instance_uuid",
     uuids,
-  ))
-    begun.set(lower(row.instance_uuid), integer(row.id) ?? 0);
-  const seen = await lastSeen(database, ask, instances);
+  );
+  const last = new Map(begun.map((row) => [lower(row.instance_uuid), integer(row.id) ?? 0]));
+  const seen = await lastSeen(database, read, instances);
   for (const { uuid, host } of instances) {
     const own = open
       .filter((row) => lower(row.instance_uuid) === uuid.toLowerCase())
       .map((row) => ({
         action: text(row.action) ?? "",
         at: time(row.start_time),
-        overtaken: (integer(row.id) ?? 0) < (begun.get(uuid.toLowerCase()) ?? 0),
+        overtaken: (integer(row.id) ?? 0) < (last.get(uuid.toLowerCase()) ?? 0),
       }))
       .filter((request) => host !== null && isWaiting(request, seen.get(host) ?? null));
     if (own.length > 0) waiting.set(uuid.toLowerCase(), own);
@@ -86,25 +83,17 @@ export async function waitingRequests(
   return waiting;
 }
 
-type Ask = (table: string, sql: string, values: readonly string[]) => Promise<readonly RawRow[]>;
+type Read = (table: string, sql: string, values: readonly string[]) => Promise<readonly RawRow[]>;
 
 /** When hosts reported last; nobody knows before Liberty. */
 async function lastSeen(
   database: Database,
-  ask: Ask,
+  read: Read,
   instances: readonly Addressed[],
 ): Promise<ReadonlyMap<string, string | null>> {
   if (!(await columnNames(database, "services")).includes("last_seen_up")) return new Map();
   const hosts = [...new Set(instances.flatMap(({ host }) => host ?? []))];
-  const binary = database.knex.ref("binary").toString();
-  const rows = await ask(
-    "services",
-    `SELECT host, last_seen_up FROM services WHERE deleted = 0 AND ${binary} = 'nova-compute' AND host IN ($)`,
-    hosts,
-  );
+  const sql = `SELECT host, last_seen_up FROM services WHERE deleted = 0 AND ${database.knex.ref("binary")} = 'nova-compute' AND host IN (...)`;
+  const rows = await read("services", sql, hosts);
   return new Map(rows.map((row) => [text(row.host) ?? "", time(row.last_seen_up)]));
-}
-
-function lower(value: unknown): string {
-  return (text(value) ?? "").toLowerCase();
 }

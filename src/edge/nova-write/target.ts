@@ -1,14 +1,13 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity, NovaTable, NovaTarget, RowState } from "../../model/nova-plan.ts";
+import { schemaVersion } from "../database/identity.ts";
 import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
-import { schemaVersion } from "../database/schema-version.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { writing } from "../database/write.ts";
-import { beatsOf } from "./beats.ts";
 import { type Met, meet, standingOf } from "./find.ts";
+import { beatsOf, useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
-import { useOf } from "./use.ts";
 
 /** Called around the commit of every batch; a test kills the process there. */
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;

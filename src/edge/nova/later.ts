@@ -1,81 +1,53 @@
 import type { ApiFacts, PlacementFacts, Provider } from "../../model/check.ts";
 import { embeddedFlavor } from "../../model/embedded.ts";
-import { MigrationError } from "../../model/error.ts";
+import { groupedBy } from "../../model/grouped.ts";
 import { softDeleted } from "../database/deleted.ts";
-import { columnNames, tableNames } from "../database/identity.ts";
+import { columnNames, needTables, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { integer, marks, portions, type RawRow, select, text } from "../database/rows.ts";
-import { readAggregates, readDeployImages } from "./check-cloud.ts";
-import { apiTexts } from "./texts.ts";
+import { ask, askIn, integer, lower, type RawRow, spellings, text } from "../database/rows.ts";
+import { apiTexts, readAggregates } from "./check.ts";
+import { readDeployImages } from "./flavors.ts";
 
 /** Rows of a table whose column is one of these, in any spelling of theirs. */
-async function rowsOf(
+function rowsOf(
   database: Database,
   table: string,
   columns: string,
   column: string,
   values: readonly string[],
 ): Promise<readonly RawRow[]> {
-  const spelt = [...new Set(values.flatMap((value) => [value, value.toLowerCase()]))];
-  const found: RawRow[] = [];
-  for (const some of spelt.length === 0 ? [] : portions(spelt))
-    found.push(
-      ...(await database.run(`reading ${table}`, () =>
-        select(
-          database,
-          database.knex,
-          `SELECT ${columns} FROM ${table} WHERE ${column} IN (${marks(some)})`,
-          some,
-        ),
-      )),
-    );
-  return found;
+  const sql = `SELECT ${columns} FROM ${table} WHERE ${column} IN (...)`;
+  return askIn(database, `reading ${table}`, sql, spellings(values));
 }
 
-async function needing(
-  database: Database,
-  option: string,
-  what: string,
-  tables: readonly string[],
-) {
-  const there = await tableNames(database);
-  const missing = tables.filter((table) => !there.has(table));
-  if (missing.length > 0)
-    throw new MigrationError(
-      "N2I-E202",
-      `${option} ${database.shown} is not ${what}, or its user may not read all of it: there is no ${missing.join(", ")}`,
-      { fix: `Compare ${option} with the other databases.` },
-    );
-}
+const API = {
+  ...{ option: "--nova-api-db", what: "nova's API database" },
+  fix: "Compare --nova-api-db with the other databases.",
+};
+
+const PLACEMENT = {
+  ...{ option: "--placement-db", what: "Placement's database" },
+  fix: "Compare --placement-db with the other databases.",
+};
 
 /** @throws MigrationError N2I-E202, N2I-E206 @source facts/rehearsal.md 4 */
 export async function readApi(
   database: Database,
   instances: readonly string[],
 ): Promise<Omit<ApiFacts, "forbidden">> {
-  await needing(database, "--nova-api-db", "nova's API database", ["instance_mappings"]);
-  const rows = await rowsOf(
-    database,
-    "instance_mappings",
-    "instance_uuid, cell_id",
-    "instance_uuid",
-    instances,
-  );
-  const [mapped, cellless] = [true, false].map(
-    (celled) =>
-      new Set(
-        rows
-          .filter(({ cell_id }) => (cell_id !== null) === celled)
-          .map((row) => lower(row.instance_uuid)),
-      ),
-  ) as [Set<string>, Set<string>]; // one each
+  const tables = await needTables(database, API, ["instance_mappings"]);
+  const what = "instance_uuid, cell_id";
+  const rows = await rowsOf(database, "instance_mappings", what, "instance_uuid", instances);
+  const mappedIn = (inCell: boolean): ReadonlySet<string> => {
+    const some = rows.filter(({ cell_id }) => (cell_id !== null) === inCell);
+    return new Set(some.map((row) => lower(row.instance_uuid)));
+  };
+  const [mapped, cellless] = [mappedIn(true), mappedIn(false)];
   const aggregates = await readAggregates(database, "nova_api");
   // Mitaka made the tables, and Newton reads them.
-  if (!(await tableNames(database)).has("flavor_extra_specs"))
+  if (!tables.has("flavor_extra_specs"))
     return { mapped, cellless, aggregates, texts: [], flavors: null, flavorIds: new Set() };
-  const flavors = await database.run("reading flavors", () =>
-    select(database, database.knex, "SELECT id FROM flavors"),
-  );
+  const flavors = await ask(database, "reading flavors", "SELECT id FROM flavors");
   return {
     ...{ mapped, cellless, aggregates },
     texts: await apiTexts(database),
@@ -90,50 +62,33 @@ export async function readPlacement(
   instances: readonly string[],
   machines: readonly string[],
 ): Promise<PlacementFacts> {
-  const tables = ["allocations", "resource_providers"];
-  await needing(database, "--placement-db", "Placement's database", tables);
+  await needTables(database, PLACEMENT, ["allocations", "resource_providers"]);
   const held =
     "allocations LEFT JOIN resource_providers p ON p.id = allocations.resource_provider_id";
-  const rows = await rowsOf(
-    database,
-    held,
-    "consumer_id, p.uuid, p.name",
-    "consumer_id",
-    instances,
-  );
-  const allocated = new Map<string, Provider[]>();
-  for (const row of rows) {
-    const consumer = lower(row.consumer_id);
-    const provider = { uuid: lower(row.uuid), name: lower(row.name) };
-    allocated.set(consumer, [...(allocated.get(consumer) ?? []), provider]);
-  }
+  const what = "consumer_id, p.uuid, p.name";
+  const rows = await rowsOf(database, held, what, "consumer_id", instances);
+  const allocated = groupedBy(rows, (row) => lower(row.consumer_id), providerOf);
   const named = await rowsOf(database, "resource_providers", "uuid, name", "name", machines);
-  return {
-    allocated,
-    providers: named.map((row) => ({ uuid: lower(row.uuid), name: lower(row.name) })),
-  };
+  return { allocated, providers: named.map(providerOf) };
 }
 
 /** Machine, in lower case -> the custom class its provider has; one that has several is left out. */
 export async function readClasses(database: Database): Promise<ReadonlyMap<string, string>> {
-  const tables = ["inventories", "resource_providers", "resource_classes"];
-  await needing(database, "--placement-db", "Placement's database", tables);
-  const rows = await database.run("reading inventories", () =>
-    select(
-      database,
-      database.knex,
-      "SELECT p.name AS provider, c.name AS class FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id JOIN resource_classes c ON c.id = i.resource_class_id WHERE c.name LIKE 'CUSTOM%' ORDER BY p.name, c.name",
+  const needed = ["inventories", "resource_providers", "resource_classes"];
+  await needTables(database, PLACEMENT, needed);
+  const sql =
+    "SELECT p.name AS provider, c.name AS class FROM inventories i JOIN resource_providers p ON p.id = i.resource_provider_id JOIN resource_classes c ON c.id = i.resource_class_id WHERE c.name LIKE 'CUSTOM%' ORDER BY p.name, c.name";
+  const rows = await ask(database, "reading inventories", sql);
+  const named = groupedBy(
+    rows,
+    (row) => lower(row.provider),
+    (row) => String(row.class),
+  );
+  return new Map(
+    [...named].flatMap(([provider, [only = "", ...others]]) =>
+      others.length === 0 ? [[provider, only] as const] : [],
     ),
   );
-  const classes = new Map<string, string>();
-  const several = new Set<string>();
-  for (const row of rows) {
-    const provider = lower(row.provider);
-    if (classes.has(provider)) several.add(provider);
-    classes.set(provider, String(row.class));
-  }
-  for (const provider of several) classes.delete(provider);
-  return classes;
 }
 
 /**
@@ -185,6 +140,6 @@ export async function readClassless(
   );
 }
 
-function lower(value: unknown): string {
-  return (text(value) ?? "").toLowerCase();
+function providerOf(row: RawRow): Provider {
+  return { uuid: lower(row.uuid), name: lower(row.name) };
 }

@@ -1,10 +1,9 @@
 import type { NovaVersion } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
 import { ALEMBIC, NOVA_HEADS, NOVA_VERSIONS } from "../../model/nova-release.ts";
-import { incomparable, NO_NOVA } from "../database/deleted.ts";
-import { tableNames } from "../database/identity.ts";
+import { needNumbers } from "../database/deleted.ts";
+import { needTables, schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { schemaVersion } from "../database/schema-version.ts";
 
 const NEEDED = [
   "instances",
@@ -24,19 +23,10 @@ const NEEDED = [
  * @source facts/nova-bm.md 1.1; facts/systems.md D R3
  */
 export async function novaVersion(database: Database): Promise<NovaVersion> {
-  const tables = await tableNames(database);
-  const missing = NEEDED.filter((table) => !tables.has(table));
   const { version, head } = await schemaVersion(database, "nova");
-  if (missing.length > 0 || (!tables.has("migrate_version") && head === null))
-    throw new MigrationError(
-      "N2I-E202",
-      `--nova-db ${database.shown} is not a nova database, or its user may not read all of it: there is no ${missing.join(", ") || "migrate_version"}`,
-    );
-  const odd = await incomparable(database);
-  if (odd.length > 0)
-    throw new MigrationError("N2I-E203", `--nova-db ${database.shown}: ${odd.join(", ")}`, {
-      fix: NO_NOVA,
-    });
+  const needed = head === null ? [...NEEDED, "migrate_version"] : NEEDED;
+  await needTables(database, { option: "--nova-db", what: "a nova database" }, needed);
+  await needNumbers(database, "--nova-db");
   const { first, last } = NOVA_VERSIONS;
   if (head !== null) {
     if (NOVA_HEADS.includes(head)) return { schema_version: ALEMBIC, head };

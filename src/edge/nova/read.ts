@@ -1,15 +1,24 @@
 import type { Knex } from "knex";
 import { embeddedFlavor } from "../../model/embedded.ts";
-import type { Flavor, Instance, NovaView } from "../../model/machine.ts";
+import { grouped, groupedBy } from "../../model/grouped.ts";
+import { isObject } from "../../model/json.ts";
+import { normaliseMac } from "../../model/mac.ts";
+import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
 import { show } from "../../model/text.ts";
 import { softDeleted } from "../database/deleted.ts";
-import type { Database } from "../database/open.ts";
-import { readTransaction } from "../database/read-transaction.ts";
-import { integer, type RawRow, select, text, time } from "../database/rows.ts";
-import { garbledColumns, whole } from "../database/whole.ts";
+import { type Database, readTransaction } from "../database/open.ts";
+import {
+  ask,
+  garbledColumns,
+  integer,
+  lower,
+  type RawRow,
+  text,
+  time,
+  whole,
+} from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
 import { type AskedMachine, novaRows } from "./rows.ts";
-import { parseVifs } from "./vifs.ts";
 
 export interface NovaReader {
   /** One answer for each machine asked about, in their order. */
@@ -34,14 +43,14 @@ export async function openNova(database: Database): Promise<NovaReader> {
     async view(machines) {
       const rows = await nova.instances(machines);
       const uuids = [...new Set(rows.map(({ uuid }) => text(uuid) ?? ""))];
-      const byInstance = ({ instance_uuid }: RawRow) => text(instance_uuid);
-      const caches = groupBy(await nova.caches(uuids), byInstance);
-      const metadata = groupBy(await nova.metadata(uuids), byInstance);
-      const computes = groupBy(await nova.computes(machines), ({ hypervisor_hostname }) =>
-        text(hypervisor_hostname),
+      const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
+      const caches = grouped(await nova.caches(uuids), byInstance);
+      const metadata = grouped(await nova.metadata(uuids), byInstance);
+      const computes = grouped(await nova.computes(machines), (row) =>
+        lower(row.hypervisor_hostname),
       );
       const spoilt = spoiltIn(database, [
-        ["instances", rows, ({ uuid }) => text(uuid)],
+        ["instances", rows, ({ uuid }) => lower(uuid)],
         ["instance_info_caches", [...caches.values()].flat(), byInstance],
         ["instance_system_metadata", [...metadata.values()].flat(), byInstance],
       ]);
@@ -63,9 +72,9 @@ export async function openNova(database: Database): Promise<NovaReader> {
       );
       const undecided = undecidedIn(rows);
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
-      const onNode = groupBy(
+      const onNode = grouped(
         instances.filter((instance) => !instance.deleted),
-        ({ node }) => node,
+        ({ node }) => lower(node),
       );
       return machines.map(({ uuid, instance_uuid, service_host }) => ({
         ...spoilt(instance_uuid),
@@ -119,13 +128,19 @@ function spoiltIn(
   { engine }: Database,
   read: readonly (readonly [string, readonly RawRow[], (row: RawRow) => string | null])[],
 ): (instance: string | null) => Spoilt {
-  const found = new Map<string, string[]>();
-  for (const [table, rows, instanceOf] of read)
-    for (const row of rows)
-      for (const column of garbledColumns(engine, row)) {
-        const key = instanceOf(row)?.toLowerCase() ?? "";
-        found.set(key, [...(found.get(key) ?? []), `${table}.${column}`]);
-      }
+  const places = read.flatMap(([table, rows, instanceOf]) =>
+    rows.flatMap((row) =>
+      garbledColumns(engine, row).map((column) => ({
+        instance: instanceOf(row),
+        place: `${table}.${column}`,
+      })),
+    ),
+  );
+  const found = groupedBy(
+    places,
+    ({ instance }) => instance,
+    ({ place }) => place,
+  );
   return (instance) => {
     const garbled = found.get(instance?.toLowerCase() ?? "");
     return garbled === undefined ? {} : { garbled };
@@ -133,28 +148,9 @@ function spoiltIn(
 }
 
 async function serviceHosts(database: Database, trx: Knex): Promise<ReadonlySet<string>> {
-  const rows = await database.run("reading services", () =>
-    select(
-      database,
-      trx,
-      `SELECT ${whole(database.engine, "host")} AS host FROM services WHERE ${database.engine === "mysql" ? "`binary`" : '"binary"'} = 'nova-compute' AND deleted = 0`,
-    ),
-  );
+  const sql = `SELECT ${whole(database.engine, "host")} AS host FROM services WHERE ${database.knex.ref("binary")} = 'nova-compute' AND deleted = 0`;
+  const rows = await ask(database, "reading services", sql, [], trx);
   return new Set(rows.map(({ host }) => text(host) ?? ""));
-}
-
-function groupBy<T>(
-  items: readonly T[],
-  key: (item: T) => string | null,
-): ReadonlyMap<string, readonly T[]> {
-  const groups = new Map<string, T[]>();
-  for (const item of items) {
-    const name = key(item)?.toLowerCase() ?? "";
-    const group = groups.get(name);
-    if (group === undefined) groups.set(name, [item]);
-    else group.push(item);
-  }
-  return groups;
 }
 
 function toInstance(
@@ -194,4 +190,30 @@ function toInstance(
     ),
     vifs: parseVifs(text(caches.get(key)?.[0]?.network_info)),
   };
+}
+
+/**
+ * The VIFs of instance_info_caches.network_info: a JSON list whose items carry the Neutron port as
+ * `id` and its MAC as `address`. Null when it is absent or is not such a list.
+ *
+ * @source facts/nova-bm.md 1.8
+ */
+function parseVifs(json: string | null): readonly Vif[] | null {
+  if (json === null || json === "") return null;
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(json);
+  } catch {
+    return null;
+  }
+  if (!Array.isArray(parsed)) return null;
+  const vifs: Vif[] = [];
+  for (const item of parsed) {
+    if (!isObject(item) || typeof item.id !== "string" || typeof item.address !== "string")
+      return null;
+    const address = normaliseMac(item.address);
+    if (address === null) return null;
+    vifs.push({ id: item.id, address });
+  }
+  return vifs;
 }

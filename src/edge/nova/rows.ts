@@ -2,8 +2,15 @@ import type { Knex } from "knex";
 import { indexByText } from "../database/by-text.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { integer, marks, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
+import {
+  askIn,
+  columnList,
+  integer,
+  type RawRow,
+  spellings,
+  text,
+  whole,
+} from "../database/rows.ts";
 
 /** What of a bm_nodes row the nova database is asked about. */
 export interface AskedMachine {
@@ -27,9 +34,11 @@ interface NovaRows {
   readonly copies: (instances: readonly string[]) => Rows;
 }
 
-const INSTANCE =
-  "uuid, host, node, vm_state, task_state, power_state, deleted, launched_at, image_ref, kernel_id, " +
-  "ramdisk_id, root_gb, ephemeral_gb, memory_mb, vcpus, display_name, project_id, instance_type_id";
+const INSTANCE = [
+  ...["uuid", "host", "node", "vm_state", "task_state", "power_state", "deleted", "launched_at"],
+  ...["image_ref", "kernel_id", "ramdisk_id", "root_gb", "ephemeral_gb", "memory_mb", "vcpus"],
+  ...["display_name", "project_id", "instance_type_id"],
+];
 
 /** system_metadata keys worth keeping: admin passwords stand in others. */
 export const METADATA =
@@ -38,8 +47,7 @@ export const METADATA =
 /** @source facts/nova-bm.md 5.1: neither instances.node nor compute_nodes.hypervisor_hostname has an index */
 export async function novaRows(database: Database, trx: Knex): Promise<NovaRows> {
   const { engine } = database;
-  const columns = (names: string): string => columnsIn(database, names);
-  const instance = `id, ${columns(INSTANCE)}`;
+  const instance = `id, ${columnList(database, INSTANCE)}`;
   const index = (table: string, column: string, live: string) =>
     indexByText(database, trx, table, column, live);
   const key = database.knex.ref("key");
@@ -58,80 +66,50 @@ export async function novaRows(database: Database, trx: Knex): Promise<NovaRows>
     (await tableNames(database)).has("instance_extra") &&
     (await columnNames(database, "instance_extra")).includes("flavor");
 
-  const ask = asking(database, trx);
+  const read = (table: string, what: string, which: string, values: readonly unknown[]) => {
+    const sql = `SELECT ${what} FROM ${table} WHERE ${which}`;
+    return askIn(database, `reading ${table}`, sql, values, trx);
+  };
   return {
     async instances(machines) {
       const named = spellings(machines.map(({ instance_uuid }) => instance_uuid));
-      const direct = await ask("instances", instance, "uuid", named, "ORDER BY uuid");
+      const direct = await read("instances", instance, "uuid IN (...) ORDER BY uuid", named);
       const known = new Set(direct.map(({ id }) => integer(id)));
       const others = placed.ids(nodesOf(machines)).filter((id) => !known.has(id));
-      return [...direct, ...(await ask("instances", instance, "id", others, "ORDER BY uuid"))];
+      return [
+        ...direct,
+        ...(await read("instances", instance, "id IN (...) ORDER BY uuid", others)),
+      ];
     },
-    computes: (machines) =>
-      ask(
-        "compute_nodes",
-        columns("hypervisor_hostname, hypervisor_type"),
-        "id",
-        computed.ids(nodesOf(machines)),
-        "ORDER BY id",
-      ),
-    caches: (instances) =>
-      ask(
-        "instance_info_caches",
-        columns("instance_uuid, network_info"),
-        "instance_uuid",
-        instances,
-      ),
-    copies: (instances) =>
-      ask(
-        "instance_extra",
-        columns("instance_uuid, flavor"),
-        "instance_uuid",
-        carries ? instances : [],
-        "AND deleted = 0",
-      ),
+    computes(machines) {
+      const what = columnList(database, ["hypervisor_hostname", "hypervisor_type"]);
+      const ids = computed.ids(nodesOf(machines));
+      return read("compute_nodes", what, "id IN (...) ORDER BY id", ids);
+    },
+    caches(instances) {
+      const what = columnList(database, ["instance_uuid", "network_info"]);
+      return read("instance_info_caches", what, "instance_uuid IN (...)", instances);
+    },
+    copies(instances) {
+      const what = columnList(database, ["instance_uuid", "flavor"]);
+      const live = "instance_uuid IN (...) AND deleted = 0";
+      return read("instance_extra", what, live, carries ? instances : []);
+    },
     metadata(instances) {
-      const wanted = `${columns("instance_uuid, value")}, ${whole(engine, `${key}`)} AS name`;
+      const what = `${columnList(database, ["instance_uuid", "value"])}, ${whole(engine, `${key}`)} AS name`;
+      const of = `instance_uuid IN (...) AND ${kept} ORDER BY id`;
       return described === null
-        ? ask(
+        ? read("instance_system_metadata", what, of, instances)
+        : read(
             "instance_system_metadata",
-            wanted,
-            "instance_uuid",
-            instances,
-            `AND ${kept} ORDER BY id`,
-          )
-        : ask("instance_system_metadata", wanted, "id", described.ids(instances), "ORDER BY id");
+            what,
+            "id IN (...) ORDER BY id",
+            described.ids(instances),
+          );
     },
-  };
-}
-
-function columnsIn({ engine }: Database, names: string): string {
-  const named = names.split(", ").map((name) => `${whole(engine, name)} AS ${name}`);
-  return named.join(",");
-}
-
-type Ask = (
-  table: string,
-  what: string,
-  column: string,
-  values: readonly (string | number)[],
-  more?: string,
-) => Rows;
-
-function asking(database: Database, trx: Knex): Ask {
-  return async (table, what, column, values, more = "") => {
-    if (values.length === 0) return [];
-    const sql = `SELECT ${what} FROM ${table} WHERE ${column} IN (${marks(values)}) ${more}`;
-    return database.run(`reading ${table}`, () => select(database, trx, sql, values));
   };
 }
 
 function nodesOf(machines: readonly AskedMachine[]): readonly string[] {
   return machines.map(({ uuid }) => text(uuid) ?? "").filter((uuid) => uuid !== "");
-}
-
-/** As written and in lower case: PostgreSQL and SQLite compare exactly. */
-function spellings(values: readonly (string | null)[]): readonly string[] {
-  const given = values.filter((value): value is string => value !== null && value !== "");
-  return [...new Set(given.flatMap((value) => [value, value.toLowerCase()]))];
 }

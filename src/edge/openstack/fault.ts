@@ -1,15 +1,6 @@
-import { isObject } from "../../model/json.ts";
+import { isObject, parsedJson } from "../../model/json.ts";
 
 const LONGEST = 300;
-
-/** JSON, or null when it is none. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return null;
-  }
-}
 
 /**
  * What a service says of an error, on one line: Ironic wraps JSON in JSON, and differs by
@@ -20,7 +11,8 @@ export function parsed(text: string): unknown {
  */
 export function faultOf(text: string, secrets: readonly string[] = []): string {
   // Tags are cut out of what is clean already: a secret may look like one.
-  const said = sentence(parsed(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
+  const said =
+    sentence(parsedJson(text)) ?? withoutSecrets(text, secrets).replaceAll(/<[^>]*>/g, " ");
   return withoutSecrets(said, secrets).replaceAll(/\s+/g, " ").trim().slice(0, LONGEST);
 }
 
@@ -36,7 +28,7 @@ export function withoutSecrets(text: string, secrets: readonly string[]): string
 }
 
 function sentence(body: unknown): string | null {
-  if (typeof body === "string") return sentence(parsed(body)) ?? body;
+  if (typeof body === "string") return sentence(parsedJson(body)) ?? body;
   if (!isObject(body)) return null;
   for (const inner of [body.error_message, body.error, body.errors]) {
     const first: unknown = Array.isArray(inner) ? inner[0] : inner;

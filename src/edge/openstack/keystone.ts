@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
-import { isObject, type JsonObject } from "../../model/json.ts";
+import { isObject, type JsonObject, parsedJson } from "../../model/json.ts";
 import type { Cloud, Login, NamedService, TokenScope } from "./cloud.ts";
-import { faultOf, parsed } from "./fault.ts";
+import { faultOf } from "./fault.ts";
 import type { Http } from "./http.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
@@ -48,7 +48,7 @@ export async function newToken(
       "N2I-E212",
       `Keystone at ${base} answers ${answer.status}: ${fault() || "no token"}`,
     );
-  const body = parsed(answer.text);
+  const body = parsedJson(answer.text);
   return { endpoint: endpointOf(body, cloud, types), text: () => token };
 }
 

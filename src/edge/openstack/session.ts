@@ -1,6 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
+import { parsedJson } from "../../model/json.ts";
 import type { Cloud } from "./cloud.ts";
-import { faultOf, parsed } from "./fault.ts";
+import { faultOf } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
 import { newToken, secretOf, type Token } from "./keystone.ts";
 import { BAREMETAL, type ServiceKind } from "./kinds.ts";
@@ -146,7 +147,7 @@ function answered(answer: Answered | Unanswered, secrets: readonly string[]): An
   const { status, headers, text } = answer;
   const fault = status < 300 ? "" : `${status} ${faultOf(text, secrets)}`.trim();
   const isDenied = status === 500 && OTHER_SCOPE.test(fault);
-  return { status: isDenied ? 403 : status, headers, body: parsed(text), fault };
+  return { status: isDenied ? 403 : status, headers, body: parsedJson(text), fault };
 }
 
 /**

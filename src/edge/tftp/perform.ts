@@ -13,8 +13,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { type BootStep, sameThing, type Thing } from "../../model/boot.ts";
-import { MigrationError } from "../../model/error.ts";
-import { systemCode } from "../disk/failure.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import { atExit } from "../process/at-exit.ts";
 import { type HeldFolder, inFolderOf, portions, tempOf, thingAt } from "./safe-fs.ts";
 
@@ -150,7 +149,7 @@ async function owned(handle: FileHandle, { mode, uid, gid }: Owner): Promise<voi
 }
 
 /** What undoing a step came to. */
-export type Undone = "undone" | "gone" | { readonly left: string };
+type Undone = "undone" | "gone" | { readonly left: string };
 
 /**
  * Takes a step back, if the name still is as the step left it; one that is of another kind, or in

@@ -3,8 +3,8 @@ import { constants } from "node:fs";
 import { type FileHandle, lstat, open, readlink, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Found, Thing } from "../../model/boot.ts";
-import { MigrationError } from "../../model/error.ts";
-import { notWritten, systemCode } from "../disk/failure.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
+import { notWritten } from "../disk/failure.ts";
 
 const { O_RDONLY, O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK } = constants;
 

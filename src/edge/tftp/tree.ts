@@ -12,7 +12,7 @@ export interface Tree {
 }
 
 /** What stands under a name of a tree. */
-export type Content =
+type Content =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "missing" }
   | { readonly kind: "refused"; readonly why: string };
@@ -107,6 +107,6 @@ export async function readLink({ root }: Tree, path: string): Promise<string | n
   return await readlink(join(root, path)).catch(() => null);
 }
 
-export function codeOf(cause: unknown): string {
+function codeOf(cause: unknown): string {
   return cause instanceof Error && "code" in cause ? String(cause.code) : "unknown failure";
 }

@@ -1,5 +1,4 @@
-import { MigrationError } from "../../model/error.ts";
-import { type BriefFile, briefFile } from "../process/brief-file.ts";
+import { withBriefFile } from "../process/brief-file.ts";
 
 /** What the program says on stderr when ssh wants a password again: the first one was wrong. */
 export const ASKED_AGAIN = "n2i: asked for the password again";
@@ -37,26 +36,8 @@ fi
 export async function withAskpass<T>(
   use: (environment: { readonly [name: string]: string }) => Promise<T>,
 ): Promise<T> {
-  const program = made();
-  try {
-    const { path } = program;
-    return await use({ SSH_ASKPASS: path, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" });
-  } finally {
-    await program.remove();
-  }
-}
-
-function made(): BriefFile {
-  try {
-    return briefFile("n2i-ssh-", "askpass", 0o700, PROGRAM);
-  } catch (cause) {
-    return refuse(cause);
-  }
-}
-
-function refuse(cause: unknown): never {
-  const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
-  throw new MigrationError("N2I-E400", `no program for ssh can be written (${code})`, {
-    cause,
-  });
+  const file = { prefix: "n2i-ssh-", name: "askpass", mode: 0o700, text: PROGRAM };
+  return withBriefFile({ ...file, what: "program for ssh" }, ({ path }) =>
+    use({ SSH_ASKPASS: path, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" }),
+  );
 }

@@ -1,6 +1,6 @@
-import { normaliseMac } from "../../model/mac.ts";
-import type { Domain } from "./domain.ts";
-import type { HostVerdict } from "./settings.ts";
+import { groupedBy } from "../../model/grouped.ts";
+import type { PowerOutcome } from "../../model/power.ts";
+import { bareMacs, type Domain } from "./domains.ts";
 
 /** A machine of nova_bm with every MAC of its live interfaces. */
 export interface VirtualMachine {
@@ -8,23 +8,18 @@ export interface VirtualMachine {
   readonly macs: readonly string[];
 }
 
-export type HostAnswer = HostVerdict & { readonly power: "on" | "off" | null };
-
-/** Bare hex, lower case; texts that are no MAC find nothing. */
-export function bareMacs({ macs }: VirtualMachine): readonly string[] {
-  return macs.flatMap((mac) => normaliseMac(mac)?.replaceAll(":", "") ?? []);
-}
+type HostAnswer = PowerOutcome & { readonly power: "on" | "off" | null };
 
 /** Domains by MAC. */
 export function byMac(domains: readonly Domain[]): ReadonlyMap<string, readonly Domain[]> {
-  const found = new Map<string, Domain[]>();
-  for (const domain of domains)
-    for (const mac of new Set(domain.macs)) {
-      const others = found.get(mac);
-      if (others === undefined) found.set(mac, [domain]);
-      else others.push(domain);
-    }
-  return found;
+  const claims = domains.flatMap((domain) =>
+    [...new Set(domain.macs)].map((mac) => ({ mac, domain })),
+  );
+  return groupedBy(
+    claims,
+    ({ mac }) => mac,
+    ({ domain }) => domain,
+  );
 }
 
 /**
@@ -37,7 +32,7 @@ export function answerFor(
   machine: VirtualMachine,
   domains: ReadonlyMap<string, readonly Domain[]>,
 ): HostAnswer {
-  const found = [...new Set(bareMacs(machine).flatMap((mac) => domains.get(mac) ?? []))];
+  const found = [...new Set(bareMacs(machine.macs).flatMap((mac) => domains.get(mac) ?? []))];
   const [domain, other] = found;
   if (domain === undefined) return odd("no virtual machine there has a MAC of this machine");
   if (other !== undefined)

@@ -1,13 +1,7 @@
 import { constants } from "node:fs";
 import { access, stat } from "node:fs/promises";
 import type { HostConfig } from "../../model/machine.ts";
-import type { PowerVerdict } from "../../model/power.ts";
-
-export interface HostVerdict {
-  readonly verdict: PowerVerdict;
-  /** One clause in our own words: nothing the other side printed, so no secret it may echo. */
-  readonly detail: string;
-}
+import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
 
 /** The settings nova-baremetal's VirtualPowerManager reads. @source facts/nova-bm.md 3.2, 3.4 */
 export type VirtualPower = Pick<
@@ -37,7 +31,7 @@ const LONGEST_PASSWORD = 1023;
 export async function routeOf(
   settings: VirtualPower,
   password: (() => string) | null,
-): Promise<Route | HostVerdict> {
+): Promise<Route | PowerOutcome> {
   const { virtual_power_type: type, virtual_power_ssh_port: port } = settings;
   const host = settings.virtual_power_ssh_host ?? "";
   const user = settings.virtual_power_host_user ?? "";
@@ -64,7 +58,7 @@ export async function routeOf(
   );
 }
 
-function cannot(verdict: PowerVerdict, detail: string): HostVerdict {
+function cannot(verdict: PowerVerdict, detail: string): PowerOutcome {
   return { verdict, detail };
 }
 

@@ -1,109 +1,74 @@
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { MigrationError } from "../../model/error.ts";
-import { atExit } from "../process/at-exit.ts";
-
-/** How a run of ssh ended. */
-export interface Run {
-  /** Null when it was killed. */
-  readonly status: number | null;
-  readonly stdout: string;
-  /** Its end: what went wrong comes last. */
-  readonly stderr: string;
-  /** Why we killed it, if we did. */
-  readonly stopped: "late" | "flood" | null;
-}
-
-interface RunOptions {
-  /** Milliseconds from now. */
-  readonly deadline: number;
-  readonly signal: AbortSignal;
-  /** For its standard input, which is empty without it. */
-  readonly input?: string;
-}
-
-/** Bytes of output: 10,000 machines have 40 MiB. */
-const MOST = 64 * 1024 * 1024;
-/** Characters kept of what it says on stderr. */
-const MOST_WORDS = 16_384;
-/** Milliseconds a killed ssh has until we stop listening to whoever holds its pipes. */
-const LAST = 500;
+import { type Run, runProgram } from "../process/run.ts";
+import { withAskpass } from "./askpass.ts";
+import type { Route } from "./settings.ts";
 
 /**
- * Runs ssh once, in a session of its own: no terminal to ask on, and what it starts dies with it.
+ * Runs the line on the route's host, by one ssh.
  *
  * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when there is no ssh
  */
 export async function runSsh(
   program: string,
-  args: readonly string[],
-  environment: { readonly [name: string]: string },
-  { deadline, signal, input }: RunOptions,
+  route: Route,
+  line: string,
+  limits: { readonly deadline: number; readonly signal: AbortSignal },
 ): Promise<Run> {
-  signal.throwIfAborted();
-  const child = spawn(program, args, {
-    env: inherited(environment),
-    stdio: ["pipe", "pipe", "pipe"],
-    detached: true,
-  });
-  // It may end without reading.
-  child.stdin.on("error", () => undefined).end(input);
-  const chunks: Buffer[] = [];
-  let size = 0;
-  let stderr = "";
-  let stopped: Run["stopped"] = null;
-  const stop = (why: Run["stopped"]): void => {
-    stopped ??= why;
-    killAll(child);
+  const { key, password } = route;
+  const { HOME, SSH_AUTH_SOCK: agent } = process.env;
+  const environment = {
+    ...(HOME !== undefined && { HOME }),
+    // A key with a passphrase is of use when an agent has it open.
+    ...(key !== null && agent !== undefined && { SSH_AUTH_SOCK: agent }),
   };
-  const abort = (): void => stop(null);
-  signal.addEventListener("abort", abort, { once: true });
-  const gone = atExit(abort);
-  const timer = setTimeout(() => stop("late"), Math.max(1, deadline));
-  child.stdout.on("data", (chunk: Buffer) => {
-    size += chunk.length;
-    if (size > MOST) return stop("flood");
-    chunks.push(chunk);
+  const ssh = {
+    ...{ name: "ssh", program, args: sshArguments(route, line, limits.deadline) },
+    fix: "Install the package openssh-client, then run power again.",
+  };
+  if (password === null) return runProgram({ ...ssh, environment }, limits);
+  return withAskpass((askpass) => {
+    const input = `${password()}\n`;
+    return runProgram({ ...ssh, environment: { ...environment, ...askpass }, input }, limits);
   });
-  child.stderr.setEncoding("utf8").on("data", (text: string) => {
-    stderr = (stderr + text).slice(-MOST_WORDS);
-  });
-  try {
-    const [status] = await once(child, "close");
-    signal.throwIfAborted();
-    const stdout = Buffer.concat(chunks).toString("utf8");
-    return { status: typeof status === "number" ? status : null, stdout, stderr, stopped };
-  } catch (cause) {
-    signal.throwIfAborted();
-    const code = cause instanceof Error && "code" in cause ? String(cause.code) : "no code";
-    throw new MigrationError("N2I-E400", `ssh cannot be run (${code})`, {
-      fix: "Install the package openssh-client, then run power again.",
-    });
-  } finally {
-    clearTimeout(timer);
-    gone();
-    signal.removeEventListener("abort", abort);
-  }
 }
 
-/** Nothing else of our environment: there may be secrets in it. */
-function inherited(environment: { readonly [name: string]: string }): {
-  readonly [name: string]: string;
-} {
-  const { PATH = "/usr/sbin:/usr/bin:/sbin:/bin", HOME } = process.env;
-  return { PATH, LC_ALL: "C", ...(HOME !== undefined && { HOME }), ...environment };
-}
-
-function killAll(child: ChildProcess): void {
-  if (child.pid === undefined) return;
-  try {
-    process.kill(-child.pid, "SIGKILL");
-  } catch {
-    // It has ended already.
-  }
-  setTimeout(() => {
-    child.stdin?.destroy();
-    child.stdout?.destroy();
-    child.stderr?.destroy();
-  }, LAST).unref();
+/**
+ * The arguments of the one ssh a host is asked with. No secret is among them.
+ *
+ * The system's own configuration holds otherwise, StrictHostKeyChecking before all. A connection
+ * shared with others (ControlMaster) would outlive our deadline; only the methods nova-baremetal
+ * tried are tried, each once.
+ *
+ * @param timeout milliseconds until the connection has to stand
+ */
+function sshArguments(route: Route, line: string, timeout: number): readonly string[] {
+  const { host, port, user, key, password } = route;
+  const methods = [
+    ...(key === null ? [] : ["publickey"]),
+    ...(password === null ? [] : ["password", "keyboard-interactive"]),
+  ];
+  const options = {
+    BatchMode: password === null ? "yes" : "no",
+    ClearAllForwardings: "yes",
+    ConnectTimeout: String(Math.max(1, Math.floor(timeout / 1000))),
+    ConnectionAttempts: "1",
+    ControlMaster: "no",
+    ControlPath: "none",
+    ForwardAgent: "no",
+    ForwardX11: "no",
+    // What goes wrong is told on this level.
+    LogLevel: "ERROR",
+    NumberOfPasswordPrompts: "1",
+    PermitLocalCommand: "no",
+    PreferredAuthentications: methods.join(","),
+    PubkeyAuthentication: key === null ? "no" : "yes",
+    RemoteCommand: "none",
+  };
+  return [
+    // -n: the password on our standard input is for SSH_ASKPASS, never for the other host.
+    ...["-n", "-T", "-p", String(port), "-l", user],
+    // IdentityFile has codes that begin with a percent sign.
+    ...(key === null ? [] : ["-i", key.replaceAll("%", "%%"), "-o", "IdentitiesOnly=yes"]),
+    ...Object.entries(options).flatMap(([name, value]) => ["-o", `${name}=${value}`]),
+    ...["--", host, line],
+  ];
 }

@@ -23,7 +23,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const satisfies readon
     const names = ["NODE-8", "node-7", "Node-8999", "nobody"];
     const found = await db.transaction(async (trx) => {
       const index = await indexByText(
-        { engine, run: (_, work) => Promise.resolve(work()) },
+        { engine, knex: db, run: (_, work) => Promise.resolve(work()) },
         trx,
         "things",
         "name",

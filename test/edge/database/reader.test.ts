@@ -5,8 +5,7 @@ import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
 import { clusterOf } from "../../../src/edge/database/identity.ts";
-import { type Database, openDatabase } from "../../../src/edge/database/open.ts";
-import { readTransaction } from "../../../src/edge/database/read-transaction.ts";
+import { type Database, openDatabase, readTransaction } from "../../../src/edge/database/open.ts";
 import { writing } from "../../../src/edge/database/write.ts";
 import { withDatabase } from "../../lab/index.ts";
 

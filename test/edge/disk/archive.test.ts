@@ -3,8 +3,12 @@ import { appendFileSync, mkdirSync, readlinkSync, symlinkSync, writeFileSync } f
 import { readdir, readFile, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { findPlan } from "../../../src/edge/disk/archive.ts";
-import { createPlan, openManifest, removePlans } from "../../../src/edge/disk/plan-folder.ts";
+import {
+  createPlan,
+  findPlan,
+  openManifest,
+  removePlans,
+} from "../../../src/edge/disk/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "../../../src/edge/disk/run-folder.ts";
 import { copyFolder } from "../../support/copy-folder.ts";
 import { refuses, tempRun } from "./temp-run.ts";

@@ -8,8 +8,8 @@ import {
   IPMITOOL_DEFAULTS,
   type IpmitoolOptions,
   ipmitoolArguments,
-} from "../../../src/edge/ipmitool/arguments.ts";
-import { ipmitoolProbe } from "../../../src/edge/ipmitool/probe.ts";
+  ipmitoolProbe,
+} from "../../../src/edge/ipmitool/probe.ts";
 import { mayPass, readRun } from "../../../src/edge/ipmitool/verdict.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";

@@ -4,11 +4,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
 import { packageRoot } from "../../../src/demo/package-root.ts";
-import { cloudSettings } from "../../../src/edge/openstack/clouds.ts";
-import { environmentSettings } from "../../../src/edge/openstack/environment.ts";
+import { cloudSettings, environmentSettings } from "../../../src/edge/openstack/clouds.ts";
 import { faultOf } from "../../../src/edge/openstack/fault.ts";
-import { expandUser } from "../../../src/edge/openstack/home-path.ts";
-import { cloudOf } from "../../../src/edge/openstack/settings.ts";
+import { cloudOf, expandUser } from "../../../src/edge/openstack/settings.ts";
 
 test("clouds.yaml here wins over the user's, and secure.yaml adds what it lacks", (t) => {
   const folder = mkdtempSync(join(tmpdir(), "n2i-clouds-"));

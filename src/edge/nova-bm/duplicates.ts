@@ -1,12 +1,9 @@
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { near, type RawRow, select, text } from "../database/rows.ts";
-import { whole } from "../database/whole.ts";
-
-type Runner = Parameters<typeof select>[1];
+import { ask, near, type RawRow, type Runner, text, whole } from "../database/rows.ts";
 
 /** Values that more than one live row claims, with the bm_nodes ids that do (at most five each). */
-export type Shared = ReadonlyMap<string, readonly number[]>;
+type Shared = ReadonlyMap<string, readonly number[]>;
 
 export interface SharedValues {
   /** By lower-case uuid: the unique index tells upper and lower case apart on some engines. */
@@ -33,7 +30,7 @@ function collect(rows: readonly RawRow[]): Shared {
     if (ids.length < 5 && !ids.includes(claims)) ids.push(claims);
     shared.set(key, ids);
   }
-  // Two values of one digest are not one value, and two rows of one machine no rivals.
+  // Two values of one digest are not one value, and two rows of one machine no duplicates.
   for (const [key, ids] of shared) if (ids.length < 2) shared.delete(key);
   return shared;
 }
@@ -75,14 +72,14 @@ export async function readShared(
   on: Runner,
   columns: readonly string[],
 ): Promise<SharedValues> {
-  const ask = (what: string, sql: string) =>
-    database.run(`looking for shared ${what}`, () => select(database, on, sql));
+  const read = (what: string, sql: string) =>
+    ask(database, `looking for shared ${what}`, sql, [], on);
   const shared = async (what: string, from: string, expression: string, id: string) => {
     const key = groupKey(database, expression);
-    const some = await ask(what, `SELECT 1 AS one FROM (${twice(key, from)} LIMIT 1) AS first`);
+    const some = await read(what, `SELECT 1 AS one FROM (${twice(key, from)} LIMIT 1) AS first`);
     return some.length === 0
       ? []
-      : ask(what, claimed(whole(database.engine, expression), key, id, from));
+      : read(what, claimed(whole(database.engine, expression), key, id, from));
   };
   const live = (column: string): string =>
     `bm_nodes WHERE ${mayBeLive()} AND ${column} IS NOT NULL AND ${column} <> ''`;
@@ -101,7 +98,7 @@ export async function readShared(
   const interfaces = `${INTERFACES} WHERE ${BOTH_LIVE}`;
   const macs = await shared("MACs", interfaces, HEX("i.address"), both);
   const across = columns.includes("prov_mac_address")
-    ? await ask("prov_mac_address", acrossNodes(`${row}, NULL AS node_deleted`, both))
+    ? await read("prov_mac_address", acrossNodes(`${row}, NULL AS node_deleted`, both))
     : [];
   const address = new Map(collect(macs));
   for (const [mac, ids] of collect(across)) if (!address.has(mac)) address.set(mac, ids);

@@ -1,0 +1,124 @@
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { performance } from "node:perf_hooks";
+import { MigrationError, systemCode } from "../../model/error.ts";
+import { atExit } from "./at-exit.ts";
+
+/** How a run of a program ended. */
+export interface Run {
+  /** Null when it was killed. */
+  readonly status: number | null;
+  readonly stdout: string;
+  /** Its end: what went wrong comes last. */
+  readonly stderr: string;
+  /** Why we killed it, if we did. */
+  readonly stopped: "late" | "flood" | null;
+  /** Milliseconds. */
+  readonly took: number;
+}
+
+/** What is run, and how. */
+interface Program {
+  /** For messages. */
+  readonly name: string;
+  /** Name or path. */
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Besides the PATH: nothing else of our environment goes along, there may be secrets in it. */
+  readonly environment: { readonly [name: string]: string };
+  /** For its standard input, which is empty without it. */
+  readonly input?: string;
+  /** What to do where it is not there. */
+  readonly fix: string;
+}
+
+interface Limits {
+  /** Milliseconds from now until it is killed. */
+  readonly deadline: number;
+  readonly signal: AbortSignal;
+  /** Milliseconds from the signal until it is killed: to come to its end by itself. */
+  readonly ending?: number;
+  /** Called with its number once it runs; gives what is called at its end. */
+  readonly started?: (pid: number) => () => void;
+}
+
+/** Bytes of output: a list of 10,000 virtual machines has 40 MiB. */
+const MOST = 64 * 1024 * 1024;
+/** Characters kept of what it says on stderr. */
+const MOST_WORDS = 16_384;
+/** Milliseconds a killed program has until we stop listening to whoever holds its pipes. */
+const LAST = 500;
+
+/**
+ * Runs a program once, in a session of its own: no terminal to ask on, and what it starts dies with it.
+ *
+ * @throws the signal's reason when it is aborted; MigrationError N2I-E400 when it cannot be run
+ */
+export async function runProgram(
+  { name, program, args, environment, input, fix }: Program,
+  { deadline, signal, ending = 0, started }: Limits,
+): Promise<Run> {
+  signal.throwIfAborted();
+  const start = performance.now();
+  const { PATH = "/usr/sbin:/usr/bin:/sbin:/bin" } = process.env;
+  const child = spawn(program, args, {
+    env: { PATH, LC_ALL: "C", ...environment },
+    stdio: ["pipe", "pipe", "pipe"],
+    detached: true,
+  });
+  // It may end without reading.
+  child.stdin.on("error", () => undefined).end(input);
+  const chunks: Buffer[] = [];
+  let [size, stderr] = [0, ""];
+  let stopped: Run["stopped"] = null;
+  const stop = (why: Run["stopped"]): void => {
+    stopped ??= why;
+    killAll(child);
+  };
+  const timers = [setTimeout(() => stop("late"), Math.max(1, deadline))];
+  const abort = (): void => {
+    if (ending === 0) stop(null);
+    else timers.push(setTimeout(() => stop(null), ending));
+  };
+  signal.addEventListener("abort", abort, { once: true });
+  const gone = atExit(() => killAll(child));
+  const ended = child.pid === undefined ? undefined : started?.(child.pid);
+  child.stdout.on("data", (chunk: Buffer) => {
+    size += chunk.length;
+    if (size > MOST) return stop("flood");
+    chunks.push(chunk);
+  });
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    stderr = (stderr + text).slice(-MOST_WORDS);
+  });
+  try {
+    const [code] = await once(child, "close");
+    signal.throwIfAborted();
+    const status = typeof code === "number" ? code : null;
+    const stdout = Buffer.concat(chunks).toString("utf8");
+    return { status, stdout, stderr, stopped, took: performance.now() - start };
+  } catch (cause) {
+    signal.throwIfAborted();
+    const why = `${name} cannot be run (${systemCode(cause) ?? "no code"})`;
+    throw new MigrationError("N2I-E400", why, { fix });
+  } finally {
+    ended?.();
+    gone();
+    for (const timer of timers) clearTimeout(timer);
+    signal.removeEventListener("abort", abort);
+  }
+}
+
+function killAll(child: ChildProcess): void {
+  if (child.pid === undefined) return;
+  try {
+    process.kill(-child.pid, "SIGKILL");
+  } catch {
+    // It has ended already.
+  }
+  setTimeout(() => {
+    child.stdin?.destroy();
+    child.stdout?.destroy();
+    child.stderr?.destroy();
+  }, LAST).unref();
+}

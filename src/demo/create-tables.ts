@@ -13,7 +13,7 @@ import type { Column, Key, Table, Tables } from "../model/tables.ts";
 export async function createTables(
   db: Knex,
   { tables, version }: Tables,
-  { engine, charset }: { readonly engine: Engine; readonly charset?: string },
+  { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
 ): Promise<void> {
   const made: string[] = [];
   const added: string[] = [];

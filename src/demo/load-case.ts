@@ -62,7 +62,7 @@ export async function loadNovaBm(
   charset?: string,
 ): Promise<void> {
   const tables = loadTables("nova_bm", given.nova_bm.version ?? 10);
-  await createTables(db, tables, { engine, ...(charset !== undefined && { charset }) });
+  await createTables(db, tables, { engine, charset });
   for (const [table, columns] of Object.entries(given.nova_bm.columns ?? {}))
     for (const [name, type] of Object.entries(columns))
       await db.schema.alterTable(table, (builder) => {
@@ -98,7 +98,7 @@ export async function loadNova(
 ): Promise<void> {
   const nova = given.nova ?? {};
   const tables = loadTables("nova", nova.version ?? 254);
-  await createTables(db, tables, { engine, ...(charset !== undefined && { charset }) });
+  await createTables(db, tables, { engine, charset });
   const nodes = nodesOf(given);
   const used = nodes.filter(({ instance_uuid }) => typeof instance_uuid === "string");
   const said = new Map((nova.instances ?? []).map((row) => [String(row.uuid), row]));
@@ -138,13 +138,13 @@ export async function loadNova(
     nova.compute_nodes ?? nodes.map((node) => computeOf(node, serviceOf(node))),
   );
   for (const [table, rows] of Object.entries(nova.more ?? {})) await insert(db, table, rows);
-  // Rows with ids of their own leave PostgreSQL's counters behind, as no nova does.
-  if (engine === "postgresql")
-    for (const table of ["instance_type_extra_specs", "aggregate_hosts"])
-      await db.raw("SELECT setval(pg_get_serial_sequence(?, 'id'), max(id)) FROM ??", [
-        table,
-        table,
-      ]);
+  if (engine === "postgresql") await count(db, "instance_type_extra_specs", "aggregate_hosts");
+}
+
+/** Rows with ids of their own leave PostgreSQL's counters behind, as no nova does. */
+async function count(db: Knex, ...tables: readonly string[]): Promise<void> {
+  for (const table of tables)
+    await db.raw("SELECT setval(pg_get_serial_sequence(?, 'id'), max(id)) FROM ??", [table, table]);
 }
 
 function serviceOn(host: Json, at: number): CaseRow {
@@ -187,10 +187,7 @@ export async function loadIronic(
   charset?: string,
 ): Promise<void> {
   const { release = "juno", nodes = [], ports = [], more = {} } = given.ironic ?? {};
-  await createTables(db, loadTables("ironic", release), {
-    engine,
-    ...(charset !== undefined && { charset }),
-  });
+  await createTables(db, loadTables("ironic", release), { engine, charset });
   const base: CaseRow = {
     driver: "fake",
     maintenance: false,
@@ -235,4 +232,16 @@ export function novaConfs(
       "",
     ].join("\n"),
   }));
+}
+
+/** Builds nova_api as the case has it. */
+export async function loadNovaApi(
+  db: Knex,
+  engine: Engine,
+  { version = 67, flavors, extra_specs }: NonNullable<Case["nova_api"]>,
+): Promise<void> {
+  await createTables(db, loadTables("nova_api", version), { engine });
+  for (const row of flavors) await db("flavors").insert(row);
+  for (const row of extra_specs) await db("flavor_extra_specs").insert(row);
+  if (engine === "postgresql") await count(db, "flavor_extra_specs");
 }

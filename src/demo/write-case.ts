@@ -4,8 +4,7 @@ import { dirname, join } from "node:path";
 import type { Knex, knex as knexFactory } from "knex";
 import { isObject, type Json } from "../model/json.ts";
 import type { Case } from "./case.ts";
-import { loadIronic, loadNova, loadNovaBm, novaConfs } from "./load-case.ts";
-import { loadNovaApi } from "./load-nova-api.ts";
+import { loadIronic, loadNova, loadNovaApi, loadNovaBm, novaConfs } from "./load-case.ts";
 
 /** Where a case was written to: options for the commands, word by word. */
 export interface WrittenCase {

@@ -1,5 +1,5 @@
 import { dutyOf, type GuardedNode, guardsOf } from "../core/handover/guards.ts";
-import type { Trouble } from "../core/handover/planned.ts";
+import type { Trouble } from "../core/handover/judge.ts";
 import { fields } from "../edge/disk/journal-entry.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";

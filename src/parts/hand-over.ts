@@ -1,6 +1,5 @@
 import type { ConductorHealth } from "../core/handover/conductor-health.ts";
-import { type Judged, judge, overdue, without } from "../core/handover/judge.ts";
-import type { PlannedNode } from "../core/handover/planned.ts";
+import { type Judged, judge, overdue, type PlannedNode, without } from "../core/handover/judge.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../model/handover.ts";

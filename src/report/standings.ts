@@ -1,4 +1,4 @@
-import type { Trouble } from "../core/handover/planned.ts";
+import type { Trouble } from "../core/handover/judge.ts";
 import type { View } from "./table.ts";
 
 const COLUMNS = ["UUID", "BM ID", "Standing", "Why", "What to do"];

@@ -1,4 +1,4 @@
-import { endOf } from "../core/handover/ended.ts";
+import { endOf } from "../core/handover/guards.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";

@@ -1,5 +1,5 @@
 import type { GuardedNode } from "../core/handover/guards.ts";
-import type { Trouble } from "../core/handover/planned.ts";
+import type { Trouble } from "../core/handover/judge.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Begun } from "../engine/begun.ts";
 import {

@@ -1,4 +1,4 @@
-import type { Trouble } from "../core/handover/planned.ts";
+import type { Trouble } from "../core/handover/judge.ts";
 import type { Pace } from "../engine/window-part.ts";
 import type { MigrationError } from "../model/error.ts";
 import { plannedNodes } from "../parts/hand-over.ts";

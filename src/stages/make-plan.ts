@@ -1,8 +1,7 @@
 import { carry } from "../core/plan/carry.ts";
-import { inspectCharset } from "../core/plan/charset.ts";
 import { pair } from "../core/plan/pairing.ts";
 import { type Index, indexCurrent, planMachine, wantedOf } from "../core/plan/plan-machine.ts";
-import { preflight } from "../core/plan/preflight.ts";
+import { inspectCharset, preflight } from "../core/plan/preflight.ts";
 import type { PowerView } from "../core/power/gate.ts";
 import { createTransform, type Transformed } from "../core/transform/transform.ts";
 import { createPlan, type PlanWriter } from "../edge/disk/plan-folder.ts";

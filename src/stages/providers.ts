@@ -1,5 +1,5 @@
 import type { AllocationsNow } from "../core/hosts/allocations.ts";
-import type { MachineProvider, ProvidersOf } from "../core/hosts/providers.ts";
+import type { MachineProvider, ProvidersOf } from "../core/hosts/computes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { readComputeUuids, readPlacement } from "../edge/nova/later.ts";
 

@@ -1,5 +1,4 @@
-import { inspect, inspectOrphan, inspectSources } from "../core/inspect/inspect.ts";
-import { unknownOf } from "../core/inspect/unknown.ts";
+import { inspect, inspectOrphan, inspectSources, unknownOf } from "../core/inspect/inspect.ts";
 import { identify } from "../edge/database/identity.ts";
 import type { Database } from "../edge/database/open.ts";
 import { createArtefact } from "../edge/disk/artefact-writer.ts";

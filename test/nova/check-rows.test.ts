@@ -5,7 +5,7 @@ import { createServer } from "node:net";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
-import { loadNovaApi } from "../../src/demo/load-nova-api.ts";
+import { loadNovaApi } from "../../src/demo/load-case.ts";
 import { sqliteFile } from "../../src/demo/write-case.ts";
 import { run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy, deployFiles } from "../hostile/deployment.ts";

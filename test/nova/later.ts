@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case, CaseRow } from "../../src/demo/case.ts";
-import { loadNovaApi } from "../../src/demo/load-nova-api.ts";
+import { loadNovaApi } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { type Ran, run, runs } from "../hostile/cli.ts";
 import { type Deployment, deploy } from "../hostile/deployment.ts";

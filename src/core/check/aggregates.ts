@@ -1,7 +1,7 @@
 import type { CheckResult, CheckView, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, versionNamed } from "../../model/nova-release.ts";
 import { withCloud } from "./cloud.ts";
-import { fine, isRefused, told, unreadable } from "./look.ts";
+import { fine, isRefused, told, unreadable, warning } from "./look.ts";
 
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
@@ -20,10 +20,10 @@ export function aggregates(view: CheckView): CheckResult {
     if (members === null && (own || apart !== null))
       return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
     if (members === null)
-      return {
-        result: "Warning",
-        details: `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nFix: give --nova-api-db`,
-      };
+      return warning(
+        `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+        "give --nova-api-db",
+      );
     const of = (host: string): Members => members.filter((row) => row.host === host);
     if (planned === null)
       return told(
@@ -48,7 +48,7 @@ export function aggregates(view: CheckView): CheckResult {
     });
     return told(
       left,
-      "aggregates are left by instances whose host is renamed",
+      "instances would leave their aggregates because their host is renamed",
       own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,
       "Warning",
     );

@@ -1,20 +1,17 @@
 import type { CheckResult, CheckView } from "../../model/check.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
-import { FINE, fine, joined, told } from "./look.ts";
+import { FINE, failure, fine, joined, told, warning } from "./look.ts";
 
 /** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
 export function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
   const { loads, there, blocked, conflicts, fresh, readings } = plan.applies;
   const show = `nova2ironic show ${run.path}/plan`;
-  const failure = (details: string, fix: string): CheckResult => ({
-    ...{ result: "Failure", details: `${details}.\nFix: ${fix}` },
-  });
   return joined([
-    fresh ? FINE : failure("The plan was made from another snapshot", "nova2ironic plan"),
+    fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
     loads > 0
       ? FINE
-      : failure("The plan loads no machine, and apply refuses it", `${show} says why; then plan`),
+      : failure("The plan loads no machine, and apply refuses it.", `${show} says why; then plan`),
     told(
       blocked,
       "machines are blocked",
@@ -36,20 +33,19 @@ function aged({
   minutes,
 }: NonNullable<NonNullable<CheckView["plan"]>["applies"]["readings"]>): CheckResult {
   if (!same)
-    return {
-      result: "Failure",
-      details:
-        "The power readings are not those the plan was made with.\nFix: nova2ironic plan, after the last power",
-    };
+    return failure(
+      "The power readings are not those the plan was made with.",
+      "nova2ironic plan, after the last power",
+    );
   if (minutes < -POWER_AHEAD)
-    return {
-      result: "Failure",
-      details: `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.\nFix: set the clock right, then nova2ironic power and plan`,
-    };
-  if (minutes <= POWER_MAX_AGE)
-    return fine(`The oldest power reading is ${minutes.toFixed(0)} minutes old.`);
-  return {
-    result: "Warning",
-    details: `The oldest power reading is ${minutes.toFixed(0)} minutes old, and apply takes none older than ${POWER_MAX_AGE}.\nFix: nova2ironic power, then plan, right before apply; or apply --power-max-age MINUTES`,
-  };
+    return failure(
+      `The oldest power reading is dated ${(-minutes).toFixed(0)} minutes ahead of this host's clock.`,
+      "set the clock right, then nova2ironic power and plan",
+    );
+  const age = `The oldest power reading is ${minutes.toFixed(0)} minutes old`;
+  if (minutes <= POWER_MAX_AGE) return fine(`${age}.`);
+  return warning(
+    `${age}, and apply takes none older than ${POWER_MAX_AGE}.`,
+    "nova2ironic power, then plan, right before apply; or apply --power-max-age MINUTES",
+  );
 }

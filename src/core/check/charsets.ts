@@ -1,6 +1,6 @@
 import { BEYOND, isUtf8, type OddText, type StoredText } from "../../model/charset.ts";
 import type { BmFacts, CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
-import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
+import { FINE, fine, isRefused, joined, told, unseen, warning } from "./look.ts";
 
 /**
  * Whether the four databases hold what is read of them and written to them. A charset alone is no
@@ -39,18 +39,18 @@ function named({ bm, ironic, nova }: CheckView): CheckResult {
 
 function garbledCredentials({ charset, odd }: BmFacts): CheckResult {
   if (odd === 0 || isUtf8(charset)) return FINE;
-  return {
-    result: "Warning",
-    details: `nova_bm's tables are ${charset}, and credentials of ${odd} machines are not plain ASCII: they may be stored garbled (N2I-D306).\nFix: nova2ironic power --run RUN tells which of them the BMC takes; correct pm_user or pm_password of the others`,
-  };
+  return warning(
+    `nova_bm's tables are ${charset}, and credentials of ${odd} machines are not plain ASCII: they may be stored garbled (N2I-D306).`,
+    "nova2ironic power --run RUN tells which of them the BMC takes; correct pm_user or pm_password of the others",
+  );
 }
 
 function narrow({ charset }: IronicFacts): CheckResult {
   if (isUtf8(charset)) return FINE;
-  return {
-    result: "Warning",
-    details: `Ironic's tables are ${charset}: names with other characters block their machine (N2I-D405).\nFix: ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports`,
-  };
+  return warning(
+    `Ironic's tables are ${charset}: names with other characters block their machine (N2I-D405).`,
+    "ALTER TABLE nodes CONVERT TO CHARACTER SET utf8mb3; the same for ports",
+  );
 }
 
 /** Columns that name compute hosts, which Nova and this tool compare with each other. */

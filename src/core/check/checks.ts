@@ -6,7 +6,7 @@ import { flavors, helpers, images } from "./cloud.ts";
 import { hosts } from "./hosts.ts";
 import { allocations, mappings } from "./later.ts";
 import { loaded } from "./loaded.ts";
-import { joined } from "./look.ts";
+import { joined, warning } from "./look.ts";
 import { queued } from "./queued.ts";
 import { reaped } from "./reaped.ts";
 import { evacuations, volumes } from "./records.ts";
@@ -76,8 +76,7 @@ const WHY: { readonly [is in CheckView["run"]["is"]]: readonly [why: string, fix
 function withPlan(planned: boolean, { plan, run }: CheckView, found: CheckResult): CheckResult {
   if (!planned || plan !== null || found.result !== "Success") return found;
   const [why, fix] = WHY[run.is];
-  const lacking = `Not held against a plan: ${run.path} ${why}.\nFix: ${fix}`;
-  return joined([{ result: "Warning", details: lacking }, found]);
+  return joined([warning(`Not held against a plan: ${run.path} ${why}.`, fix), found]);
 }
 
 /** The worst row decides. */

@@ -6,7 +6,7 @@ import type {
   NovaFacts,
 } from "../../model/check.ts";
 import { hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
-import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
+import { fine, isRefused, lower, told, unreadable, unseen, warning } from "./look.ts";
 
 /**
  * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
@@ -15,11 +15,10 @@ import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
  */
 export function helpers({ helpers: asked }: CheckView): CheckResult {
   if (asked.length === 0)
-    return {
-      result: "Warning",
-      details:
-        "Not looked at: no host is known.\nFix: --helper-host HOST, for each compute host; or extract with --nova-conf that sets my_ip",
-    };
+    return warning(
+      "Not looked at: no host is known.",
+      "--helper-host HOST, for each compute host; or extract with --nova-conf that sets my_ip",
+    );
   const open = asked.filter(({ answer }) => answer === "open");
   const far = asked.filter(({ answer }) => answer === "unreachable");
   const running = told(
@@ -56,10 +55,10 @@ export function flavors(view: CheckView): CheckResult {
     const { plan, api } = view;
     const seen = api === null || isRefused(api) ? null : api;
     if (hasApiFlavors(nova.version) && seen === null)
-      return {
-        result: "Warning",
-        details: `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.\nFix: give --nova-api-db`,
-      };
+      return warning(
+        `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+        "give --nova-api-db",
+      );
     if (hasApiFlavors(nova.version) && seen?.flavors === null)
       return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
     const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
@@ -133,10 +132,7 @@ function active({ glance, plan }: CheckView): CheckResult {
     return fine("Each is named; Glance was not asked whether it is active (--glance).");
   if (isRefused(glance)) {
     const { code, message } = glance.refused;
-    return {
-      result: "Warning",
-      details: `Glance could not be asked: ${code} ${message}\nFix: nova2ironic explain ${code}`,
-    };
+    return warning(`Glance could not be asked: ${code} ${message}`, `nova2ironic explain ${code}`);
   }
   const bad = [...glance].filter(([, status]) => status !== "active");
   const deploys = bad.filter(([id]) => plan?.images.has(id));

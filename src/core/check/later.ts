@@ -1,6 +1,6 @@
 import type { CheckResult, CheckView, Provider, Refused } from "../../model/check.ts";
 import { heal } from "../hosts/allocations.ts";
-import { fine, isRefused, lower, told, unreadable, unseen } from "./look.ts";
+import { fine, isRefused, lower, told, unreadable, unseen, warning } from "./look.ts";
 
 /** A machine of the window with the instance it claims; uuids in lower case. */
 interface Tenant {
@@ -18,7 +18,7 @@ function ofLater<T extends object>(
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (isRefused(bm)) return unseen("--nova-bm-db");
   if (side === null && !ironic.cells) return fine(`Nova of ${ironic.release} needs none.`);
-  if (side === null) return { result: "Warning", details: `Not looked at.\nFix: give ${option}` };
+  if (side === null) return warning("Not looked at.", `give ${option}`);
   if (isRefused(side)) return unseen(option);
   const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
   const tenants = ours.flatMap(({ uuid, instance_uuid }) =>

@@ -8,14 +8,25 @@ import {
   type Refused,
 } from "../../model/check.ts";
 import type { PlanFacts } from "../../model/check-plan.ts";
+import { listed } from "../../model/text.ts";
 
 /** Things a detail names; the others are counted. */
-const NAMED = 5;
+const MOST = 5;
 
 export const FINE: CheckResult = { result: "Success", details: null };
 
 export function fine(details: string): CheckResult {
   return { result: "Success", details };
+}
+
+/** Something to look at, and what fixes it. */
+export function warning(what: string, fix: string): CheckResult {
+  return { result: "Warning", details: `${what}\nFix: ${fix}` };
+}
+
+/** Something that must be fixed before the window. */
+export function failure(what: string, fix: string): CheckResult {
+  return { result: "Failure", details: `${what}\nFix: ${fix}` };
 }
 
 export function isRefused<T extends object>(side: T | Refused): side is Refused {
@@ -24,18 +35,18 @@ export function isRefused<T extends object>(side: T | Refused): side is Refused 
 
 /** A database that could not be read says so in its own row; the others only that they did not look. */
 export function unseen(option: string): CheckResult {
-  return {
-    result: "Warning",
-    details: `Not looked at: ${option} was not read.\nFix: give it; or what the rows Databases and Privileges say of it`,
-  };
+  return warning(
+    `Not looked at: ${option} was not read.`,
+    "give it; or what the rows Databases and Privileges say of it",
+  );
 }
 
 /** A database that could be read hides a table: MySQL lists only those its user may do something with. */
 export function unreadable(option: string, tables: string): CheckResult {
-  return {
-    result: "Warning",
-    details: `Not looked at: ${tables} cannot be read behind ${option}.\nFix: GRANT SELECT on ${tables} to its user, or compare ${option}`,
-  };
+  return warning(
+    `Not looked at: ${tables} cannot be read behind ${option}.`,
+    `GRANT SELECT on ${tables} to its user, or compare ${option}`,
+  );
 }
 
 /** Looks that need nova_bm and nova. */
@@ -56,12 +67,7 @@ export function told(
   result: Exclude<CheckVerdict, "Success"> = "Failure",
 ): CheckResult {
   if (found.length === 0) return FINE;
-  return { result, details: `${found.length} ${what}: ${named(found)}.\nFix: ${fix}` };
-}
-
-function named(found: readonly string[]): string {
-  const more = found.length > NAMED ? `, and ${found.length - NAMED} more` : "";
-  return `${found.slice(0, NAMED).join(", ")}${more}`;
+  return { result, details: `${found.length} ${what}: ${listed(found, MOST)}.\nFix: ${fix}` };
 }
 
 /** Something that was found of machines, by their numbers in nova_bm; of none where nobody knows. */
@@ -101,7 +107,7 @@ export function judged(
   return joined([
     told(open, what, fix),
     told(accepted, `${what}, as you accepted`, fix, "Warning"),
-    skipped.length === 0 ? FINE : fine(`${named(skipped)} (skipped by the site document).`),
+    skipped.length === 0 ? FINE : fine(`${listed(skipped, MOST)} (skipped by the site document).`),
   ]);
 }
 

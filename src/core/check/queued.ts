@@ -1,7 +1,7 @@
 import type { CheckResult, CheckView } from "../../model/check.ts";
 import { toldTaskState } from "../../model/requests.ts";
 import { hasReported } from "../hosts/running.ts";
-import { joined, judged, lower, machinesBy, withBoth } from "./look.ts";
+import { FINE, joined, judged, lower, machinesBy, warning, withBoth } from "./look.ts";
 
 const WHAT = "requests wait in message queues";
 const MEND =
@@ -36,11 +36,11 @@ export function queued(view: CheckView): CheckResult {
       judged(found, view.plan, ["N2I-D243"], WHAT, MEND),
       judged(busy, view.plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, MEND),
       unqueued === null
-        ? { result: "Success", details: null }
-        : {
-            result: "Warning",
-            details: `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.\nFix: ${unqueued.grants.join("; ")}`,
-          },
+        ? FINE
+        : warning(
+            `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.`,
+            unqueued.grants.join("; "),
+          ),
     ]);
   });
 }

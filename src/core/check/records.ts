@@ -1,7 +1,7 @@
 import type { CheckResult, CheckView } from "../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
 import { hosts } from "./hosts.ts";
-import { fine, judged, lower, machinesBy, unreadable, withBoth } from "./look.ts";
+import { fine, judged, lower, machinesBy, unreadable, warning, withBoth } from "./look.ts";
 
 /**
  * Liberty and later destroy by records of evacuations. Before, nova-compute asks none: whatever its
@@ -13,10 +13,10 @@ export function evacuations(view: CheckView): CheckResult {
   return withBoth(view, (bm, nova) => {
     const { evacuations: records } = nova;
     if (records === null && nova.version >= LIBERTY)
-      return {
-        result: "Warning",
-        details: `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.\nFix: GRANT SELECT on migrations to this user, or compare --nova-db`,
-      };
+      return warning(
+        `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
+        "GRANT SELECT on migrations to this user, or compare --nova-db",
+      );
     if (records === null) {
       const { result, details } = hosts(view);
       const habit =

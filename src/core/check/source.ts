@@ -10,6 +10,7 @@ import {
   machinesBy,
   told,
   unseen,
+  warning,
   withBoth,
 } from "./look.ts";
 
@@ -49,10 +50,10 @@ export function computes(view: CheckView): CheckResult {
     if (found.result !== "Success") return found;
     return view.watched >= STILL
       ? fine(`No heartbeat in ${view.watched} s.`)
-      : {
-          result: "Warning",
-          details: `No heartbeat in ${view.watched} s, which proves nothing.\nFix: check with --watch 60`,
-        };
+      : warning(
+          `No heartbeat in ${view.watched} s, which proves nothing.`,
+          "check with --watch 60",
+        );
   });
 }
 

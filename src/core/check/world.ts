@@ -1,6 +1,6 @@
 import type { CheckResult, CheckView, Refused } from "../../model/check.ts";
 import { type Lacking, otherServer, type SpecCall } from "../../model/database.ts";
-import { FINE, fine, isRefused, joined, told, unseen } from "./look.ts";
+import { FINE, failure, fine, isRefused, joined, told, unseen, warning } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
 const PRIVILEGE = "N2I-E206";
@@ -29,10 +29,7 @@ export function schemas(view: CheckView): CheckResult {
     refusals(sides(view).filter(({ code }) => code !== PRIVILEGE)),
     view.nova !== null
       ? FINE
-      : {
-          result: "Warning",
-          details: "Nova was not read: nothing is known of instances.\nFix: give --nova-db",
-        },
+      : warning("Nova was not read: nothing is known of instances.", "give --nova-db"),
     others(view),
     inClear(view),
   ]);
@@ -79,10 +76,10 @@ export function pairing({ pairing: pair, plan, bm, nova, ironic }: CheckView): C
   if (pair.allowed === "rule") return fine(pair.why);
   return pair.wanted || plan?.paired === true
     ? { result: "Warning", details: `${pair.why}.` }
-    : {
-        result: "Failure",
-        details: `${pair.why}: not of one release.\nFix: bring the source to Juno first, or plan and check with --allow-pairing`,
-      };
+    : failure(
+        `${pair.why}: not of one release.`,
+        "bring the source to Juno first, or plan and check with --allow-pairing",
+      );
 }
 
 /** @source facts/systems.md D R18 */
@@ -116,13 +113,10 @@ export function privileges(view: CheckView): CheckResult {
     ...(nova?.statements.size && !isRead(view.nova) ? ["--nova-db"] : []),
     ...(nova?.api.size && !isRead(view.api) ? ["--nova-api-db"] : []),
   ];
-  const unasked: CheckResult =
+  const unasked =
     open.length === 0
       ? FINE
-      : {
-          result: "Warning",
-          details: `Not looked at for the plan's rows of Nova.\nFix: give ${open.join(" and ")}`,
-        };
+      : warning("Not looked at for the plan's rows of Nova.", `give ${open.join(" and ")}`);
   return joined([...all, unasked, policy(view)]);
 }
 
@@ -138,17 +132,14 @@ function policy({ plan, policy: asked }: CheckView): CheckResult {
   const calls = [...(plan?.nova?.calls ?? [])];
   if (calls.length === 0) return FINE;
   if (asked === null)
-    return {
-      result: "Warning",
-      details:
-        "What Nova's policy allows of the plan's calls on flavors was not asked.\nFix: give OS_* or --os-cloud of the user that applies",
-    };
+    return warning(
+      "What Nova's policy allows of the plan's calls on flavors was not asked.",
+      "give OS_* or --os-cloud of the user that applies",
+    );
   if ("refused" in asked) {
     const { code, message, fix } = asked.refused;
-    return {
-      result: code === "N2I-E211" ? "Failure" : "Warning",
-      details: `Nova's policy could not be asked: ${code} ${message}\nFix: ${fix}`,
-    };
+    const says = code === "N2I-E211" ? failure : warning;
+    return says(`Nova's policy could not be asked: ${code} ${message}`, fix);
   }
   if (asked.length === 0) return fine(`Nova's policy allows ${calls.join(", ")} on extra specs.`);
   const rules = asked.map((call) => `os_compute_api:os-flavor-extra-specs:${RULES[call]}`);
@@ -204,8 +195,8 @@ export function space({ bm, run }: CheckView): CheckResult {
   const said = `${Math.floor(run.free / MIB)} MiB free in ${run.path}, ${Math.ceil(wanted / MIB)} MiB are wanted`;
   return run.free >= wanted
     ? fine(`${said}.`)
-    : {
-        result: "Failure",
-        details: `${said}: a journal that cannot be written stops the load.\nFix: make room, df -h ${run.path}`,
-      };
+    : failure(
+        `${said}: a journal that cannot be written stops the load.`,
+        `make room, df -h ${run.path}`,
+      );
 }

@@ -1,6 +1,5 @@
 import type { Handover } from "../../model/handover.ts";
-import { type Judged, judge, type Standing } from "./judge.ts";
-import type { PlannedNode, Trouble } from "./planned.ts";
+import { type Judged, judge, type PlannedNode, type Standing, type Trouble } from "./judge.ts";
 import { nobody } from "./takers.ts";
 
 export type Standings = { readonly [standing in Standing]: number };

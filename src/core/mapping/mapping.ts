@@ -24,21 +24,16 @@ import {
 import { extendTargets, type NamedDocument } from "./extend.ts";
 import { refuse, schemaFaults, told } from "./faults.ts";
 
-const RULES = "mappings/rules.json";
-const DRIVERS = "mappings/drivers.json";
-const STATES = "mappings/states.json";
-const HEADS = "mappings/heads.json";
-const HARDWARE = "mappings/hardware.json";
-const REST = "mappings/rest.json";
+/** Documents of which there is one, each with a schema of its name. */
+const SINGLE = ["rules", "drivers", "states", "heads", "hardware", "rest"] as const;
+type Single = (typeof SINGLE)[number];
+
+function fileOf(name: Single): string {
+  return `mappings/${name}.json`;
+}
 
 /** Documents and schemas as read from disk, unchecked. */
-export interface Documents {
-  readonly rules: unknown;
-  readonly drivers: unknown;
-  readonly states: unknown;
-  readonly heads: unknown;
-  readonly hardware: unknown;
-  readonly rest: unknown;
+export interface Documents extends Readonly<Record<Single, unknown>> {
   readonly targets: readonly NamedDocument[];
   readonly schemas: { readonly [name: string]: AnySchemaObject };
 }
@@ -74,12 +69,7 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
   const validator = (name: string) => ajv.compile(documents.schemas[name] ?? {});
   const target = validator("target");
   refuse([
-    told(RULES, schemaFaults(validator("rules"), documents.rules)),
-    told(DRIVERS, schemaFaults(validator("drivers"), documents.drivers)),
-    told(STATES, schemaFaults(validator("states"), documents.states)),
-    told(HEADS, schemaFaults(validator("heads"), documents.heads)),
-    told(HARDWARE, schemaFaults(validator("hardware"), documents.hardware)),
-    told(REST, schemaFaults(validator("rest"), documents.rest)),
+    ...SINGLE.map((name) => told(fileOf(name), schemaFaults(validator(name), documents[name]))),
     ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
   ]);
   const whole = extended(documents.targets);
@@ -87,15 +77,20 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
   const checked = typed(documents, whole);
   const { rules, drivers, states, heads, hardware, targets } = checked;
   refuse([
-    told(RULES, [...findingFaults(rules.node, "/node"), ...findingFaults(rules.port, "/port")]),
-    told(DRIVERS, driverFaults(drivers)),
-    told(STATES, stateFaults(states)),
-    told(HEADS, headFaults(heads, targets)),
-    told(HARDWARE, hardwareFaults(hardware, targets)),
+    told(
+      fileOf("rules"),
+      TABLES.flatMap((name) => findingFaults(rules[name], `/${name}`)),
+    ),
+    told(fileOf("drivers"), driverFaults(drivers)),
+    told(fileOf("states"), stateFaults(states)),
+    told(fileOf("heads"), headFaults(heads, targets)),
+    told(fileOf("hardware"), hardwareFaults(hardware, targets)),
     ...whole.map(({ name, document }) => told(name, targetFaults(document, states, drivers))),
   ]);
   return checked;
 }
+
+const TABLES = ["node", "port"] as const;
 
 /** Documents that were checked against the schemas their types describe. */
 function typed(
@@ -140,24 +135,23 @@ export function mappingFor(
   columns: Mapping["columns"],
   site: Site,
 ): Mapping {
-  const tables = ["node", "port"] as const;
   refuse([
     told(
-      RULES,
-      tables.flatMap((table) => [
+      fileOf("rules"),
+      TABLES.flatMap((table) => [
         ...columnFaults(rules[table], columns[table], target, `/${table}`),
         ...neededFaults([...rules[table], ...site.rules[table]], columns[table], target, table),
       ]),
     ),
     told(
-      DRIVERS,
+      fileOf("drivers"),
       drivers.drivers.flatMap((row, at) =>
         columnFaults(row.rules, columns.node, target, `/drivers/${at}/rules`),
       ),
     ),
     told(
       site.file ?? "the site document",
-      tables.flatMap((table) =>
+      TABLES.flatMap((table) =>
         columnFaults(site.rules[table], columns[table], target, `/rules/${table}`),
       ),
     ),

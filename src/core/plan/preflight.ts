@@ -1,3 +1,4 @@
+import { BEYOND } from "../../model/charset.ts";
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { Row } from "../../model/machine.ts";
 import { type Conductor, enabledBy, isOfGroup, type Service } from "../../model/service.ts";
@@ -126,4 +127,22 @@ function wordsOf({ conductors, interfaces }: Service): string {
   const compared =
     interfaces !== null && interfaces.length === 0 ? "; interfaces were not compared" : "";
   return `${alive} of ${conductors.length} alive, with ${drivers.join(", ") || "no driver"}${compared}`;
+}
+
+/**
+ * Finds what a utf8mb3 or Latin-1 database would refuse in the middle of the load.
+ *
+ * @source facts/ironic.md 1.2
+ */
+export function inspectCharset(charset: string): (machine: Transformed) => Transformed {
+  const beyond = BEYOND[charset];
+  if (beyond === undefined) return (machine) => machine;
+  return (machine) => {
+    const found = machine.desired.flatMap(({ id, row }) =>
+      Object.entries(row)
+        .filter(([, value]) => typeof value === "string" && beyond.test(value))
+        .map(([column]) => finding("N2I-D405", `${id} ${column}`, `this database is ${charset}`)),
+    );
+    return withFindings(machine, found);
+  };
 }

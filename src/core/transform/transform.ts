@@ -15,11 +15,10 @@ import { inspectHardware } from "./hardware.ts";
 import { type Chosen, createNodes, type MadeNode, type Nodes } from "./node.ts";
 import { inspectAddress, wayOfMachine } from "./power-way.ts";
 import type { Program } from "./program.ts";
-import { inspectRebuild } from "./rebuild.ts";
 import { type Made, makeRecord } from "./record.ts";
 import { asRead } from "./site.ts";
 import { stateFindings } from "./state.ts";
-import { inspectTenant } from "./tenant.ts";
+import { inspectRebuild, inspectTenant } from "./tenant.ts";
 import { type PortSource, portsOf } from "./vif.ts";
 
 /** What one machine becomes: records, or the reason why there are none. */

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { endOf } from "../../../src/core/handover/ended.ts";
+import { endOf } from "../../../src/core/handover/guards.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 
 test("a run is ended by finish, until something is loaded, all protected again or all taken back", () => {

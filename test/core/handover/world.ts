@@ -1,4 +1,4 @@
-import type { PlannedNode } from "../../../src/core/handover/planned.ts";
+import type { PlannedNode } from "../../../src/core/handover/judge.ts";
 import { type Handover, type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";

@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { choiceOf } from "../../../src/core/hosts/choice.ts";
-import { auditComputes } from "../../../src/core/hosts/computes.ts";
-import type { MachineProvider } from "../../../src/core/hosts/providers.ts";
+import { auditComputes, type MachineProvider } from "../../../src/core/hosts/computes.ts";
 import { ranSince } from "../../../src/core/hosts/running.ts";
 import type { ComputeSize } from "../../../src/model/nova-rows.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { unsettled } from "../../../src/core/verify/settled.ts";
+import { unsettled } from "../../../src/core/verify/verify.ts";
 import { STAGED } from "../../../src/model/handover.ts";
 import type { Row } from "../../../src/model/machine.ts";
 

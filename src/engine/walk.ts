@@ -125,23 +125,8 @@ export async function gather<L>(
   return ended({});
 }
 
-/**
- * Walks one after the other, as one; none after one that was stopped.
- *
- * @param walk given how many changes were made before: see `Leg.already`
- */
-export async function inOrder<Name, L>(
-  names: readonly Name[],
-  walk: (name: Name, already: number) => Promise<Walked<L>>,
-): Promise<Walked<L>> {
-  let all = await gather<L>(NO_EVENTS);
-  for (const name of names) if (!all.stopped) all = together(all, await walk(name, all.done));
-  return all;
-}
-
-const NO_EVENTS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };
-
-function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
+/** Two walks, the second after the first, as one. */
+export function together<L>(one: Walked<L>, next: Walked<L>): Walked<L> {
   return {
     done: one.done + next.done,
     found: one.found + next.found,

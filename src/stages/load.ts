@@ -1,7 +1,7 @@
 import { isEqual, type Verified } from "../core/verify/tally.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { forward } from "../engine/forward.ts";
-import { gather, type Walked } from "../engine/walk.ts";
+import { execute } from "../engine/execute.ts";
+import type { Walked } from "../engine/walk.ts";
 import type { SameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
@@ -132,7 +132,7 @@ async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walke
     .during(
       "apply",
       footer.machines,
-      (progress) => gather(forward(leg, session), progress),
+      (progress) => execute([leg], session, { direction: "forward" }, progress),
       ({ done, found, broke }) =>
         `${done} rows created, ${found} there already${broke === null ? "" : ", stopped midway"}`,
     )

@@ -1,12 +1,12 @@
 import type { Stray } from "../core/hosts/strays.ts";
 import type { Database } from "../edge/database/open.ts";
-import { back, changedSince } from "../engine/back.ts";
+import { changedSince } from "../engine/back.ts";
+import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import { gather, inOrder, type Walked } from "../engine/walk.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { type NovaLegName, novaLeg, novaParts } from "../parts/nova.ts";
+import { novaLeg, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
 import type { Reach } from "./flavor-api.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
@@ -109,9 +109,9 @@ async function takePartBack(
     // What is not in nova itself is not asked for rows that are.
     const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
     const parts = novaParts(place.target, api?.target ?? null);
-    const walk = (name: NovaLegName, already: number): Promise<Walked<NovaStep>> =>
-      gather(back({ ...novaWalk(place, parts, name, plan), already }, session, wish, excluded));
-    const undone = await inOrder(legs, walk).finally(() => api?.close());
+    const walked = legs.map((name) => novaWalk(place, parts, name, plan));
+    const way = { direction: "back", only: wish, excluded } as const;
+    const undone = await execute(walked, session, way).finally(() => api?.close());
     const shared =
       undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
     sink.told(

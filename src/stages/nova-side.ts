@@ -1,7 +1,7 @@
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { forward } from "../engine/forward.ts";
+import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import { gather, inOrder, type Walked } from "../engine/walk.ts";
+import type { Walked } from "../engine/walk.ts";
 import type { Footer, PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { type NovaStep, stepsOf } from "../model/nova-plan.ts";
@@ -108,12 +108,10 @@ export async function besideNova<T>(
     if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`);
     return await withNova(session, database, [file], watching, (place) => {
       const parts = novaParts(place.target, api?.target ?? null);
-      const walk = async (
-        name: NovaLegName,
-        already: number,
-        excluded?: Excluded,
-      ): Promise<Walked<NovaStep>> =>
-        gather(forward({ ...novaWalk(place, parts, name, file), already }, session, excluded));
+      const walk = (names: readonly NovaLegName[], excluded?: Excluded) => {
+        const legs = names.map((name) => novaWalk(place, parts, name, file));
+        return execute(legs, session, { direction: "forward", excluded });
+      };
       return work({
         ...{ plan: file, look: place.watch.look },
         async check() {
@@ -123,12 +121,11 @@ export async function besideNova<T>(
           await checkTenants(session.journal.entries(), database, file.header, { ...plan, lines });
         },
         async flavors() {
-          const all = await inOrder(FORWARD.beforeIronic, walk);
+          const all = await walk(FORWARD.beforeIronic);
           // Asked to stop in the last batch, nothing is left here and all of the load.
           return { ...all, stopped: session.stopping() };
         },
-        hosts: (excluded) =>
-          inOrder(FORWARD.afterIronic, (name, already) => walk(name, already, excluded)),
+        hosts: (excluded) => walk(FORWARD.afterIronic, excluded),
       });
     });
   } finally {

@@ -1,8 +1,8 @@
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
-import { back, type Scope } from "../engine/back.ts";
+import type { Scope } from "../engine/back.ts";
+import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import { gather } from "../engine/walk.ts";
 import type { Left } from "../model/change.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { ironicLeg } from "../parts/ironic.ts";
@@ -57,7 +57,7 @@ export async function undoPlan(
     return sink.during(
       "rollback",
       footer.footer.machines,
-      (progress) => gather(back(leg, session, scope, excluded), progress),
+      (progress) => execute([leg], session, { direction: "back", only: scope, excluded }, progress),
       ({ done }) => `${done} rows removed`,
     );
   });

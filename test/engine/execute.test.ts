@@ -1,9 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
-import { back, inspectBack, type Scope } from "../../src/engine/back.ts";
-import { forward } from "../../src/engine/forward.ts";
-import { gather, inOrder, type Walked } from "../../src/engine/walk.ts";
+import { inspectBack, type Scope } from "../../src/engine/back.ts";
+import { execute } from "../../src/engine/execute.ts";
+import type { Walked } from "../../src/engine/walk.ts";
 import type { Change } from "../../src/model/change.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
@@ -26,7 +26,7 @@ function there(of: World): readonly (readonly [string, Row])[] {
 }
 
 function apply(of: World, lines: readonly Line[], excluded?: ReadonlyMap<string, string>) {
-  return gather(forward(legOf(memoryPart(of), lines), sessionOf(of), excluded));
+  return execute([legOf(memoryPart(of), lines)], sessionOf(of), { direction: "forward", excluded });
 }
 
 function rollback(
@@ -35,7 +35,8 @@ function rollback(
   scope: Scope<Line> = ALL,
   excluded?: Map<string, string>,
 ) {
-  return gather(back(legOf(memoryPart(of), lines), sessionOf(of), scope, excluded));
+  const way = { direction: "back", only: scope, excluded } as const;
+  return execute([legOf(memoryPart(of), lines)], sessionOf(of), way);
 }
 
 /** A fresh world with what stands in it before anything is done. */
@@ -177,7 +178,7 @@ test("a precondition that fails stops everything before the first write", async 
   const { lines, of, first } = made(2);
   const refusal = new MigrationError("N2I-E300", "another target");
   const leg = legOf(memoryPart(of), lines, { precondition: () => Promise.reject(refusal) });
-  await assert.rejects(gather(forward(leg, sessionOf(of))), refusal);
+  await assert.rejects(execute([leg], sessionOf(of), { direction: "forward" }), refusal);
   assert.deepEqual(there(of), first);
   of.rows.set("node:0", { what: "node", at: 0 });
   await apply(of, lines);
@@ -192,9 +193,8 @@ test("a leg that is refused after one it is reported with made changes says how 
     precondition: () => Promise.reject(refusal),
   });
   const first = legOf(memoryPart(of), lines);
-  const walk = (leg: typeof first, already: number) =>
-    gather(forward({ ...leg, already }, sessionOf(of)));
-  await assert.rejects(inOrder([first, second], walk), (error: unknown) => {
+  const both = execute([first, second], sessionOf(of), { direction: "forward" });
+  await assert.rejects(both, (error: unknown) => {
     assert.ok(error instanceof MigrationError);
     assert.deepEqual(
       [error.code, /stopped after 6 rows: N2I-E310/.test(error.message)],
@@ -204,11 +204,13 @@ test("a leg that is refused after one it is reported with made changes says how 
   });
 });
 
-test("asked to stop, a walk finishes its batch and begins no other", async () => {
+test("asked to stop, a walk finishes its batch and begins no other, of no leg", async () => {
   const { lines, of, last } = made(MACHINES);
   const session = sessionOf(of, () => of.entries.length > 0);
-  const { stopped, done } = await gather(forward(legOf(memoryPart(of), lines), session));
+  const legs = ["memory", "second"].map((name) => legOf(memoryPart(of, name), lines));
+  const { stopped, done } = await execute(legs, session, { direction: "forward" });
   assert.deepEqual([stopped, done], [true, 6]);
+  assert.ok(of.entries.every((entry) => !("part" in entry) || entry.part === "memory"));
   await apply(of, lines);
   assert.equal(there(of).length, last);
 });

@@ -1,0 +1,42 @@
+import type { Change } from "../model/change.ts";
+import { back, type Scope } from "./back.ts";
+import { forward } from "./forward.ts";
+import type { Excluded, Leg } from "./part.ts";
+import type { Session } from "./session.ts";
+import { gather, together, type Walked } from "./walk.ts";
+
+/** Which way legs are walked, what of them is taken back, and which machines take no part. */
+type Course<L> =
+  | { readonly direction: "forward"; readonly excluded?: Excluded | undefined }
+  | {
+      readonly direction: "back";
+      readonly only: Scope<L>;
+      readonly excluded?: Excluded | undefined;
+    };
+
+/**
+ * Walks legs one after the other, as one; none after one that did not come to its end.
+ *
+ * @param progress told of the lines of a leg that are behind us
+ * @throws MigrationError N2I-E301 when it stops midway, but where `broke` has it
+ */
+export async function execute<C extends Change, L>(
+  legs: readonly Leg<C, L>[],
+  session: Session,
+  way: Course<L>,
+  progress?: (lines: number) => void,
+): Promise<Walked<L>> {
+  let all = await gather<L>(NO_EVENTS);
+  for (const leg of legs) {
+    if (all.stopped || all.broke !== null) break;
+    const next = { ...leg, already: all.done };
+    const events =
+      way.direction === "forward"
+        ? forward(next, session, way.excluded)
+        : back(next, session, way.only, way.excluded);
+    all = together(all, await gather(events, progress));
+  }
+  return all;
+}
+
+const NO_EVENTS: AsyncIterable<never> = { async *[Symbol.asyncIterator]() {} };

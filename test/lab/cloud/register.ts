@@ -64,7 +64,8 @@ export async function register({
   };
 }
 
-async function login(url: string, password: string): Promise<string> {
+/** A token of the operator, good for an hour. */
+export async function login(url: string, password: string): Promise<string> {
   const domain = { id: "default" };
   const answer = await fetch(`${url}/auth/tokens`, {
     method: "POST",

@@ -16,6 +16,8 @@ const SERVICES = ["keystone", "nova", "glance"] as const satisfies readonly Serv
 /** A running cloud: how to log in, its databases on the server, and how to end it. */
 export interface Cloud extends Registered {
   readonly databases: CloudPlace["databases"];
+  /** Where each service is, or would be, on 127.0.0.1. */
+  readonly ports: CloudPlace["ports"];
   /** What a service's configuration needs to ask this Keystone whose a token is. */
   readonly authtoken: ReturnType<typeof token>;
   readonly stop: () => Promise<void>;
@@ -27,12 +29,14 @@ export interface Cloud extends Registered {
  * configuration. They die with this process.
  *
  * @param services those that run
+ * @param cached Keystone keeps what it read, which tests that change roles would rather not
  * @returns null when they are not installed and cannot be
  * @throws Error with the end of a log when one does not come up
  */
 export async function startCloud(
   server: Server,
   services: readonly Service[] = SERVICES,
+  cached = false,
 ): Promise<Cloud | null> {
   const programs = cloudPrograms();
   if (programs === null) return null;
@@ -45,7 +49,7 @@ export async function startCloud(
   }
   const [keystone, nova, glance] = [await freePort(), await freePort(), await freePort()];
   const ports = { keystone, nova, glance };
-  const place = { server, databases, ports, password: newPassword() };
+  const place = { server, databases, ports, password: newPassword(), cached };
   const running = services.map((service) => ({ service, ...serve(service, place, programs) }));
   const stop = async (): Promise<void> => {
     await Promise.all(running.map(({ daemon }) => daemon.stop()));
@@ -54,7 +58,7 @@ export async function startCloud(
   try {
     for (const { service, daemon, log } of running)
       await answers(service, `http://127.0.0.1:${ports[service]}/`, daemon, log);
-    return { ...(await register(place)), databases, authtoken: token(place), stop };
+    return { ...(await register(place)), databases, ports, authtoken: token(place), stop };
   } catch (cause) {
     await stop();
     throw cause;
@@ -73,7 +77,10 @@ function serve(
   privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
   privateFile(join(folder, "password"), place.password, user);
   const manage = `manage="${programs[service]} --config-file ${folder}/${config}"`;
-  const make = ["mkdir -p policy.d images fernet credential", ...prepare(place)].join(" && ");
+  const make = [
+    "mkdir -p policy.d images && mkdir -m 700 fernet credential",
+    ...prepare(place),
+  ].join(" && ");
   const variables = Object.entries(env(folder)).map(([name, value]) => `${name}=${value}`);
   const port = String(place.ports[service]);
   const daemon = startDaemon(
@@ -84,7 +91,13 @@ function serve(
   return { daemon, log: join(folder, "log") };
 }
 
-async function answers(service: Service, url: string, daemon: Daemon, log: string): Promise<void> {
+/** Waits until an HTTP service answers, if only that it wants a token. */
+export async function answers(
+  service: string,
+  url: string,
+  daemon: Daemon,
+  log: string,
+): Promise<void> {
   for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {
     const answer = await fetch(url).catch(() => null);
     if (answer !== null && answer.status < 500) return;

@@ -1,0 +1,196 @@
+import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { install, locate } from "../binaries.ts";
+import { type Daemon, startDaemon } from "../daemon.ts";
+import { type Owner, owner, privateFile, privateFolder } from "../folder.ts";
+import { PYTHON, versionsOf } from "../python.ts";
+import type { Server } from "../server.ts";
+import { common, ini, type Sections, sqlalchemy } from "./config.ts";
+import { runAs, withSchema } from "./schema.ts";
+import { answers, type Cloud } from "./start.ts";
+
+const NOVA = {
+  title: "Nova 26 (Zed)",
+  packages: ["nova-api", "nova-conductor", "nova-scheduler", "nova-compute"],
+} as const;
+
+const PROGRAMS = ["nova-conductor", "nova-scheduler", "nova-api"] as const;
+
+/** Its databases' names; cell_mappings of what is kept has them as templates. */
+export const NOVA_DATABASES = {
+  api: "nova_api",
+  cell0: "nova_cell0",
+  cell: "nova_cell1",
+} as const;
+
+export interface NovaPlace {
+  readonly server: Server;
+  readonly cloud: Cloud;
+  /** Of oslo.messaging. */
+  readonly broker: string;
+  readonly urls: { readonly [service in "placement" | "neutron" | "ironic"]: string };
+  /** Folder for its schema, once made. */
+  readonly kept: string;
+}
+
+/** A process of Nova, whose log can be read while it runs. */
+export interface Process {
+  readonly log: () => string;
+  /** Ends it; its log is kept at `to`. */
+  readonly stop: (to?: string) => Promise<void>;
+}
+
+export interface Nova {
+  readonly url: string;
+  /** A nova.conf for a nova-compute, as its operator has it: with what is not of one host. */
+  readonly computeConf: (host: string, own: Sections) => string;
+  /** What runs, by name. */
+  readonly processes: { readonly [name: string]: Process };
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts Nova's conductor, scheduler and API, with one cell, beside a cloud's Keystone. They die
+ * with this process.
+ *
+ * @returns null when it is not installed and cannot be
+ */
+export async function startNova(place: NovaPlace): Promise<Nova | null> {
+  const there = () => [...PROGRAMS, "nova-compute"].every((name) => locate(name) !== null);
+  if (!there() && !(install(NOVA) && there())) return null;
+  const { server, cloud, kept } = place;
+  const user = owner("nova");
+  const folder = privateFolder("n2i-nova-", user);
+  const config = join(folder, "nova.conf");
+  privateFile(config, ini({ ...common({ folder }), ...sections(place, folder) }), user);
+  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
+  const [version] = versionsOf(["nova"]);
+  await withSchema(server, Object.values(NOVA_DATABASES), {
+    kept,
+    key: `nova-${version}`,
+    make: () => makeCells(user, folder, config),
+  });
+  const processes = Object.fromEntries(
+    PROGRAMS.map((name) => [
+      name,
+      start(user, [locate(name) ?? name], readFileSync(config, "utf8")),
+    ]),
+  );
+  const url = `http://127.0.0.1:${cloud.ports.nova}`;
+  const api = processes["nova-api"];
+  if (api !== undefined) await answers("nova-api", `${url}/`, api.daemon, api.path);
+  return {
+    url,
+    processes,
+    computeConf: (host, own) => ini(computeSections(place, host, own)),
+    stop: async () => {
+      await Promise.all(Object.values(processes).map((one) => one.stop()));
+    },
+  };
+}
+
+/**
+ * Starts a nova-compute of this nova.conf. It dies with this process.
+ *
+ * @param driver programs of a driver of ours, file name to text: `nova_compute.py` is run in place
+ *   of the packaged nova-compute
+ */
+export function startCompute(
+  conf: string,
+  driver: { readonly [file: string]: string } | null,
+): Process & { readonly running: () => boolean } {
+  const user = owner("nova");
+  const program = driver === null ? [locate("nova-compute") ?? ""] : [PYTHON, "nova_compute.py"];
+  const made = start(user, program, conf, driver ?? {});
+  return { ...made, running: made.daemon.running };
+}
+
+function start(
+  user: Owner,
+  program: readonly string[],
+  conf: string,
+  files: { readonly [file: string]: string } = {},
+): Process & { readonly daemon: Daemon; readonly path: string } {
+  const folder = privateFolder("n2i-nova-", user);
+  const own = { DEFAULT: { state_path: folder }, oslo_concurrency: { lock_path: folder } };
+  privateFile(join(folder, "nova.conf"), conf, user);
+  privateFile(join(folder, "own.conf"), ini({ ...common({ folder }), ...own }), user);
+  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
+  for (const [name, text] of Object.entries(files)) privateFile(join(folder, name), text, user);
+  const configs = ["--config-file", "nova.conf", "--config-file", "own.conf"];
+  const daemon = startDaemon(["mkdir", "policy.d", "instances"], [...program, ...configs], {
+    folder,
+    signal: "TERM",
+    owner: user,
+  });
+  const path = join(folder, "log");
+  return {
+    daemon,
+    path,
+    // One that ended by itself has taken its folder with it.
+    log: () => (existsSync(path) ? readFileSync(path, "utf8") : daemon.lastWords()),
+    stop: async (to) => {
+      if (to !== undefined && existsSync(path)) copyFileSync(path, to);
+      await daemon.stop();
+    },
+  };
+}
+
+async function makeCells(user: Owner, folder: string, config: string): Promise<void> {
+  const manage = (...words: readonly string[]) =>
+    runAs(user, folder, [locate("nova-manage") ?? "", "--config-file", config, ...words]);
+  const database = (name: string) =>
+    `{scheme}://{username}:{password}@{hostname}:{port}/${name}?{query}`;
+  await manage("api_db", "sync");
+  await manage("cell_v2", "map_cell0", "--database_connection", database(NOVA_DATABASES.cell0));
+  const broker = "{scheme}://{username}:{password}@{hostname}:{port}/";
+  const cell = ["--database_connection", database(NOVA_DATABASES.cell), "--transport-url", broker];
+  await manage("cell_v2", "create_cell", "--name", "cell1", ...cell);
+  await manage("db", "sync");
+}
+
+/** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */
+function sections(place: NovaPlace, folder: string): Sections {
+  const { server, cloud, broker } = place;
+  return {
+    DEFAULT: {
+      ...{ host: "controller", my_ip: "127.0.0.1", state_path: folder, transport_url: broker },
+      ...{ enabled_apis: "osapi_compute", osapi_compute_listen: "127.0.0.1" },
+      ...{ osapi_compute_listen_port: cloud.ports.nova, osapi_compute_workers: 1 },
+      ...{ service_down_time: 60, report_interval: 5, periodic_fuzzy_delay: 0 },
+    },
+    wsgi: { api_paste_config: "/usr/share/nova-common/api-paste.ini" },
+    api_database: { connection: sqlalchemy(server, NOVA_DATABASES.api) },
+    database: { connection: sqlalchemy(server, NOVA_DATABASES.cell) },
+    api: { auth_strategy: "keystone" },
+    conductor: { workers: 1 },
+    scheduler: { workers: 1, discover_hosts_in_cells_interval: 10 },
+    ...clients(place),
+  };
+}
+
+function computeSections(place: NovaPlace, host: string, own: Sections): Sections {
+  const base: Sections = {
+    DEFAULT: {
+      ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
+      ...{ report_interval: 5, periodic_fuzzy_delay: 0, update_resources_interval: 20 },
+      ...{ sync_power_state_interval: 30, vif_plugging_is_fatal: false },
+    },
+    vnc: { enabled: false },
+    ...clients(place),
+  };
+  const names = new Set([...Object.keys(base), ...Object.keys(own)]);
+  return Object.fromEntries([...names].map((name) => [name, { ...base[name], ...own[name] }]));
+}
+
+/** How Nova reaches the other services: the cloud's one account, no catalog. */
+function clients({ cloud, urls }: NovaPlace): Sections {
+  const at = (url: string) => ({ ...cloud.authtoken, endpoint_override: url });
+  return {
+    keystone_authtoken: cloud.authtoken,
+    placement: at(urls.placement),
+    neutron: at(urls.neutron),
+    ironic: { ...at(urls.ironic), api_max_retries: 10, api_retry_interval: 1 },
+    glance: { endpoint_override: `http://127.0.0.1:${cloud.ports.glance}` },
+  };
+}

@@ -89,7 +89,7 @@ function edge(name: string, drivers: readonly string[] = [], rooms: readonly str
 }
 
 const SOURCES = typescript("src");
-const ALL = [...SOURCES, ...typescript("test")];
+const ALL = [...SOURCES, ...typescript("test"), ...typescript("grenade")];
 
 test("a room of the map names only rooms above it", () => {
   for (const [at, { room, rooms }] of MAP.entries()) {

@@ -1,0 +1,81 @@
+import type { Claim } from "../lib/claim.ts";
+import type { Moment, Seen } from "../lib/seen.ts";
+import { held } from "./allocations.ts";
+import { at, changed, differences } from "./moments.ts";
+import { identities } from "./servers.ts";
+
+const TURNS = ["staged", "handed", "served"];
+
+/** What nobody but the product and conductors should have touched: from one moment to another. */
+const QUIET: readonly (readonly [from: string, to: string])[] = [
+  ["staged", "staged-back"],
+  ["handed", "handed-back"],
+  ["served", "served-carried"],
+  ["served-acted", "served-back"],
+];
+
+function backs(seen: Seen): readonly (readonly [string, Moment, Moment])[] {
+  return TURNS.map((turn) => [turn, at(seen, turn), at(seen, `${turn}-back`)] as const);
+}
+
+/** Broken by a row of Ironic that somebody changed since: rollback leaves it, and ends with 2. */
+export const emptied: Claim = {
+  name: "a rollback leaves no row in Ironic, and flavors as they were: staged, handed over, and served by nova-compute",
+  phases: ["back"],
+  check: (seen) =>
+    backs(seen).flatMap(([turn, before, after]) => [
+      ...(after.loaded === 0 ? [] : [`${turn}: ${after.loaded} nodes are in Ironic`]),
+      ...differences(`${turn}: extra spec`, before.flavor, after.flavor),
+    ]),
+  broken: (seen) => changed(seen, "served-back", (moment) => ({ ...moment, loaded: 1 })),
+};
+
+/** Broken by `openstack server stop` before the legacy nova-compute is there again. */
+export const restored: Claim = {
+  name: "after each rollback servers are the same ones, ACTIVE on the legacy driver, with their rows and allocations",
+  phases: ["back"],
+  check: (seen) =>
+    backs(seen).flatMap(([turn, before, after]) => [
+      ...after.servers
+        .filter((one) => one.status !== "ACTIVE" || one.task !== null || one.power !== 1)
+        .map((one) => `${turn}: ${one.name} is ${one.status}, ${one.task}, power ${one.power}`),
+      ...differences(`${turn}: server`, identities(before.servers), identities(after.servers)),
+      ...differences(`${turn}: hypervisor`, before.hypervisors, after.hypervisors),
+      ...differences(`${turn}: compute node`, before.computeNodes, after.computeNodes),
+      ...differences(`${turn}: provider`, held(before), held(after)),
+    ]),
+  broken: (seen) => changed(seen, "handed-back", (moment) => ({ ...moment, providers: {} })),
+};
+
+/** Broken by a BMC that is told anything on the way: `ipmitool power off` after apply. */
+export const untouched: Claim = {
+  name: "no BMC is told anything on the way there and back, and no service logs an ERROR",
+  phases: ["back"],
+  check: (seen) =>
+    QUIET.flatMap(([from, to]) => {
+      const [before, after] = [at(seen, from), at(seen, to)];
+      return [
+        ...after.commands.slice(before.commands.length),
+        ...differences(`${to}: power of`, before.power, after.power),
+        ...after.errors,
+      ];
+    }),
+  broken: (seen) =>
+    changed(seen, "staged-back", (moment) => ({ ...moment, errors: ["nova-compute: ERROR"] })),
+};
+
+/** Broken by an old nova-compute that is not started again. */
+export const serving: Claim = {
+  name: "tenants stop and start their servers after each rollback, and before one through Ironic",
+  phases: ["back"],
+  check: ({ acts }) => {
+    const missing = ["served", ...TURNS.map((turn) => `${turn}-back`)].filter(
+      (phase) => acts.filter((act) => act.phase === phase).length < 2,
+    );
+    if (missing.length > 0) throw new Error(`nobody tried: ${missing.join(", ")}`);
+    return acts.flatMap(({ phase, what, fault }) =>
+      fault === null ? [] : [`${phase}: ${what}: ${fault}`],
+    );
+  },
+  broken: (seen) => ({ ...seen, acts: seen.acts.map((act) => ({ ...act, fault: "it hangs" })) }),
+};

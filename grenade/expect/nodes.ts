@@ -1,0 +1,47 @@
+import type { Claim } from "../lib/claim.ts";
+import { at, changed } from "./moments.ts";
+
+/** Broken by a row inserted into nova_bm after extract, or a `bm_nodes.deleted` set to 0. */
+export const nodes: Claim = {
+  name: "Ironic has each live machine once: tenants active with their instance, the free available, the doubtful in maintenance, the deleted not",
+  phases: ["forward"],
+  check: (seen) => {
+    const { nodes: there, servers } = at(seen, "after");
+    const { tenants, free, errored, held, deleted } = seen.fleet;
+    const instances = new Map(servers.map(({ node, id }) => [node, id]));
+    const wrong = (kind: string, all: readonly string[], holds: (uuid: string) => boolean) =>
+      all
+        .filter((uuid) => !holds(uuid))
+        .map((uuid) => `${kind} ${uuid} is ${JSON.stringify(there[uuid])}`);
+    return [
+      ...wrong("tenant", tenants, (uuid) => {
+        const node = there[uuid];
+        return (
+          node?.provision_state === "active" &&
+          node.instance_uuid === instances.get(uuid) &&
+          node.power_state === "power on" &&
+          !node.maintenance &&
+          node.protected
+        );
+      }),
+      ...wrong("free machine", free, (uuid) => {
+        const node = there[uuid];
+        return (
+          node?.provision_state === "available" &&
+          node.power_state === "power off" &&
+          !node.maintenance
+        );
+      }),
+      ...wrong(
+        "machine in doubt",
+        [...errored, ...held],
+        (uuid) => there[uuid]?.maintenance === true,
+      ),
+      ...wrong("deleted machine", deleted, (uuid) => there[uuid] === undefined),
+      ...Object.entries(there)
+        .filter(([, { last_error }]) => last_error !== null)
+        .map(([uuid, { last_error }]) => `${uuid}: ${last_error}`),
+    ];
+  },
+  broken: (seen) => changed(seen, "after", (moment) => ({ ...moment, nodes: {} })),
+};

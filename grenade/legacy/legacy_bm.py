@@ -1,0 +1,163 @@
+"""A stand-in for nova.virt.baremetal on a Nova that no longer has it.
+
+Its nodes are the live rows of a real nova_bm whose service_host is this host. What it writes when
+a server is made, switched or deleted is what nova-baremetal wrote: instance, task_state, sizes, the
+boot files of the machine below tftp_root. Power goes to the BMC by ipmitool.
+"""
+import os
+import subprocess
+import urllib.parse
+import uuid
+
+from nova import conf
+from nova import exception
+from nova.compute import power_state
+from nova.virt import driver
+from nova.virt import fake
+from nova.virt import hardware
+from oslo_config import cfg
+import pymysql
+import pymysql.cursors
+
+CONF = conf.CONF
+CONF.register_opts([
+    cfg.StrOpt('sql_connection', secret=True),
+    cfg.StrOpt('tftp_root', default='/tftpboot'),
+], group='baremetal')
+
+RESOURCE_CLASS = 'CUSTOM_BM'
+CONFIG = """default boot
+
+label deploy
+kernel {at}/deploy_kernel
+append initrd={at}/deploy_ramdisk selinux=0 deployment_id={id}
+ipappend 3
+
+
+label boot
+kernel {at}/kernel
+append initrd={at}/ramdisk root=UUID={root} ro nofb nomodeset vga=normal """
+
+
+def query(sql, *values):
+    at = urllib.parse.urlsplit(CONF.baremetal.sql_connection)
+    with pymysql.connect(host=at.hostname, port=at.port, user=at.username,
+                         password=at.password, database=at.path[1:], autocommit=True,
+                         cursorclass=pymysql.cursors.DictCursor) as db:
+        with db.cursor() as cursor:
+            cursor.execute(sql, values)
+            return cursor.fetchall()
+
+
+def ipmi(row, *words):
+    said = subprocess.run(
+        ['ipmitool', '-I', 'lanplus', '-C', '3', '-H', row['pm_address'], '-U', row['pm_user'],
+         '-E', 'power', *words],
+        capture_output=True, text=True, timeout=60,
+        env=dict(os.environ, IPMI_PASSWORD=row['pm_password']))
+    if said.returncode != 0:
+        raise exception.InstancePowerOffFailure(reason=said.stderr)
+    return said.stdout
+
+
+class LegacyBareMetalDriver(fake.FakeDriver):
+    capabilities = dict(driver.ComputeDriver.capabilities, supports_evacuate=False)
+
+    def init_host(self, host):
+        self._host = host
+
+    def _rows(self):
+        return query('SELECT * FROM bm_nodes WHERE service_host = %s AND deleted = 0', CONF.host)
+
+    def _row(self, instance):
+        rows = query('SELECT * FROM bm_nodes WHERE instance_uuid = %s AND deleted = 0',
+                     instance.uuid)
+        if not rows:
+            raise exception.InstanceNotFound(instance_id=instance.uuid)
+        return rows[0]
+
+    def get_available_nodes(self, refresh=False):
+        return [row['uuid'] for row in self._rows()]
+
+    def node_is_available(self, nodename):
+        return nodename in self.get_available_nodes()
+
+    def get_nodenames_by_uuid(self, refresh=False):
+        return {row['uuid']: row['uuid'] for row in self._rows()}
+
+    def list_instances(self):
+        return [row['instance_name'] for row in self._rows() if row['instance_uuid']]
+
+    def list_instance_uuids(self):
+        return [row['instance_uuid'] for row in self._rows() if row['instance_uuid']]
+
+    def get_available_resource(self, nodename):
+        row = query('SELECT * FROM bm_nodes WHERE uuid = %s AND deleted = 0', nodename)[0]
+        share = 1 if row['instance_uuid'] else 0
+        return {
+            'uuid': nodename,
+            'vcpus': row['cpus'], 'vcpus_used': row['cpus'] * share,
+            'memory_mb': row['memory_mb'], 'memory_mb_used': row['memory_mb'] * share,
+            'local_gb': row['local_gb'], 'local_gb_used': row['local_gb'] * share,
+            'hypervisor_type': 'baremetal', 'hypervisor_version': 1,
+            'hypervisor_hostname': nodename, 'cpu_info': 'baremetal cpu',
+            'disk_available_least': 0, 'numa_topology': None,
+            'supported_instances': [('x86_64', 'baremetal', 'baremetal')],
+            'stats': {'cpu_arch': 'x86_64'},
+        }
+
+    def update_provider_tree(self, provider_tree, nodename, allocations=None):
+        provider_tree.update_inventory(nodename, {RESOURCE_CLASS: {
+            'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
+            'allocation_ratio': 1.0}})
+
+    def spawn(self, context, instance, image_meta, injected_files, admin_password, allocations,
+              network_info=None, block_device_info=None, power_on=True, accel_info=None):
+        query("UPDATE bm_nodes SET instance_uuid = %s, instance_name = %s, task_state = 'active',"
+              ' root_mb = %s, swap_mb = 1, ephemeral_mb = %s, updated_at = UTC_TIMESTAMP()'
+              ' WHERE uuid = %s AND instance_uuid IS NULL',
+              instance.uuid, instance.hostname, instance.root_gb * 1024,
+              instance.ephemeral_gb * 1024, instance.node)
+        row = self._row(instance)
+        self._boot_files(row, instance)
+        ipmi(row, 'on')
+
+    def _boot_files(self, row, instance):
+        root = CONF.baremetal.tftp_root
+        folder = os.path.join(root, instance.uuid)
+        links = os.path.join(root, 'pxelinux.cfg')
+        for path in folder, links:
+            os.makedirs(path, exist_ok=True)
+        for name in 'kernel', 'ramdisk':
+            with open(os.path.join(folder, name), 'w') as file:
+                file.write('%s of %s\n' % (name, instance.uuid))
+        with open(os.path.join(folder, 'config'), 'w') as file:
+            file.write(CONFIG.format(at='/tftpboot/' + instance.uuid, id=row['id'],
+                                     root=uuid.uuid5(uuid.NAMESPACE_OID, instance.uuid)))
+        for one in query('SELECT address FROM bm_interfaces WHERE bm_node_id = %s', row['id']):
+            os.symlink('/tftpboot/%s/config' % instance.uuid,
+                       os.path.join(links, '01-' + one['address'].replace(':', '-')))
+
+    def destroy(self, context, instance, network_info, block_device_info=None,
+                destroy_disks=True, destroy_secrets=True):
+        try:
+            row = self._row(instance)
+        except exception.InstanceNotFound:
+            return
+        ipmi(row, 'off')
+        query("UPDATE bm_nodes SET instance_uuid = NULL, instance_name = NULL,"
+              " task_state = 'deleted', updated_at = UTC_TIMESTAMP() WHERE id = %s", row['id'])
+
+    def cleanup(self, *words, **named):
+        pass
+
+    def power_on(self, context, instance, *words, **named):
+        ipmi(self._row(instance), 'on')
+
+    def power_off(self, instance, timeout=0, retry_interval=0):
+        ipmi(self._row(instance), 'off')
+
+    def get_info(self, instance, use_cache=True):
+        on = ipmi(self._row(instance), 'status').strip().endswith('on')
+        return hardware.InstanceInfo(
+            state=power_state.RUNNING if on else power_state.SHUTDOWN)

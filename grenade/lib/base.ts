@@ -1,0 +1,136 @@
+import { randomUUID } from "node:crypto";
+import { createTables } from "../../src/demo/create-tables.ts";
+import { loadTables } from "../../src/demo/load-tables.ts";
+import type { Fleet } from "./seen.ts";
+import type { Stack } from "./stack.ts";
+import { until } from "./wait.ts";
+
+/** The legacy nova-compute's host. */
+export const HOST = "compute-1";
+/** The one that follows it, where it gets another name. */
+export const NEW_HOST = "ironic-compute";
+export const LEGACY_DATABASE = "nova_bm";
+/** Of the stand-in's inventory, and of the nodes Ironic gets. */
+export const RESOURCE_CLASS = "bm";
+const TENANTS = 4;
+
+/** Sizes every machine has. */
+const SIZE = { cpus: 4, memory_mb: 4096, local_gb: 40 };
+
+/** Machines of the deployment, in the order of their BMCs. */
+export interface Machines {
+  readonly order: readonly string[];
+  readonly deleted: readonly string[];
+  readonly errored: readonly string[];
+  readonly held: readonly string[];
+}
+
+/**
+ * Fills a nova_bm of the last version with a machine for each BMC: the last is deleted, one before
+ * is in error, one before that is left by a deployment that failed.
+ */
+export async function fillLegacy({ server, db, sim, secrets }: Stack): Promise<Machines> {
+  // As operators made it: nova-baremetal's own documentation says latin1.
+  await server.newDatabase(LEGACY_DATABASE, "latin1");
+  const legacy = db(LEGACY_DATABASE);
+  await createTables(legacy, loadTables("nova_bm"), { engine: "mysql" });
+  const order = sim.addresses.map(() => randomUUID());
+  const last = order.length - 1;
+  const states: { readonly [at: number]: string } = {
+    [last - 1]: "error",
+    [last - 2]: "deploy failed",
+  };
+  for (const [at, pm_address] of sim.addresses.entries()) {
+    const created_at = new Date(Date.UTC(2014, 5, 1, 0, 0, at));
+    const deleted = at === last;
+    const [bm_node_id] = await legacy("bm_nodes").insert({
+      ...{ created_at, deleted, deleted_at: deleted ? created_at : null, ...SIZE },
+      ...{ pm_address, pm_user: "admin", pm_password: secrets[at], service_host: HOST },
+      ...{ uuid: order[at], task_state: states[at] ?? null, preserve_ephemeral: false },
+    });
+    const address = `52:54:00:00:00:${at.toString(16).padStart(2, "0")}`;
+    await legacy("bm_interfaces").insert({ created_at, deleted, bm_node_id, address });
+  }
+  const one = (at: number): readonly string[] => order.slice(at, at + 1);
+  return { order, deleted: one(last), errored: one(last - 1), held: one(last - 2) };
+}
+
+/** Images as the seed's Grenade registers them, and the flavor that names the old deploy images. */
+export async function registerImages({
+  asks,
+}: Stack): Promise<Fleet["images"] & { readonly tenant: string; readonly disk: string }> {
+  const image = async (name: string, format: string, more: object = {}): Promise<string> => {
+    const container = format === "raw" ? "bare" : format;
+    const body = {
+      ...{ name, disk_format: format, container_format: container, visibility: "public" },
+      ...more,
+    };
+    const made = await asks<{ readonly id: string }>("glance", "POST", "/images", body);
+    if (made === null) throw new Error(`Glance made no image ${name}`);
+    await asks("glance", "PUT", `/images/${made.id}/file`, `${name}\n`.repeat(64));
+    return made.id;
+  };
+  const old = [
+    await image("old-deploy-kernel", "aki"),
+    await image("old-deploy-ramdisk", "ari"),
+  ] as const;
+  const renewed = [
+    await image("deploy-kernel", "aki"),
+    await image("deploy-ramdisk", "ari"),
+  ] as const;
+  const kernel_id = await image("tenant-kernel", "aki");
+  const ramdisk_id = await image("tenant-ramdisk", "ari");
+  const tenant = await image("tenant", "ami", { kernel_id, ramdisk_id });
+  const { memory_mb: ram, local_gb: disk, cpus: vcpus } = SIZE;
+  await asks("nova", "POST", "/flavors", { flavor: { id: "bm", name: "bm", vcpus, ram, disk } });
+  const extra_specs = {
+    cpu_arch: "x86_64",
+    "baremetal:deploy_kernel_id": old[0],
+    "baremetal:deploy_ramdisk_id": old[1],
+    "resources:CUSTOM_BM": "1",
+    ...{ "resources:VCPU": "0", "resources:MEMORY_MB": "0", "resources:DISK_GB": "0" },
+  };
+  await asks("nova", "POST", "/flavors/bm/os-extra_specs", { extra_specs });
+  const whole = await image("whole-disk", "raw");
+  return { old, new: renewed, tenant, disk: whole };
+}
+
+/** Waits until Nova's scheduler can give every live machine of the host to a tenant. */
+export async function schedulable({ asks, db }: Stack, machines: number): Promise<void> {
+  await until("Nova maps the host", 60, async () => {
+    const rows = await db("nova_api")("host_mappings").where({ host: HOST });
+    return rows.length === 1 ? null : "it is not in host_mappings";
+  });
+  await until("Placement has every machine", 90, async () => {
+    const all = await asks<{ readonly allocation_requests: readonly unknown[] }>(
+      ...(["placement", "GET", "/allocation_candidates?resources=CUSTOM_BM:1"] as const),
+    );
+    const count = all?.allocation_requests.length ?? 0;
+    return count === machines ? null : `it has ${count} of ${machines}`;
+  });
+}
+
+/** Boots so many servers by Nova's API, one after the other, and waits until they are ACTIVE. */
+export async function bootServers(stack: Stack, image: string, count = TENANTS): Promise<void> {
+  for (let at = 0; at < count; at++) await boot(stack, `tenant-${at}`, image);
+}
+
+/** Boots one server and waits until it is ACTIVE; its id. */
+export async function boot({ asks }: Stack, name: string, imageRef: string): Promise<string> {
+  const server = { name, flavorRef: "bm", imageRef, networks: "none" };
+  const made = await asks<{ readonly server: { readonly id: string } }>(
+    "nova",
+    "POST",
+    "/servers",
+    { server },
+  );
+  const id = made?.server.id ?? "";
+  await until(`${name} is ACTIVE`, 90, async () => {
+    const now = await asks<{
+      readonly server: { readonly status: string; readonly fault?: unknown };
+    }>(...(["nova", "GET", `/servers/${id}`] as const));
+    const { status, fault } = now?.server ?? { status: "gone" };
+    return status === "ACTIVE" ? null : `it is ${status} ${JSON.stringify(fault ?? "")}`;
+  });
+  return id;
+}

@@ -1,0 +1,179 @@
+import { spawnSync } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { HOST } from "./base.ts";
+import type { Deployment } from "./deployment.ts";
+import type { Ran } from "./seen.ts";
+import { until } from "./wait.ts";
+
+/** A `nova-compute` counts as stopped a minute after its last heartbeat. */
+const SILENT_SECONDS = 60;
+
+/** Runs a command of one run of the tool. */
+export type Does = (title: string, command: string, ...options: readonly string[]) => Promise<Ran>;
+
+/** Gives the run's commands their databases, as the runbook has them. */
+export function commandsOf(
+  { product, files, stack, by, fleet }: Deployment,
+  run = files.run,
+): Does {
+  const { at, site, novaConf, tftp } = files;
+  const nova = ["--nova-db", at.nova, "--nova-api-db", at.novaApi];
+  const rows = ["--ironic-db", at.ironic];
+  const ironic = by === "rest" ? ["--ironic-url", stack.ironic.url] : rows;
+  const both = [...ironic, ...nova];
+  const host = by === "rename" ? ["--compute-host", fleet.host] : [];
+  const own: { readonly [command: string]: readonly string[] } = {
+    extract: [
+      ...["--nova-bm-db", at.novaBm, "--nova-db", at.nova],
+      ...["--nova-conf", `${HOST}=${novaConf}`, "--tftp-root", `${HOST}=${tftp}`],
+    ],
+    power: ["--site", site, "--ironic-release", "2023.1"],
+    plan: [...both, "--site", site, "--allow-pairing", ...host],
+    check: [
+      ...["--nova-bm-db", at.novaBm, ...rows, ...nova, "--placement-db", at.placement],
+      ...["--allow-pairing", "--watch", "20"],
+    ],
+    apply: [...both, "--yes"],
+    rollback: [...both, "--yes"],
+    verify: ironic,
+    handover: [...ironic, "--yes"],
+    finish: [...ironic, "--yes"],
+    config: ["--nova-conf", `${HOST}=${novaConf}`],
+  };
+  return (title, command, ...options) =>
+    product.run(title, [command, "--run", run, ...(own[command] ?? []), ...options]);
+}
+
+/** The upgrade, up to tenants on Ironic: the product's stages in the order of its manual. */
+export async function forward(deployment: Deployment): Promise<void> {
+  const { stopCompute, see, tell } = deployment;
+  const does = commandsOf(deployment);
+  await see("before", { ironic: false });
+  await stopCompute();
+  tell("nova-compute stopped");
+  await carry(deployment, does);
+  await reconfigure(deployment, does);
+  await startIronicCompute(deployment);
+  const { nova, novaApi, placement } = deployment.files.at;
+  const all = ["--nova-db", nova, "--nova-api-db", novaApi, "--placement-db", placement];
+  await does("verify-nova", "verify", ...all, "--final");
+  await see("after", { ironic: true });
+  await does("finish", "finish");
+  await see("finished", { ironic: true });
+}
+
+/** From the first read to a fleet that conductors have. */
+async function carry(deployment: Deployment, does: Does): Promise<void> {
+  const { by, stack, tell } = deployment;
+  if (by === "rest") {
+    // Adoption is a conductor's work.
+    await stack.ironic.wake();
+    tell("Ironic answers");
+  }
+  await load(deployment, does, ...(by === "rename" ? ["--staged"] : []));
+  if (by === "rename") {
+    await stack.ironic.wake();
+    await does("handover", "handover");
+  }
+  await wake(deployment);
+  if (by !== "rest") await does("verify-takeover", "verify", "--takeover");
+}
+
+/** From the first read to Ironic's rows. */
+export async function load(
+  deployment: Deployment,
+  does: Does,
+  ...how: readonly string[]
+): Promise<void> {
+  const [kernel, ramdisk] = deployment.fleet.images.new;
+  await does("extract", "extract");
+  await does("power", "power");
+  await does("plan", "plan", "--deploy-kernel", kernel, "--deploy-ramdisk", ramdisk);
+  await does("check", "check");
+  await silent(deployment);
+  await does("apply", "apply", ...how);
+}
+
+/** Waits until the nova-compute's last heartbeat is old enough for apply. */
+export async function silent(deployment: Deployment): Promise<void> {
+  await until("the nova-compute is silent", SILENT_SECONDS + 30, async () => {
+    const age = await heartbeat(deployment, HOST);
+    return age > SILENT_SECONDS ? null : `it reported ${age} s ago`;
+  });
+}
+
+/** Waits until the nova-compute that was just started reports. */
+export async function reporting(deployment: Deployment, host: string): Promise<void> {
+  await until("the nova-compute reports", 60, async () => {
+    const age = await heartbeat(deployment, host);
+    return age < SILENT_SECONDS / 4 ? null : `it reported ${age} s ago`;
+  });
+}
+
+/** Seconds since a host's last heartbeat, by the database's clock; never, of one without. */
+async function heartbeat({ stack }: Deployment, host: string): Promise<number> {
+  const [[row]] = await stack
+    .db("nova_cell1")
+    .raw(
+      "SELECT TIMESTAMPDIFF(SECOND, last_seen_up, UTC_TIMESTAMP()) AS age FROM services WHERE host = ? AND deleted = 0",
+      [host],
+    );
+  return Number(row?.age ?? Number.POSITIVE_INFINITY);
+}
+
+/** Starts Ironic and waits until it has taken machines over and knows their power. */
+export async function wake({ stack, tell }: Deployment): Promise<void> {
+  await stack.ironic.wake();
+  const nodes = stack.db(stack.ironic.database);
+  const took = await until("Ironic takes the machines over", 180, async () => {
+    const rows: readonly { readonly uuid: string }[] = await nodes("nodes")
+      .where({ maintenance: 0 })
+      .andWhere((row) =>
+        row
+          .whereNull("power_state")
+          .orWhere((used) =>
+            used.where({ provision_state: "active" }).whereNull("conductor_affinity"),
+          ),
+      );
+    return rows.length === 0 ? null : `${rows.length} machines are not, ${rows[0]?.uuid} first`;
+  });
+  tell(`Ironic has taken over after ${took.toFixed(1)} s`);
+}
+
+/** The product's patch, applied to the real nova.conf by patch(1). */
+export async function reconfigure({ files, fleet, tell }: Deployment, does: Does): Promise<void> {
+  const { out } = await does("config", "config");
+  writeFileSync(join(files.folder, "nova.conf.patch"), out);
+  const patched = spawnSync("patch", ["-d", "/", "-p0"], { input: out, encoding: "utf8" });
+  if (patched.status !== 0) throw new Error(`patch: ${patched.stdout}${patched.stderr}`);
+  tell(patched.stdout.trim());
+  // The host's name is the operator's to change, as his plan has it.
+  const conf = readFileSync(files.novaConf, "utf8");
+  writeFileSync(files.novaConf, conf.replace(`host = ${HOST}\n`, `host = ${fleet.host}\n`));
+  await does("config-checked", "config", "--check");
+}
+
+/** Starts nova-compute with the ironic driver and waits until Nova offers every machine through it. */
+export async function startIronicCompute(deployment: Deployment): Promise<void> {
+  const { stack, fleet, startCompute, tell } = deployment;
+  startCompute("ironic");
+  await reporting(deployment, fleet.host);
+  const offered = [...fleet.tenants, ...fleet.free];
+  const took = await until("Nova offers the machines through Ironic", 120, async () => {
+    const rows: readonly { readonly hypervisor_hostname: string }[] = await stack
+      .db("nova_cell1")("compute_nodes")
+      .where({ deleted: 0, hypervisor_type: "ironic" });
+    const there = new Set(rows.map((row) => row.hypervisor_hostname));
+    const missing = offered.filter((uuid) => !there.has(uuid));
+    return missing.length === 0 ? null : `${missing.length} are missing, ${missing[0]} first`;
+  });
+  await until("Nova knows the tenants' power", 120, async () => {
+    const moment = await stack.asks<{
+      readonly servers: readonly { readonly "OS-EXT-STS:power_state": number }[];
+    }>("nova", "GET", "/servers/detail?all_tenants=1");
+    const wrong = (moment?.servers ?? []).filter((one) => one["OS-EXT-STS:power_state"] !== 1);
+    return wrong.length === 0 ? null : `${wrong.length} servers are not running`;
+  });
+  tell(`Nova offers the machines after ${took.toFixed(1)} s`);
+}

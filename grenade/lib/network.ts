@@ -1,0 +1,32 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+
+/**
+ * Stands in for Neutron: every collection is empty. Enough for servers without networks, of which
+ * Nova asks the ports all the same.
+ */
+export async function startNetwork(): Promise<{ readonly url: string; readonly stop: () => void }> {
+  const server = createServer((request, response) => {
+    request.resume();
+    const { pathname } = new URL(request.url ?? "/", "http://127.0.0.1");
+    const [, , name, id] = pathname.split("/");
+    const status = request.method === "DELETE" ? 204 : id === undefined ? 200 : 404;
+    response.writeHead(status, { "Content-Type": "application/json" });
+    if (status === 204) response.end();
+    else if (status === 404)
+      response.end('{"NeutronError":{"type":"NotFound","message":"","detail":""}}');
+    else if (name === undefined || name === "")
+      response.end('{"versions":[{"id":"v2.0","status":"CURRENT"}]}');
+    else response.end(JSON.stringify({ [name.replaceAll("-", "_")]: [] }));
+  }).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  const address = server.address();
+  if (address === null || typeof address === "string") throw new Error("no port was given");
+  return {
+    url: `http://127.0.0.1:${address.port}`,
+    stop: () => {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}

@@ -1,0 +1,167 @@
+import { readFileSync } from "node:fs";
+import type { Process } from "../../test/lab/cloud/nova.ts";
+import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
+import type { Moment, Node, Provider, Server } from "./seen.ts";
+import type { Stack } from "./stack.ts";
+
+/** Later versions want cpu_info to be JSON, which nova-baremetal never wrote, and then each machine's uptime. */
+const HYPERVISORS = { "OpenStack-API-Version": "compute 2.27" };
+
+/** Reads the cloud at one moment. What logs said is told once. */
+export interface Observer {
+  readonly moment: (options: { readonly ironic: boolean }) => Promise<Moment>;
+  /** A log to read errors of, from its end on. */
+  readonly follow: (name: string, log: Process["log"]) => void;
+  /** Whether this machine's BMC has it on. */
+  readonly power: (node: string) => boolean;
+}
+
+/** @param order bm_nodes.uuid of each BMC, in the simulator's order */
+export function observer(stack: Stack, order: readonly string[]): Observer {
+  const logs = new Map<string, { readonly log: () => string; read: number }>();
+  const follow = (name: string, log: () => string): void => {
+    logs.set(name, { log, read: 0 });
+  };
+  for (const [name, { log }] of Object.entries(stack.nova.processes)) follow(name, log);
+  follow("ironic", () => readFileSync(stack.ironic.log, "utf8"));
+  const errors = (): readonly string[] =>
+    [...logs].flatMap(([name, one]) => {
+      const text = one.log();
+      const unread = text.slice(one.read);
+      one.read = text.length;
+      return unread
+        .split("\n")
+        .filter((line) => / (ERROR|CRITICAL) /.test(line))
+        .map((line) => `${name}: ${line.slice(0, 300)}`);
+    });
+  const bmcs = () => ({
+    power: Object.fromEntries(order.map((uuid, at) => [uuid, stack.sim.power(at)])),
+    commands: stack.sim
+      .commands()
+      .filter((line) => line !== "")
+      .map((line) => line.replace(/^\d+/, (at) => order[Number(at)] ?? at)),
+  });
+  return {
+    follow,
+    power: (node) => stack.sim.power(order.indexOf(node)),
+    moment: async ({ ironic }) => ({
+      servers: await servers(stack),
+      hypervisors: await hypervisors(stack),
+      computeNodes: await computeNodes(stack),
+      providers: await providers(stack),
+      nodes: ironic ? await nodes(stack) : {},
+      loaded: (await stack.db(stack.ironic.database)("nodes")).length,
+      flavor: await flavor(stack),
+      ...bmcs(),
+      errors: errors(),
+    }),
+  };
+}
+
+async function servers({ asks }: Stack): Promise<readonly Server[]> {
+  const all = await asks<{ readonly servers: readonly { readonly [field: string]: unknown }[] }>(
+    "nova",
+    "GET",
+    "/servers/detail?all_tenants=1",
+  );
+  const text = (value: unknown) => (typeof value === "string" ? value : null);
+  return (all?.servers ?? [])
+    .map((one) => ({
+      id: String(one.id),
+      name: String(one.name),
+      status: String(one.status),
+      task: text(one["OS-EXT-STS:task_state"]),
+      power: Number(one["OS-EXT-STS:power_state"]),
+      host: String(one["OS-EXT-SRV-ATTR:host"]),
+      node: String(one["OS-EXT-SRV-ATTR:hypervisor_hostname"]),
+      launched: text(one["OS-SRV-USG:launched_at"]),
+    }))
+    .toSorted((one, other) => one.name.localeCompare(other.name));
+}
+
+async function hypervisors({ asks }: Stack): Promise<Moment["hypervisors"]> {
+  const all = await asks<{
+    readonly hypervisors: readonly {
+      readonly hypervisor_hostname: string;
+      readonly hypervisor_type: string;
+      readonly state: string;
+    }[];
+  }>("nova", "GET", "/os-hypervisors/detail", undefined, HYPERVISORS);
+  return Object.fromEntries(
+    (all?.hypervisors ?? []).map((one) => [
+      one.hypervisor_hostname,
+      { type: one.hypervisor_type, state: one.state },
+    ]),
+  );
+}
+
+async function computeNodes({ db }: Stack): Promise<Moment["computeNodes"]> {
+  const rows: readonly { id: number; uuid: string; hypervisor_hostname: string }[] = await db(
+    NOVA_DATABASES.cell,
+  )("compute_nodes").where({ deleted: 0 });
+  return Object.fromEntries(
+    rows.map(({ id, uuid, hypervisor_hostname }) => [hypervisor_hostname, { id, uuid }]),
+  );
+}
+
+async function providers({ asks }: Stack): Promise<Moment["providers"]> {
+  const all = await asks<{
+    readonly resource_providers: readonly { readonly uuid: string; readonly name: string }[];
+  }>("placement", "GET", "/resource_providers");
+  const made: { [uuid: string]: Provider } = {};
+  for (const { uuid, name } of all?.resource_providers ?? []) {
+    const at = `/resource_providers/${uuid}`;
+    const inventory = await asks<{ readonly inventories: Provider["inventory"] }>(
+      ...(["placement", "GET", `${at}/inventories`] as const),
+    );
+    const allocated = await asks<{
+      readonly allocations: {
+        readonly [consumer: string]: { readonly resources: { readonly [name: string]: number } };
+      };
+    }>("placement", "GET", `${at}/allocations`);
+    made[uuid] = {
+      name,
+      inventory: Object.fromEntries(
+        Object.entries(inventory?.inventories ?? {}).map(([resource, { total, reserved }]) => [
+          resource,
+          { total, reserved },
+        ]),
+      ),
+      allocations: Object.fromEntries(
+        Object.entries(allocated?.allocations ?? {}).map(([id, { resources }]) => [id, resources]),
+      ),
+    };
+  }
+  return made;
+}
+
+async function nodes({ asks }: Stack): Promise<Moment["nodes"]> {
+  const all = await asks<{ readonly nodes: readonly (Node & { readonly uuid: string })[] }>(
+    "ironic",
+    "GET",
+    "/nodes/detail",
+  );
+  return Object.fromEntries(
+    (all?.nodes ?? []).map((one) => [
+      one.uuid,
+      {
+        provision_state: one.provision_state,
+        power_state: one.power_state,
+        instance_uuid: one.instance_uuid,
+        maintenance: one.maintenance,
+        maintenance_reason: one.maintenance_reason,
+        protected: one.protected,
+        last_error: one.last_error,
+      },
+    ]),
+  );
+}
+
+async function flavor({ asks }: Stack): Promise<Moment["flavor"]> {
+  const made = await asks<{ readonly extra_specs: Moment["flavor"] }>(
+    "nova",
+    "GET",
+    "/flavors/bm/os-extra_specs",
+  );
+  return made?.extra_specs ?? {};
+}

@@ -1,0 +1,80 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import type { Deployment } from "./deployment.ts";
+import { until } from "./wait.ts";
+
+/** nova-compute's sync_power_state_interval, and how often it is let pass. */
+const SYNC_MS = 30_000;
+const SYNCS = 3;
+
+interface Shown {
+  readonly id: string;
+  readonly status: string;
+  readonly "OS-EXT-STS:task_state": string | null;
+  readonly "OS-EXT-SRV-ATTR:hypervisor_hostname": string;
+  readonly fault?: { readonly message: string };
+}
+
+/** Does to servers what tenants do. */
+export async function operate(deployment: Deployment, phase: string): Promise<void> {
+  const [first = "", second = ""] = await ids(deployment);
+  const act = actor(deployment, phase);
+  await act("stop", first, { "os-stop": null }, "SHUTOFF", false);
+  await act("start", first, { "os-start": null }, "ACTIVE", true);
+  await act("reboot", first, { reboot: { type: "HARD" } }, "ACTIVE", true);
+  await act("delete", second, null, null, false);
+  await deployment.see("operated", { ironic: true });
+  await sleep(SYNCS * SYNC_MS);
+  await deployment.see("rested", { ironic: true });
+}
+
+/** Stops and starts one server: what a tenant may do at any time, also on the way back. */
+export async function stopAndStart(deployment: Deployment, phase: string): Promise<void> {
+  const [first = ""] = await ids(deployment);
+  const act = actor(deployment, phase);
+  await act("stop", first, { "os-stop": null }, "SHUTOFF", false);
+  await act("start", first, { "os-start": null }, "ACTIVE", true);
+}
+
+/** Asks for one thing and waits until server and machine are as asked; what came of it is kept. */
+function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
+  return async (
+    what: string,
+    server: string,
+    body: object | null,
+    status: string | null,
+    on: boolean,
+  ): Promise<void> => {
+    const { asks } = stack;
+    const show = async () =>
+      (await asks<{ readonly server: Shown }>("nova", "GET", `/servers/${server}`))?.server ?? null;
+    const node = (await show())?.["OS-EXT-SRV-ATTR:hypervisor_hostname"] ?? "";
+    const began = Date.now();
+    const done = async (): Promise<string | null> => {
+      const now = await show();
+      const [is, task] = [now?.status ?? null, now?.["OS-EXT-STS:task_state"] ?? null];
+      if (is === "ERROR") throw new Error(`${server} is in ERROR: ${now?.fault?.message}`);
+      const power = observer.power(node);
+      if (is === status && task === null && power === on) return null;
+      return `it is ${is}, ${task}, its machine ${power ? "on" : "off"}`;
+    };
+    const path = `/servers/${server}`;
+    const asked =
+      body === null ? asks("nova", "DELETE", path) : asks("nova", "POST", `${path}/action`, body);
+    const fault = await asked
+      .then(() => until(what, 120, done))
+      .then(() => null)
+      .catch((cause: Error) => cause.message);
+    const seconds = (Date.now() - began) / 1000;
+    acts.push({ phase, what, server, fault, seconds });
+    tell(`${what}: ${fault ?? `${seconds.toFixed(1)} s`}`);
+  };
+}
+
+async function ids({ stack }: Deployment): Promise<readonly string[]> {
+  const all = await stack.asks<{ readonly servers: readonly { id: string; name: string }[] }>(
+    ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
+  );
+  return (all?.servers ?? [])
+    .toSorted((one, other) => one.name.localeCompare(other.name))
+    .map(({ id }) => id);
+}

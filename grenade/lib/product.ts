@@ -1,0 +1,65 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Ran } from "./seen.ts";
+
+const PROGRAM = join(import.meta.dirname, "..", "..", "bundle", "nova2ironic.js");
+const LOOK_MS = 50;
+
+/** Runs the product's commands as an operator does, and keeps what they said. */
+export interface Product {
+  /** @param title of what is kept: the command, where the run has it once */
+  readonly run: (title: string, words: readonly string[]) => Promise<Ran>;
+  /** All that ran, in order. */
+  readonly ran: () => readonly Ran[];
+}
+
+/** @param folder for a file a command, with all it said */
+export function product(
+  folder: string,
+  env: { readonly [name: string]: string },
+  tell: (line: string) => void,
+): Product {
+  mkdirSync(folder, { recursive: true });
+  const all: Ran[] = [];
+  const run: Product["run"] = async (title, words) => {
+    const began = Date.now();
+    const child = spawn(process.execPath, [PROGRAM, ...words], {
+      env: { PATH: process.env.PATH, HOME: folder, LC_ALL: "C.UTF-8", ...env },
+      stdio: ["ignore", "pipe", "pipe"],
+    });
+    let [out, err, peak] = ["", "", 0];
+    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+      out += text;
+    });
+    child.stderr.setEncoding("utf8").on("data", (text: string) => {
+      err += text;
+    });
+    const looks = setInterval(() => {
+      peak = Math.max(peak, peakOf(child.pid ?? 0));
+    }, LOOK_MS);
+    const [status, signal] = await once(child, "close");
+    clearInterval(looks);
+    const seconds = (Date.now() - began) / 1000;
+    const ran: Ran = { title, words, status: status ?? signal, seconds, peak, out, err };
+    all.push(ran);
+    const number = String(all.length).padStart(2, "0");
+    const text = [`nova2ironic ${words.join(" ")}`, out, err, `exit ${ran.status}`].join("\n");
+    writeFileSync(join(folder, `${number}-${title}.txt`), text);
+    tell(`nova2ironic ${title}: exit ${ran.status}, ${seconds.toFixed(1)} s, ${peak} MiB`);
+    return ran;
+  };
+  return { run, ran: () => all };
+}
+
+/** MiB; 0 of a process that is gone. */
+function peakOf(pid: number): number {
+  try {
+    const [, kib = "0"] =
+      /^VmHWM:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8")) ?? [];
+    return Math.round(Number(kib) / 1024);
+  } catch {
+    return 0;
+  }
+}

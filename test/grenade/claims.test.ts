@@ -1,0 +1,55 @@
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { CLAIMS } from "../../grenade/expect/index.ts";
+import { type Claim, judge } from "../../grenade/lib/claim.ts";
+import type { Seen } from "../../grenade/lib/seen.ts";
+import { packageRoot } from "../../src/demo/package-root.ts";
+
+const NOTHING: Seen = {
+  ...{ moments: {}, ran: [], acts: [] },
+  fleet: {
+    ...{ host: "", tenants: [], free: [], deleted: [], errored: [], held: [] },
+    images: { old: ["", ""], new: ["", ""] },
+  },
+};
+
+const claim = (given: Partial<Claim>): Claim => ({
+  ...{ name: "it holds", phases: ["forward"], check: () => [], broken: (seen) => seen },
+  ...given,
+});
+
+test("a claim of a rehearsal that saw nothing is not evaluated, none holds", () => {
+  for (const one of CLAIMS) assert.equal(judge(one, NOTHING).result, "not evaluated", one.name);
+});
+
+test("a claim that stays green when what was seen is broken on purpose cannot fail, and counts as red", () => {
+  assert.equal(judge(claim({}), NOTHING).result, "cannot fail");
+  const honest = claim({
+    check: ({ acts }) => acts.map(({ what }) => what),
+    broken: (seen) => ({
+      ...seen,
+      acts: [{ phase: "", what: "stop", server: "", fault: null, seconds: 0 }],
+    }),
+  });
+  assert.equal(judge(honest, NOTHING).result, "holds");
+  assert.equal(judge(honest, honest.broken(NOTHING)).result, "fails");
+});
+
+test("every claim of grenade/expect is in the list, says how to break it, and has a name of its own", () => {
+  const folder = join(packageRoot(), "grenade", "expect");
+  const text = (name: string) => readFileSync(join(folder, name), "utf8");
+  const named = readdirSync(folder)
+    .filter((name) => name !== "index.ts")
+    .flatMap((name) => [...text(name).matchAll(/^export const (\w+): Claim/gm)])
+    .map(([, name = ""]) => name);
+  const listed = text("index.ts").split("CLAIMS")[1] ?? "";
+  for (const name of named) assert.match(listed, new RegExp(`\\b${name}\\b`));
+  assert.equal(CLAIMS.length, named.length);
+  assert.equal(new Set(CLAIMS.map(({ name }) => name)).size, CLAIMS.length);
+  const broken = readdirSync(folder).flatMap((name) => [
+    ...text(name).matchAll(/^\/\*\* Broken by /gm),
+  ]);
+  assert.equal(broken.length, named.length);
+});

@@ -111,7 +111,7 @@ function checkNumbers(program: object, args: { readonly [name: string]: unknown 
   for (const name of declared(program).number) {
     const value = args[name];
     if (value !== undefined && !(typeof value === "number" && value >= 0 && value < 1e9))
-      throw new MigrationError("N2I-E100", `--${name} wants a number`);
+      throw new MigrationError("N2I-E100", `--${name} takes a number`);
   }
   if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
   return true;

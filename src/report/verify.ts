@@ -95,7 +95,8 @@ export function takenOverText(
   faults: number,
 ): readonly string[] {
   const many = logs === 1 ? "1 log" : `${logs} logs`;
-  const more = faults > 0 ? "; once looked at, go on behind them: --conductor-log FILE:LINE" : "";
+  const more =
+    faults > 0 ? "; next time start after those you have seen: --conductor-log FILE:LINE" : "";
   return [
     `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
     ...(logs > 0 ? [`Logs: ${faults} faults in ${many}${more}.`] : []),

@@ -24,7 +24,7 @@ export async function allocationsText(
   lines: () => AsyncIterable<readonly PlannedMachine[]>,
 ): Promise<string | null> {
   if (placementDb === undefined) return null;
-  if (novaDb === undefined) throw new MigrationError("N2I-E100", "--placement-db wants --nova-db");
+  if (novaDb === undefined) throw new MigrationError("N2I-E100", "--placement-db needs --nova-db");
   return closing(async (keep) => {
     const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const placement = keep(await openRole("placement-db", placementDb, { readOnly: true }));

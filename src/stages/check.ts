@@ -59,7 +59,7 @@ export async function check(
   if (run === null) say(`${asked.run} is no run's folder yet: what needs a plan is not looked at.`);
   const { novaDb, watch } = asked;
   if (watch > LONGEST)
-    throw new MigrationError("N2I-E100", `--watch wants at most ${LONGEST} seconds`);
+    throw new MigrationError("N2I-E100", `--watch takes at most ${LONGEST} seconds`);
   if (novaDb !== undefined && watch > 0) say(`Watching heartbeats for ${watch} s.`);
   return checkAll(await closing((keep) => gather(asked, place, run, keep)));
 }

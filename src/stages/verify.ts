@@ -46,7 +46,7 @@ export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) 
   const mappings = await loadMappings();
   const lost = snapshot.footer.footer.machines - plan.footer.footer.machines;
   if (lost !== 0)
-    throw new MigrationError("N2I-E114", `the snapshot has ${lost} machines more than the plan`);
+    throw new MigrationError("N2I-E114", `the plan lacks ${lost} machines of the snapshot`);
   return { run, plan, seal, mappings };
 }
 

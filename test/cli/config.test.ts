@@ -61,7 +61,7 @@ test("without a file the settings are printed as nova.conf has them, and with --
 test("what is not told is refused", async () => {
   await refused(["config"], 64, "N2I-E100", [/nothing tells the release/]);
   const juno = ["config", "--ironic-release", "juno"];
-  await refused([...juno, "--check"], 64, "N2I-E100", [/--check wants --nova-conf/]);
+  await refused([...juno, "--check"], 64, "N2I-E100", [/--check needs --nova-conf/]);
   await refused([...juno, "--nova-conf", join(folder, "none")], 64, "N2I-E104");
   await refused([...juno, "--nova-conf", "=x"], 64, "N2I-E100");
   await refused([...juno, "--exact-filters", "--nova-db", "env:X"], 64, "N2I-E100");

@@ -170,7 +170,7 @@ test("words that do not fit nova_api, Nova's API or nova.conf are one paragraph 
   const seen = async () => [...(await digests(made)), await digest(api), treeOf(made.run)];
   const before = await seen();
   for (const [status, code, saying, words] of [
-    [64, "N2I-E100", /--nova-api-db wants --nova-db/, [...planning, ...apiWriter]],
+    [64, "N2I-E100", /--nova-api-db needs --nova-db/, [...planning, ...apiWriter]],
     [64, "N2I-E100", /flavors-via/, [...planning, "--nova-db", novaDb, "--flavors-via", "http"]],
     [64, "N2I-E102", /nova-api-db/, [...planning, "--nova-db", novaDb, "--nova-api-db", ""]],
     [64, "N2I-E106", /./, [...planning, "--nova-db", novaDb, "--flavors-via", "rest"]],
@@ -180,7 +180,7 @@ test("words that do not fit nova_api, Nova's API or nova.conf are one paragraph 
     [4, "N2I-E311", /flavors in nova_api/, apply],
     [4, "N2I-E202", /nova_api/, [...exact, "--nova-api-db", novaDb]],
     [4, "N2I-E202", /not a nova database/, [...exact, "--nova-db", apiDb]],
-    [64, "N2I-E100", /wants --run and --exact-filters/, [...config, ...apiWriter]],
+    [64, "N2I-E100", /needs --run and --exact-filters/, [...config, ...apiWriter]],
     [64, "N2I-E104", /not a regular file|EISDIR/, [...config, "--nova-conf", folder]],
     [64, "N2I-E104", /./, [...config, "--nova-conf", "h=/dev/zero"]],
     [64, "N2I-E100", /part/, [...config, "--part", "api"]],

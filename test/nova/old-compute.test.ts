@@ -20,7 +20,7 @@ for (const engine of ENGINES) {
     const verified = await runs(2, ["verify", ...both]);
     assert.match(
       verified.out,
-      /"compute_nodes.id=502 offers it on ""compute-2"", its .* ""ironic-compute"""$/m,
+      /"compute_nodes.id=502 is on host ""compute-2"", should be on ""ironic-compute"""$/m,
     );
     const shown = await runs(0, ["rollback", ...both, "--all", "--plan"]);
     assert.match(shown.out, /^"leave","compute_nodes","502",2,"made by .* of compute-2 since/m);

@@ -46,11 +46,8 @@ for (const engine of ENGINES)
     await instance(3).update({ deleted: 3 });
     const found = await run(verify);
     assert.equal(found.status, 2, found.err);
-    assert.match(
-      found.out,
-      /instances .*a0+-.*1 .*host is "kvm-1", its nova-compute "ironic-compute"/,
-    );
-    assert.match(found.out, /instances .*a0+-.*2 .*node is "kvm-2", its machine "a0+-.*2"/);
+    assert.match(found.out, /instances .*a0+-.*1 .*host is "kvm-1", should be "ironic-compute"/);
+    assert.match(found.out, /instances .*a0+-.*2 .*node is "kvm-2", should be "a0+-.*2"/);
     assert.match(found.out, /instances .*a0+-.*3 .*is deleted in nova/);
     assert.equal(found.out.match(/mismatched/g)?.length, 3);
     await instance(1).update({ host: "ironic-compute" });

@@ -85,7 +85,7 @@ test("plan, apply and their options say no when they do not fit each other", asy
   const nova = source.slice(2, 4);
   const planning = ["plan", ...at, ...reader, ...plan, "-q"];
   for (const [words, text] of [
-    [["--compute-host", "x"], /--compute-host wants --nova-db/],
+    [["--compute-host", "x"], /--compute-host needs --nova-db/],
     [[...nova, "--deploy-kernel", "x"], /wanted together/],
     [[...nova, "--flavor-images", "delete", "--deploy-kernel", "x"], /takes no images/],
     [[...nova, "--compute-host", "nobody:x=y"], /not understood/],

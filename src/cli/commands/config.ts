@@ -28,13 +28,13 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
 /** @throws MigrationError N2I-E100 */
 function checkOptions({ check, novaConf, novaDb, novaApiDb, run, exactFilters }: ConfigArgs): void {
   if (check && novaConf === undefined)
-    throw new MigrationError("N2I-E100", "--check wants --nova-conf");
+    throw new MigrationError("N2I-E100", "--check needs --nova-conf");
   for (const [option, spec] of [
     ["--nova-db", novaDb],
     ["--nova-api-db", novaApiDb],
   ] as const)
     if (spec !== undefined && (run === undefined || !exactFilters))
-      throw new MigrationError("N2I-E100", `${option} wants --run and --exact-filters`);
+      throw new MigrationError("N2I-E100", `${option} needs --run and --exact-filters`);
 }
 
 /** On stderr: stdout is the patch, for a program. It is no progress, so --quiet does not silence it. */

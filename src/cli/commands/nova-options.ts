@@ -17,7 +17,7 @@ export function watchingOf(
   { watch, allowRunningCompute, allowQueuedRequests: queued }: WatchArgs,
   tell: (text: string) => void,
 ): Watching {
-  if (!(watch >= 0 && watch <= LONGEST)) throw usage(`--watch wants 0 to ${LONGEST} seconds`);
+  if (!(watch >= 0 && watch <= LONGEST)) throw usage(`--watch takes 0 to ${LONGEST} seconds`);
   return { seconds: watch, allowed: allowRunningCompute, queued, tell };
 }
 
@@ -35,7 +35,7 @@ export function novaAsked(args: NovaArgs): NovaAsked | null {
   if (novaDb === undefined) {
     if (alone === undefined) return null;
     throw usage(
-      `--${alone[0].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} wants --nova-db`,
+      `--${alone[0].replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)} needs --nova-db`,
     );
   }
   return {
@@ -48,7 +48,7 @@ function imagesOf({ flavorImages, deployKernel, deployRamdisk }: NovaArgs): Imag
   const given = [deployKernel, deployRamdisk].filter((id) => id !== undefined);
   for (const id of given)
     if (!(id.startsWith(BY_NAME) ? id.length > BY_NAME.length : /^[\w.-]{1,255}$/.test(id)))
-      throw usage("--deploy-kernel and --deploy-ramdisk want image ids, or name:NAME");
+      throw usage("--deploy-kernel and --deploy-ramdisk take image ids, or name:NAME");
   const wanted = flavorImages ?? (given.length > 0 ? "point" : "keep");
   if (wanted !== "point") {
     if (given.length > 0) throw usage(`--flavor-images ${wanted} takes no images`);

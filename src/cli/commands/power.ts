@@ -18,7 +18,7 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   await printView(powerView(done.shown, machines, short), args);
   for (const line of summary(counts.verdicts)) say(args, line);
   for (const line of groups(done.troubled, machines)) say(args, line);
-  const but = want === 0 ? "" : `; ${want} of them only with a setting told above`;
+  const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);
   if (counts.machines > good) say(args, AFTER.failedPower(args));

@@ -21,8 +21,8 @@ function checkOptions({ takeover, final, novaDb, placementDb, conductorLog }: Ve
   if (takeover && (novaDb !== undefined || final))
     throw usage(`--takeover and ${final ? "--final" : "--nova-db"} exclude each other`);
   if (placementDb !== undefined && novaDb === undefined)
-    throw usage("--placement-db wants --nova-db");
-  if (conductorLog !== undefined && !takeover) throw usage("--conductor-log wants --takeover");
+    throw usage("--placement-db needs --nova-db");
+  if (conductorLog !== undefined && !takeover) throw usage("--conductor-log needs --takeover");
 }
 
 async function compared(args: VerifyArgs) {

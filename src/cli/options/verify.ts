@@ -25,7 +25,7 @@ export const verifyOptions: Declared = {
         takeover: {
           type: "boolean",
           default: false,
-          describe: "Instead: where each machine stands on its way to a conductor",
+          describe: "Show instead how far the hand-over of each machine is",
         },
         final: {
           type: "boolean",

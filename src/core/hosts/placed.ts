@@ -46,7 +46,7 @@ export async function* auditInstances(
         uuid === null ? [] : [...lifeFaults(line, row), ...placeFaults(line, row, choice, nova)];
       for (const fault of faults) yield { machine, fault: `instance ${uuid}: ${fault}` };
       for (const { uuid: other, task_state } of strangersOn(line, there)) {
-        const fault = `instance ${other}: names this node, which Ironic is to have without it`;
+        const fault = `instance ${other}: names this node, which has another instance or none in Ironic`;
         yield { machine, fault, ...(task_state !== null && { moving: true }) };
       }
     }
@@ -78,10 +78,10 @@ export function placeFaults(
   return [
     ...(row.host === host
       ? []
-      : [`host is ${showColumn(row.host)}, its nova-compute ${showColumn(host)}`]),
+      : [`host is ${showColumn(row.host)}, should be ${showColumn(host)}`]),
     ...(namesNode(row.node, uuid, nova)
       ? []
-      : [`node is ${showColumn(row.node)}, its machine ${showColumn(uuid)}`]),
+      : [`node is ${showColumn(row.node)}, should be ${showColumn(uuid)}`]),
   ];
 }
 

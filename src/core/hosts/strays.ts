@@ -65,7 +65,7 @@ export async function* auditPlaces(
         if (to !== null && host !== null && host !== to)
           yield {
             machine: uuid,
-            fault: `compute_nodes.id=${id} offers it on ${show(host)}, its nova-compute is that of ${show(to)}`,
+            fault: `compute_nodes.id=${id} is on host ${show(host)}, should be on ${show(to)}`,
           };
     }
   }

@@ -123,7 +123,7 @@ function verifyMachine(
   for (const { uuid: id } of ports)
     if (!planned.has(String(id))) {
       const named = { resource: "port", uuid: String(id), bm_node_id } as const;
-      tell(verdict(named, "extra", [], "a port no plan made"));
+      tell(verdict(named, "extra", [], "a port that no plan made"));
     }
   return verdicts;
 }
@@ -167,7 +167,7 @@ async function* strangers(
       if (!ours.has(uuid)) {
         tally.extra += 1;
         const named = { resource: "node", uuid, bm_node_id: null } as const;
-        yield verdict(named, "extra", [], "carries our mark, is not in this plan");
+        yield verdict(named, "extra", [], "carries the mark of this tool, but is not in this plan");
       }
 }
 

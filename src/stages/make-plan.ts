@@ -124,8 +124,7 @@ async function prepare(
   const { source: from } = source;
   const transform = createTransform(
     mappings.forRelease(release, site.site),
-    source.hosts,
-    source.columns,
+    source,
     await mappings.validator(release),
     power?.view ?? null,
     allow.ipmitool,

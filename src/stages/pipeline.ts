@@ -40,6 +40,7 @@ export const AFTER = {
   /** @param more options of plan where none was given */
   power: (known: object, more: object) =>
     `Next: ${nextCommand("plan", known, { ...backendOf(known), ...more })}`,
+  stoppedPower: (given: object) => stopped(nextCommand("power", given)),
   /** Where machines did not answer as they should. */
   failedPower(given: object) {
     const again = { ...given, only: undefined, node: undefined, host: undefined };

@@ -1,7 +1,6 @@
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
 import { extract } from "../../stages/extract.ts";
-import { backendOf } from "../../stages/given.ts";
-import { nextCommand } from "../../stages/next.ts";
+import { AFTER } from "../../stages/pipeline.ts";
 import type { ExtractArgs } from "../options/extract.ts";
 import { print, say, sinkOf } from "./shared.ts";
 
@@ -17,6 +16,6 @@ export async function extractCommand(args: ExtractArgs): Promise<void> {
   );
   say(
     args,
-    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\nNext: ${nextCommand("power", args)}\nthen: ${nextCommand("plan", made.known, backendOf(made.known))}`,
+    `Saved ${made.path}/snapshot.jsonl (sha256 ${made.sha256.slice(0, 12)}).\n${AFTER.extract(args, made.known)}`,
   );
 }

@@ -1,8 +1,7 @@
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { powerView, summary } from "../../report/power.ts";
 import { groups } from "../../report/power-groups.ts";
-import { nextCommand } from "../../stages/next.ts";
-import { AFTER, stopped } from "../../stages/pipeline.ts";
+import { AFTER } from "../../stages/pipeline.ts";
 import { power } from "../../stages/power.ts";
 import type { PowerArgs } from "../options/power.ts";
 import { printView } from "../print/view.ts";
@@ -11,7 +10,7 @@ import { exitWith, say, sinkOf } from "./shared.ts";
 /** Shows the machines in trouble, what they have in common, and what comes next. */
 export async function powerCommand(args: PowerArgs): Promise<void> {
   const done = await power(args, sinkOf(args));
-  if (done === null) return say(args, stopped(nextCommand("power", args)));
+  if (done === null) return say(args, AFTER.stoppedPower(args));
   const { counts, machines, want, known, site, novaRead } = done;
   const good = counts.verdicts.ok ?? 0;
   const short = args.format === "table" && (args.column ?? []).length === 0;

@@ -53,18 +53,23 @@ interface Transform {
   readonly origins: () => readonly (readonly [string, string])[];
 }
 
+/** What a snapshot says of all its machines. */
+interface Source {
+  readonly hosts: readonly HostConfig[];
+  /** What was found, by table. */
+  readonly columns: { readonly [table: string]: readonly string[] };
+}
+
 /**
  * What Ironic should hold, given what nova_bm held. Pure: the same snapshot and mapping give the
  * same records, byte for byte, so a plan can be reviewed today and applied tomorrow.
  *
- * @param columns what the snapshot found, by table
  * @param power what the BMCs said; null when nobody wants to know
  * @param ipmitool of the conductors, where it is not what the release came with
  */
 export function createTransform(
   mapping: Mapping,
-  hosts: readonly HostConfig[],
-  columns: { readonly [table: string]: readonly string[] },
+  { hosts, columns }: Source,
   validate: Validate,
   power: PowerView | null,
   ipmitool: ConductorIpmitool = mapping.target.ipmitool,

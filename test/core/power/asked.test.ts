@@ -137,7 +137,9 @@ async function looking(
       const mapping = { ...(known.get(name) ?? mappings.forRelease(release, site)), site };
       known.set(name, mapping);
       const { power_keys, ipmitool } = release.doc;
-      const { desired } = createTransform(mapping, hosts, columns, () => [], null).machine(machine);
+      const { desired } = createTransform(mapping, { hosts, columns }, () => [], null).machine(
+        machine,
+      );
       const asked = createWays(mapping, docs, hosts, columns).of(machine);
       assert.ok(asked);
       // No more is read of a planned machine.
@@ -148,7 +150,7 @@ async function looking(
         judged: (way) => {
           const reading = readingOf(way, ipmitool);
           const view = { readings: new Map([[1, reading]]), unreachable: null, record: false };
-          const transform = createTransform(mapping, hosts, columns, () => [], view);
+          const transform = createTransform(mapping, { hosts, columns }, () => [], view);
           return transform.machine(machine).findings.map(({ code }) => code);
         },
       };

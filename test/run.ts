@@ -97,11 +97,10 @@ async function nodeTest(
   environment: { readonly [name: string]: string },
 ): Promise<number> {
   const [stopwatch, suite] = ["stopwatch.js", "suite.js"].map((name) => join(HERE, "runner", name));
-  const child = spawn(
-    process.execPath,
-    [`--import=${stopwatch}`, "--test-timeout=900000", suite ?? "", skips, ...files],
-    { stdio: "inherit", env: { ...process.env, ...environment } },
-  );
+  const child = spawn(process.execPath, [`--import=${stopwatch}`, suite ?? "", skips, ...files], {
+    stdio: "inherit",
+    env: { ...process.env, ...environment },
+  });
   // A signal to us is one to the tests; we end when they have, and the servers with us.
   for (const signal of ["SIGINT", "SIGTERM"] as const) process.on(signal, () => child.kill(signal));
   const [status] = await once(child, "exit");

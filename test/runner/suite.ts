@@ -6,10 +6,13 @@ import { spec } from "node:test/reporters";
 /** Test files at a time: two for each processor, as many wait for a server, a program or a clock. */
 const AT_ONCE = 2 * availableParallelism();
 
+/** What hangs is a failure after so many milliseconds: the longest group takes a fifth of it. */
+const PATIENCE_MS = 30 * 60_000;
+
 /** Runs these test files in the order they are given, which `node --test` would not keep. */
 const [skips = "", ...files] = process.argv.slice(2);
 const skipped: string[] = [];
-const results = run({ files, concurrency: AT_ONCE });
+const results = run({ files, concurrency: AT_ONCE, timeout: PATIENCE_MS });
 results.on("test:fail", ({ todo }) => {
   if (todo === undefined || todo === false) process.exitCode = 1;
 });

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Case } from "../src/demo/case.ts";
-import { packageRoot } from "../src/demo/package-root.ts";
+import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { FINDINGS } from "../src/model/findings.ts";
 import type { Drivers, States } from "../src/model/mapping.ts";
 import { matchesGolden, planText } from "./support/golden.ts";

@@ -167,6 +167,24 @@ test("no file is longer than 400 lines", () => {
   assert.deepEqual(long, []);
 });
 
+test("nothing is nested deeper than four", () => {
+  const control = /^(?:\} )?(?:if|else|for|while|do|switch|case|default|try|catch|finally)\b/;
+  const deep = SOURCES.flatMap((file) => {
+    /** Columns at which what is open here began: the formatter indents what stands inside. */
+    let open: number[] = [];
+    return read(file)
+      .split("\n")
+      .flatMap((line, at) => {
+        const column = line.search(/\S/);
+        if (column < 0) return [];
+        open = open.filter((other) => other < column);
+        if (control.test(line.trim())) open.push(column);
+        return open.length > 4 ? [`${file}:${at + 1}`] : [];
+      });
+  });
+  assert.deepEqual(deep, []);
+});
+
 test("what a file exports is used by another", () => {
   // What the IPMI library exports is its users' to use; its index lists it.
   const users = [...ALL, ".ci/bundle.js"].map((file) => ({

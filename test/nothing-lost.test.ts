@@ -5,7 +5,7 @@ import { NO_SITE } from "../src/core/mapping/site.ts";
 import { createOrigins } from "../src/core/transform/compile.ts";
 import { compileProgram } from "../src/core/transform/program.ts";
 import { type Case, caseUuid } from "../src/demo/case.ts";
-import { loadTables } from "../src/demo/load-tables.ts";
+import { loadTables } from "../src/edge/disk/load-tables.ts";
 import { fleets } from "./support/arbitrary.ts";
 import { lostBy } from "./support/lost.ts";
 import { mappings, planned, withCase } from "./support/planned-case.ts";

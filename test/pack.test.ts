@@ -13,8 +13,8 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
-import { packageRoot } from "../src/demo/package-root.ts";
 import { writeCase } from "../src/demo/write-case.ts";
+import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { EXIT_STATUS } from "../src/model/exit.ts";
 import { fleet } from "./support/fleet.ts";
 

@@ -4,7 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import type { Case } from "../src/demo/case.ts";
-import { packageRoot, program } from "../src/demo/package-root.ts";
+import { packageRoot, program } from "../src/edge/disk/package-root.ts";
 import { checkTable } from "../src/report/checks.ts";
 import { exitTable } from "../src/report/explain.ts";
 import { novaTree } from "./support/boot.ts";

@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
-import { packageRoot } from "../src/demo/package-root.ts";
+import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { SCHEDULE } from "../src/edge/ipmi/index.ts";
 import { commandOf } from "./support/command-line.ts";
 

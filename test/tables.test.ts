@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import { createTables } from "../src/demo/create-tables.ts";
+import { ASKED_BY } from "../src/edge/database/rights.ts";
 import {
   loadTables,
   type TablesName,
   type TablesVersion,
   tablesVersions,
-} from "../src/demo/load-tables.ts";
-import { packageRoot } from "../src/demo/package-root.ts";
-import { ASKED_BY } from "../src/edge/database/rights.ts";
+} from "../src/edge/disk/load-tables.ts";
+import { packageRoot } from "../src/edge/disk/package-root.ts";
 import type { Engine } from "../src/model/database.ts";
 import type { Column, Table } from "../src/model/tables.ts";
 import { type TestDatabase, withDatabase } from "./lab/index.ts";

@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { writeSync } from "node:fs";
-import { version } from "../demo/package-root.ts";
+import { version } from "../edge/disk/package-root.ts";
 
 /** Answered before anything is loaded; a stdout that takes no line is met the long way. */
 function answersVersion(words: readonly string[]): boolean {

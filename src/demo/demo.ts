@@ -3,10 +3,10 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openDatabase } from "../edge/database/open.ts";
+import { packageRoot } from "../edge/disk/package-root.ts";
 import { digestDatabase } from "../edge/ironic-db/digest.ts";
 import { atExit } from "../edge/process/at-exit.ts";
 import type { Case } from "./case.ts";
-import { packageRoot } from "./package-root.ts";
 import { writeCase } from "./write-case.ts";
 
 /** What the demo shows to people; the rest is the commands' own output. */

@@ -1,4 +1,5 @@
 import type { Knex } from "knex";
+import { loadTables } from "../edge/disk/load-tables.ts";
 import type { Engine } from "../model/database.ts";
 import type { Json } from "../model/json.ts";
 import {
@@ -10,7 +11,6 @@ import {
   caseUuid,
 } from "./case.ts";
 import { createTables } from "./create-tables.ts";
-import { loadTables } from "./load-tables.ts";
 
 const CHUNK = 50;
 

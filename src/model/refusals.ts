@@ -64,8 +64,8 @@ export const REFUSALS = {
   ),
   "N2I-E107": usage(
     "a name on the command line matches nothing",
-    "A word that fits no machine or flavor changes nothing, and every look afterwards finds all as planned.",
-    "Compare the name with those told, or leave the word out.",
+    "A name that matches no machine or flavor changes nothing, and every check afterwards finds all as planned.",
+    "Compare the name with those listed, or leave the option out.",
   ),
   // The run folder and its artefacts.
   "N2I-E110": usage(

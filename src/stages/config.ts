@@ -3,10 +3,10 @@ import { differingHosts, judgeSettings, type PlannedHost } from "../core/setting
 import { settingsPatch } from "../core/settings/patch.ts";
 import { strandedFlavors } from "../core/settings/stranded.ts";
 import { type WantedSettings, wantedSettings } from "../core/settings/wanted.ts";
-import { releaseNames } from "../demo/load-tables.ts";
 import { filesByHost } from "../edge/config/nova-conf.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../edge/config/oslo.ts";
 import { readSmallFile } from "../edge/config/text-file.ts";
+import { releaseNames } from "../edge/disk/load-tables.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import {

@@ -13,8 +13,8 @@ import {
 import { recordValidator } from "../core/mapping/record-schema.ts";
 import { parseSite } from "../core/mapping/site.ts";
 import type { Validate } from "../core/transform/transform.ts";
-import { loadTables } from "../demo/load-tables.ts";
-import { packageRoot, program } from "../demo/package-root.ts";
+import { loadTables } from "../edge/disk/load-tables.ts";
+import { packageRoot, program } from "../edge/disk/package-root.ts";
 import type { KnownReleases } from "../edge/ironic-db/release.ts";
 import type { Mapping, Site, TargetDoc } from "../model/mapping.ts";
 import type { RestDoc } from "../model/rest.ts";

@@ -106,11 +106,9 @@ async function* rowsOf(
       const leg = await open(name, plan);
       try {
         for await (const batch of inspectBack(leg, entries, wish, excluded))
-          for (const { change, state } of batch) {
-            const { is, why } = state;
-            if (is === "other") yield shown("leave", change, why);
-            else if (is !== "after") yield shown("restore", change, null);
-          }
+          yield* batch.flatMap(({ change, state: { is, why } }) =>
+            is === "after" ? [] : [shown(change, is === "other" ? why : null)],
+          );
       } finally {
         await leg.close?.();
       }
@@ -135,11 +133,9 @@ function legsOf(nova: NovaTarget, reach: Reach): typeof unasked {
   };
 }
 
-function shown(
-  action: UndoPreview["action"],
-  { table, id }: NovaStep,
-  why: string | null,
-): UndoPreview {
+/** @param why it is left; null: it is taken back */
+function shown({ table, id }: NovaStep, why: string | null): UndoPreview {
+  const action = why === null ? "restore" : "leave";
   const uuid = id.slice(id.indexOf(":") + 1);
   return { action, resource: table, uuid, bm_node_id: null, why };
 }

@@ -1,4 +1,4 @@
-import { version } from "../demo/package-root.ts";
+import { version } from "../edge/disk/package-root.ts";
 
 /** `nova2ironic 0.1.0`, for artefacts. */
 export const VERSION: string = version();

@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { program } from "../../src/demo/package-root.ts";
+import { program } from "../../src/edge/disk/package-root.ts";
 
 /** What one process cost. */
 export interface Cost {

@@ -1,6 +1,6 @@
 import type { Knex } from "knex";
 import { createTables } from "../../src/demo/create-tables.ts";
-import { loadTables } from "../../src/demo/load-tables.ts";
+import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import type { ServerEngine } from "../lab/binaries.ts";
 
 /** Version of nova's schema. */

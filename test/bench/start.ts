@@ -2,8 +2,8 @@ import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { program } from "../../src/demo/package-root.ts";
 import { writeCase } from "../../src/demo/write-case.ts";
+import { program } from "../../src/edge/disk/package-root.ts";
 import { fleet } from "../support/fleet.ts";
 
 interface Start {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { program } from "../../src/demo/package-root.ts";
+import { program } from "../../src/edge/disk/package-root.ts";
 import { batchesHere } from "../support/batches.ts";
 import { isCommand, type Ran, runHere } from "../support/in-process.ts";
 

@@ -1,5 +1,5 @@
 import { demo } from "../../demo/demo.ts";
-import { program } from "../../demo/package-root.ts";
+import { program } from "../../edge/disk/package-root.ts";
 import { EXIT_STATUS } from "../../model/exit.ts";
 import { exitWith, print } from "./shared.ts";
 

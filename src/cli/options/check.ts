@@ -1,4 +1,4 @@
-import { releaseNames } from "../../demo/load-tables.ts";
+import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { CheckAsked } from "../../stages/check.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";

@@ -1,4 +1,4 @@
-import { releaseNames } from "../../demo/load-tables.ts";
+import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { SettingsPart } from "../../model/settings.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";

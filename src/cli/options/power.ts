@@ -1,4 +1,4 @@
-import { releaseNames } from "../../demo/load-tables.ts";
+import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { FAILED } from "../../report/verdicts.ts";
 import type { PowerAsked } from "../../stages/power.ts";

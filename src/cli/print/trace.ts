@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { SourceMap, type SourceMapPayload } from "node:module";
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
-import { packageRoot } from "../../demo/package-root.ts";
+import { packageRoot } from "../../edge/disk/package-root.ts";
 
 /** `    at apply (file:///.../chunk-ABC.js:12:345)`, with or without a function. */
 const FRAME = /(\(?)(file:\/\/\S+\.js):(\d+):(\d+)(\)?)$/;

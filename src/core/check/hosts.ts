@@ -5,7 +5,7 @@ import { fine, isRefused, lower, told, withBoth } from "./look.ts";
 
 /** What blocks a machine whose instance is under a wrong host, and what the operator may accept. */
 const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
-const MEND =
+const FIX =
   "nova2ironic plan --nova-db DB --compute-host NAME, then apply --nova-db DB; explain N2I-D225 and N2I-D227";
 
 interface Tenant {
@@ -41,12 +41,12 @@ export function hosts(view: CheckView): CheckResult {
       ? told(
           found,
           "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
-          MEND,
+          FIX,
         )
       : told(
           found,
           "instances are not under the nova-compute of their machine, as you accepted",
-          MEND,
+          FIX,
           "Warning",
         );
   });

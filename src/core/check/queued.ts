@@ -4,7 +4,7 @@ import { hasReported } from "../hosts/running.ts";
 import { FINE, joined, judged, lower, machinesBy, warning, withBoth } from "./look.ts";
 
 const WHAT = "requests wait in message queues";
-const MEND =
+const FIX =
   "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
 
 /** Requests that a nova-compute executes when it starts again. @source facts/systems-measured.md A1+ */
@@ -33,8 +33,8 @@ export function queued(view: CheckView): CheckResult {
         : [{ text: `instance ${uuid} ${toldTaskState(task_state, host)}`, machines: of(uuid) }],
     );
     return joined([
-      judged(found, view.plan, ["N2I-D243"], WHAT, MEND),
-      judged(busy, view.plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, MEND),
+      judged(found, view.plan, ["N2I-D243"], WHAT, FIX),
+      judged(busy, view.plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
       unqueued === null
         ? FINE
         : warning(

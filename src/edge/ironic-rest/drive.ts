@@ -71,24 +71,26 @@ export async function drive(
         if (times === ACCEPTED)
           return `${name} was accepted ${times} times, and it is ${String(found.provision_state)} still`;
         const answer = await tell(link, uuid, move);
-        if (answer.status >= 200 && answer.status < 300) {
-          tries = 0;
+        const isTaken = answer.status >= 200 && answer.status < 300;
+        if (!isTaken) stopIfForbidden(link, `${name} of node ${uuid}`, answer);
+        if (!isTaken && (!mayPass(answer) || tries === TRIES))
+          return `${name} is refused: ${answer.fault}`;
+        if (isTaken) {
           accepted.set(name, times + 1);
           waited.looks = 0;
-          const now = shownBy(link, move, found, answer.body);
-          if (now !== null) {
-            believed = move.do === "hold" || move.do === "release" || move.do === "traits";
-            found = now;
-            continue;
-          }
+        }
+        const now = isTaken ? shownBy(link, move, found, answer.body) : null;
+        if (!isTaken) await pause(tries);
+        tries = isTaken ? 0 : tries + 1;
+        if (now !== null) {
+          believed = move.do === "hold" || move.do === "release" || move.do === "traits";
+          found = now;
+          continue;
+        }
+        if (isTaken) {
           last = move.do === "provision" ? mark : last;
           note(history, move, found);
           await nap();
-        } else {
-          stopIfForbidden(link, `${name} of node ${uuid}`, answer);
-          if (!mayPass(answer) || tries === TRIES) return `${name} is refused: ${answer.fault}`;
-          await pause(tries);
-          tries += 1;
         }
       }
     }

@@ -216,13 +216,18 @@ const HANGING = [
   ["volume/targets", 32, "a volume target"],
 ] as const;
 
+function nodeUuidOf(body: unknown): readonly string[] {
+  return typeof body === "object" && body !== null && "node_uuid" in body
+    ? [String(body.node_uuid)]
+    : [];
+}
+
 async function strangers(service: RestService): Promise<Map<string, string>> {
   const found = new Map<string, string>();
   for (const [collection, since, what] of HANGING)
     if (service.minor >= since)
       for await (const page of pages(service, collection))
-        for (const body of page)
-          if (typeof body === "object" && body !== null && "node_uuid" in body)
-            found.set(String(body.node_uuid), `it has ${what} that this tool did not write`);
+        for (const uuid of page.flatMap(nodeUuidOf))
+          found.set(uuid, `it has ${what} that this tool did not write`);
   return found;
 }

@@ -1,29 +1,29 @@
 import { warning } from "./kind.ts";
 
-const MENDS =
+const FIX =
   "Copy the tree from the compute host again; else read the filesystem's uuid on the machine (blkid) and set root_uuid in the site document.";
 
 /** N2I-D7..: problems of the compute hosts' boot files. @source facts/nova-bm.md 3.5 */
 export const BOOT = {
   "N2I-D700": warning(
     "boot file is missing",
-    `The machine runs and could not reboot, or the tree is another host's. ${MENDS}`,
+    `The machine runs and could not reboot, or the tree is another host's. ${FIX}`,
   ),
   "N2I-D701": warning(
     "boot file deploys instead of booting",
-    `nova-baremetal never switched it: the machine's next reboot starts the deploy ramdisk. ${MENDS}`,
+    `nova-baremetal never switched it: the machine's next reboot starts the deploy ramdisk. ${FIX}`,
   ),
   "N2I-D702": warning(
     "boot file names no root filesystem",
-    `Grizzly's deploy helper wrote UUID=None when it missed the device. ${MENDS}`,
+    `Grizzly's deploy helper wrote UUID=None when it missed the device. ${FIX}`,
   ),
   "N2I-D703": warning(
     "boot file cannot be trusted",
-    `It leads out of the tree, is no small text file, or cannot be read; nothing of it was used. ${MENDS}`,
+    `It leads out of the tree, is no small text file, or cannot be read; nothing of it was used. ${FIX}`,
   ),
   "N2I-D704": warning(
     "boot file speaks of another instance",
-    `Its root filesystem is another tenant's, perhaps the one before; nothing of it was used. ${MENDS}`,
+    `Its root filesystem is another tenant's, perhaps the one before; nothing of it was used. ${FIX}`,
   ),
   "N2I-D705": warning(
     "interface's link does not lead to the boot file",

@@ -24,7 +24,7 @@ export const POWER = {
   ),
   "N2I-D625": warning(
     "chassis reports a fault, an overload or an interlock",
-    "The power state is as told; a power command may fail. Look at the machine.",
+    "The power state is as reported; a power command may fail. Look at the machine.",
   ),
   "N2I-D626": warning(
     "only a part of the password is used",

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { placed } from "../../../src/cli/print/trace.ts";
-import { packageRoot, program } from "../../../src/demo/package-root.ts";
+import { packageRoot, program } from "../../../src/edge/disk/package-root.ts";
 
 const WORDS = "function errorText(";
 

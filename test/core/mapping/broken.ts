@@ -3,8 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
 import type { Documents } from "../../../src/core/mapping/mapping.ts";
-import { tablesVersions } from "../../../src/demo/load-tables.ts";
-import { packageRoot } from "../../../src/demo/package-root.ts";
+import { tablesVersions } from "../../../src/edge/disk/load-tables.ts";
+import { packageRoot } from "../../../src/edge/disk/package-root.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 
 export const RELEASES = tablesVersions("ironic").map(String);

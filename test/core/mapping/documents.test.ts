@@ -4,7 +4,7 @@ import { checkDocuments, mappingFor, trustDocuments } from "../../../src/core/ma
 import { TRAIT } from "../../../src/core/mapping/record-schema.ts";
 import { createAjv } from "../../../src/core/mapping/schemas.ts";
 import { NO_SITE, parseSite } from "../../../src/core/mapping/site.ts";
-import { loadTables } from "../../../src/demo/load-tables.ts";
+import { loadTables } from "../../../src/edge/disk/load-tables.ts";
 import { FINDINGS } from "../../../src/model/findings.ts";
 import type { Rule, Site } from "../../../src/model/mapping.ts";
 import { checkMappings, loadMappings } from "../../../src/stages/documents.ts";

@@ -3,8 +3,8 @@ import { test } from "node:test";
 import { differingHosts, judgeSettings } from "../../../src/core/settings/judge.ts";
 import { strandedFlavors } from "../../../src/core/settings/stranded.ts";
 import { wantedSettings } from "../../../src/core/settings/wanted.ts";
-import { releaseNames } from "../../../src/demo/load-tables.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
+import { releaseNames } from "../../../src/edge/disk/load-tables.ts";
 import type { FlavorSize } from "../../../src/model/settings.ts";
 import { loadSettings } from "../../../src/stages/documents.ts";
 

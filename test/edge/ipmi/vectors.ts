@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../../../src/demo/package-root.ts";
+import { packageRoot } from "../../../src/edge/disk/package-root.ts";
 
 /** A login whose every number is fixed, as fixtures/ipmi/logins.json has it; bytes in hex. */
 export interface FixedLogin {

@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { packageRoot } from "../../../src/demo/package-root.ts";
+import { packageRoot } from "../../../src/edge/disk/package-root.ts";
 import { cloudSettings, environmentSettings } from "../../../src/edge/openstack/clouds.ts";
 import { faultOf } from "../../../src/edge/openstack/fault.ts";
 import { cloudOf, expandUser } from "../../../src/edge/openstack/settings.ts";

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { createTables } from "../../src/demo/create-tables.ts";
-import { loadTables } from "../../src/demo/load-tables.ts";
+import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import type { Fleet } from "./seen.ts";
 import type { Stack } from "./stack.ts";
 import { until } from "./wait.ts";

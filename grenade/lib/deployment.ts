@@ -1,6 +1,6 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { packageRoot } from "../../src/demo/package-root.ts";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { NOVA_DATABASES, type Process, startCompute } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
 import { owner, privateFolder } from "../../test/lab/folder.ts";

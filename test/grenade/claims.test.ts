@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { CLAIMS } from "../../grenade/expect/index.ts";
 import { type Claim, judge } from "../../grenade/lib/claim.ts";
 import type { Seen } from "../../grenade/lib/seen.ts";
-import { packageRoot } from "../../src/demo/package-root.ts";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
 
 const NOTHING: Seen = {
   ...{ moments: {}, ran: [], acts: [] },

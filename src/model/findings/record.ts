@@ -40,7 +40,7 @@ export const RECORD = {
   ),
   "N2I-D409": warning(
     "machine boots through the ramdisk interface",
-    "Take-over fetches instance_info.kernel and ramdisk and boots them with kernel_append_params, whose root=UUID= must win over the root=/dev/ram0 before it: reboot one machine and look. A rebuild then writes no image. Adoption over REST stages nothing.",
+    "Take-over fetches instance_info.kernel and ramdisk and boots them with kernel_append_params, whose root=UUID= must win over the root=/dev/ram0 before it: reboot one machine and look. Nova can neither rebuild it (Ironic drops instance_info.kernel and ramdisk, wants them, and the server ends in ERROR) nor give it to a new tenant: set deploy_interface back first, and never set it for free machines. Adoption over REST stages nothing.",
   ),
   "N2I-D410": blocking(
     "this Ironic has no such driver",

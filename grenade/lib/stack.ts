@@ -23,7 +23,7 @@ export interface Stack {
   readonly server: Server;
   readonly cloud: Cloud;
   readonly nova: Nova;
-  /** Its schema is made, and it sleeps until it is woken. */
+  /** Its schema is made, and it sleeps until it is woken for the first time. */
   readonly ironic: IronicServer;
   readonly sim: IpmiSim;
   /** The password of each BMC, in the simulator's order. */
@@ -107,7 +107,20 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
   const urls = { placement: placement.url, neutron: network.url, ironic: ironic.url };
   const place = { server, cloud, broker: broker.url, urls, kept: KEPT };
   const nova = await started("Nova", startNova(place));
-  return { server, cloud, nova, ironic, sim, secrets, asks: asks(cloud, urls) };
+  let awake: Promise<void> | null = null;
+  const wake = (): Promise<void> => {
+    awake ??= ironic.wake();
+    return awake;
+  };
+  return {
+    server,
+    cloud,
+    nova,
+    ironic: { ...ironic, wake },
+    sim,
+    secrets,
+    asks: asks(cloud, urls),
+  };
 }
 
 /** When one fails the other is waited for all the same, so that it can be ended. */

@@ -33,7 +33,7 @@ function staticImports(text: string): readonly string[] {
 
 test("--version loads the entry, and what finds package.json", () => {
   const { files, packages } = loadedWith("cli/main.js");
-  assert.deepEqual([files, packages], [["cli/main.js", "demo/package-root.js"], []]);
+  assert.deepEqual([files, packages], [["cli/main.js", "edge/disk/package-root.js"], []]);
 });
 
 test("help, completion and errors of the command line load no stage, no system and no driver", () => {
@@ -41,7 +41,7 @@ test("help, completion and errors of the command line load no stage, no system a
   const elsewhere = files.filter((file) => !/^(cli|model|report)\//.test(file));
   // Names of releases, which options offer; how long a database is waited for; what stages are told.
   const known = [
-    ...["demo/load-tables.js", "demo/package-root.js", "edge/database/limit.js"],
+    ...["edge/database/limit.js", "edge/disk/load-tables.js", "edge/disk/package-root.js"],
     ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);

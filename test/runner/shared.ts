@@ -12,7 +12,9 @@ export function shared(files: readonly string[]): void {
       const load = AsyncResource.bind(async (): Promise<void> => {
         await import(`../${file}`);
       });
-      last = last.then(load);
-      return last;
+      const loaded = last.then(load);
+      // A file that cannot be loaded is its own failure, not that of the next.
+      last = loaded.catch(() => undefined);
+      return loaded;
     });
 }

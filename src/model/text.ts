@@ -44,3 +44,12 @@ function octal(text: string): string {
   const bytes = [...Buffer.from(text)];
   return bytes.map((byte) => `\\${byte.toString(8).padStart(3, "0")}`).join("");
 }
+
+/**
+ * `[HOST=]PATH`, "*" without a host. A host's name has no slash, so `./a=b` is a path; either part may
+ * be empty, which nobody means.
+ */
+export function hostSpec(spec: string): { readonly host: string; readonly path: string } {
+  const [, host, path] = /^([^=/]*)=(.*)$/s.exec(spec) ?? [];
+  return path === undefined ? { host: "*", path: spec } : { host: host?.trim() ?? "", path };
+}

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { loadTables, tablesVersions } from "../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
-import { standingOf } from "../../src/edge/ironic-rest/standing.ts";
+import { foundState } from "../../src/edge/ironic-rest/found-state.ts";
 import { compareRow } from "../../src/model/compare.ts";
 import type { Json } from "../../src/model/json.ts";
 import type { Row } from "../../src/model/machine.ts";
@@ -131,11 +131,11 @@ for (const { field, when } of OWN_FIELDS)
     assert.deepEqual(differs, []);
     assert.ok(own.length > 0, "it differs from the plan");
     const row = { ...PLANNED, ...sample.own };
-    assert.equal(standingOf(PLANNED, row, () => false, true).is, "planned");
+    assert.equal(foundState(PLANNED, row, () => false, true).is, "planned");
     if (sample.notOwn !== undefined) {
       assert.notDeepEqual(compared(sample.notOwn).differs, []);
       const other = { ...PLANNED, ...sample.notOwn };
-      assert.equal(standingOf(PLANNED, other, () => false, true).is, "changed");
+      assert.equal(foundState(PLANNED, other, () => false, true).is, "changed");
     }
     // What the plan gives is not filled in: who changes it is somebody.
     if (when === "empty" && !field.includes("*")) {

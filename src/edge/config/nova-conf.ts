@@ -1,7 +1,9 @@
 import { stat } from "node:fs/promises";
 import { MigrationError } from "../../model/error.ts";
+import { groupedBy } from "../../model/grouped.ts";
 import type { HostConfig } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
+import { hostSpec } from "../../model/text.ts";
 import { type OsloConfig, readOsloFiles } from "./oslo.ts";
 
 const SECTION = "baremetal";
@@ -35,12 +37,11 @@ export async function readHostConfigs(
  * @throws MigrationError N2I-E100 for a malformed spec
  */
 export function filesByHost(specs: readonly string[]): ReadonlyMap<string, readonly string[]> {
-  const files = new Map<string, string[]>();
-  for (const spec of specs) {
-    const { host, path } = split(spec);
-    files.set(host, [...(files.get(host) ?? []), path]);
-  }
-  return files;
+  return groupedBy(
+    specs.map(split),
+    ({ host }) => host,
+    ({ path }) => path,
+  );
 }
 
 /**
@@ -54,10 +55,8 @@ export async function worldReadable(path: string): Promise<boolean> {
   );
 }
 
-/** A host's name has no slash, so `./a=b.conf` is a file. */
 function split(spec: string): { readonly host: string; readonly path: string } {
-  const [, named, rest] = /^([^=/]*)=(.*)$/s.exec(spec) ?? [];
-  const [host, path] = rest === undefined ? ["*", spec] : [named?.trim() ?? "", rest];
+  const { host, path } = hostSpec(spec);
   if (host === "" || path === "")
     throw new MigrationError("N2I-E100", "--nova-conf wants FILE or HOST=FILE", {
       fix: "Name the file, and before an = the host it is of: compute1=/etc/nova/nova.conf",

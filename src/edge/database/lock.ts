@@ -25,19 +25,33 @@ function held(shown: string): MigrationError {
  * by the comparison of every row before it is written. @source facts/ux.md 4.3
  */
 export async function lockTarget(database: Database): Promise<Lock> {
-  return database.engine === "sqlite" ? lockFile(database) : lockConnection(database);
+  const { engine } = database;
+  return engine === "sqlite" ? lockFile(database) : lockConnection(database, engine);
 }
 
-async function lockConnection(database: Database): Promise<Lock> {
-  const { engine, shown, run } = database;
+const MYSQL_NAME = `CONCAT('${NAME}.', MD5(DATABASE()))`;
+
+/** Each is answered by 1: it is taken, it is ours still, it is given back. */
+const STATEMENTS = {
+  mysql: {
+    take: `SELECT GET_LOCK(${MYSQL_NAME}, 0) AS got`,
+    mine: `SELECT IS_USED_LOCK(${MYSQL_NAME}) = CONNECTION_ID() AS mine`,
+    free: `SELECT RELEASE_LOCK(${MYSQL_NAME}) AS freed`,
+  },
+  postgresql: {
+    take: `SELECT pg_try_advisory_lock(${NUMBER})::int AS got`,
+    mine: "SELECT 1 AS mine",
+    free: `SELECT pg_advisory_unlock(${NUMBER})::int AS freed`,
+  },
+} as const;
+
+async function lockConnection(database: Database, engine: "mysql" | "postgresql"): Promise<Lock> {
+  const { shown, run } = database;
+  const { take, mine, free } = STATEMENTS[engine];
   const trx = await run("taking the lock", () => database.knex.transaction());
-  const number = (sql: string) => askNumber(database, "asking for the lock", sql, [], trx);
-  const mysqlName = `CONCAT('${NAME}.', MD5(DATABASE()))`;
-  const got =
-    engine === "mysql"
-      ? await number(`SELECT GET_LOCK(${mysqlName}, 0) AS got`)
-      : await number(`SELECT pg_try_advisory_lock(${NUMBER})::int AS got`);
-  if (got !== 1) {
+  const isSo = async (sql: string): Promise<boolean> =>
+    (await askNumber(database, "asking for the lock", sql, [], trx)) === 1;
+  if (!(await isSo(take))) {
     await trx.rollback();
     throw held(shown);
   }
@@ -49,28 +63,15 @@ async function lockConnection(database: Database): Promise<Lock> {
   }
   return {
     async check() {
-      try {
-        const mine =
-          engine === "mysql"
-            ? `SELECT IS_USED_LOCK(${mysqlName}) = CONNECTION_ID() AS mine`
-            : "SELECT 1 AS mine";
-        if ((await number(mine)) === 1) return;
-      } catch (cause) {
-        throw new MigrationError(
-          "N2I-E200",
-          `${shown}: the connection that held the lock is gone`,
-          { cause },
-        );
-      }
-      throw held(shown);
+      const isMine = await isSo(mine).catch((cause: unknown) => {
+        const why = `${shown}: the connection that held the lock is gone`;
+        throw new MigrationError("N2I-E200", why, { cause });
+      });
+      if (!isMine) throw held(shown);
     },
     async release() {
-      const free =
-        engine === "mysql"
-          ? `SELECT RELEASE_LOCK(${mysqlName}) AS freed`
-          : `SELECT pg_advisory_unlock(${NUMBER})::int AS freed`;
       // The lock dies with the connection anyway; a dead server must not hide the real error.
-      await number(free).catch(() => null);
+      await isSo(free).catch(() => null);
       await trx.rollback().catch(() => null);
     },
   };

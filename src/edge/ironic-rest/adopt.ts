@@ -4,6 +4,7 @@ import type { Row } from "../../model/machine.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
 import { createNode, createPort } from "./create.ts";
 import { drive } from "./drive.ts";
+import { foundState, isOnWay } from "./found-state.ts";
 import { hiding, type Link, lookAtNode, lookAtPorts } from "./look.ts";
 import {
   type AdoptedMachine,
@@ -11,10 +12,10 @@ import {
   NOTHING_THERE,
   nodeIs,
   noOutcome,
+  portId,
   toItsEnd,
   withStand,
 } from "./outcome.ts";
-import { onRoad, standingOf } from "./standing.ts";
 
 /** What the journal knows, and is told. */
 interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
@@ -81,7 +82,7 @@ async function makeNode(
   const { owned, observed } = journal;
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
-  const all = [id, ...ports.map(idOf)];
+  const all = [id, ...ports.map(portId)];
   const known = owned(id) ? await lookAtNode(link, uuid) : null;
   if (known === null) await observed({ done: [id] });
   const made = known === null ? await createNode(link, node) : { seen: known, now: false };
@@ -95,8 +96,8 @@ async function makeNode(
     return null;
   }
   const { row } = made.seen;
-  const standing = standingOf(goalOf(node, row, journal), row, link.rows.same, ended);
-  if (standing.is === "foreign") {
+  const state = foundState(goalOf(node, row, journal), row, link.rows.same, ended);
+  if (state.is === "foreign") {
     outcome.stands = "";
     await observed({ refused: all });
     fail("a node with this uuid is there that this tool did not make");
@@ -108,11 +109,11 @@ async function makeNode(
     return row;
   }
   if (!owned(id)) await observed({ found: [id] });
-  if (standing.is === "planned" || (standing.is === "half-made" && owned(id))) {
+  if (state.is === "planned" || (state.is === "half-made" && owned(id))) {
     outcome.found.push(id);
     return row;
   }
-  const fields = "fields" in standing ? standing.fields.join(", ") : "";
+  const fields = "fields" in state ? state.fields.join(", ") : "";
   if (!owned(id)) {
     outcome.stands = "";
     outcome.found.push(id);
@@ -122,13 +123,9 @@ async function makeNode(
         ? "it is there already, and another run has not ended with it"
         : `it is there already and differs: ${fields}`,
     );
-  } else if (ended && !onRoad(node, row)) outcome.left.push({ id, why: fields });
+  } else if (ended && !isOnWay(node, row)) outcome.left.push({ id, why: fields });
   else fail(`somebody changed it meanwhile: ${fields}`);
   return null;
-}
-
-function idOf({ uuid }: Row): string {
-  return `port:${String(uuid)}`;
 }
 
 /**
@@ -150,13 +147,13 @@ async function makePorts(
     (look ? await lookAtPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, row]),
   );
   for (const [at, port] of ports.entries()) {
-    const id = idOf(port);
+    const id = portId(port);
     const known = there.get(port.uuid ?? null);
     if (known === undefined) await observed({ done: [id] });
     const made = known === undefined ? await createPort(link, port) : { seen: known, now: false };
     if ("why" in made) {
       const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
-      if (made.none) await observed({ refused: missing.map(idOf) });
+      if (made.none) await observed({ refused: missing.map(portId) });
       if (made.broke !== undefined) throw made.broke;
       fail(`POST of ${id}: ${made.why}`);
       return false;

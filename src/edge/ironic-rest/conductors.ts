@@ -1,6 +1,6 @@
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import type { Conductor, EnabledInterface, Service } from "../../model/service.ts";
-import { pages } from "./look.ts";
+import { listed, pages } from "./look.ts";
 import type { RestService } from "./service.ts";
 
 /** Minors that brought what is asked. @source facts/ironic.md 4.1 */
@@ -15,14 +15,14 @@ const RESERVED = 1000;
 export async function readBehind(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
   const drivers = objects(
-    field(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),
+    listed(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),
   );
   const told =
     service.minor < CONDUCTORS
       ? hostsOf(drivers).map(
           (hostname): JsonObject => ({ hostname, conductor_group: null, alive: true }),
         )
-      : objects(field(await service.ask("/v1/conductors?detail=True"), "conductors"));
+      : objects(listed(await service.ask("/v1/conductors?detail=True"), "conductors"));
   const reserved: { uuid: string; by: string }[] = [];
   for await (const page of pages(service, "nodes", "&fields=uuid,reservation"))
     for (const { uuid, reservation } of objects(page))
@@ -59,11 +59,6 @@ function enabledOf(driver: JsonObject): readonly EnabledInterface[] {
 function hostsOf(drivers: readonly JsonObject[]): readonly string[] {
   const hosts = drivers.flatMap((driver) => (Array.isArray(driver.hosts) ? driver.hosts : []));
   return [...new Set(hosts.map(String))];
-}
-
-function field(body: unknown, name: string): readonly Json[] {
-  const list = isObject(body) ? body[name] : [];
-  return Array.isArray(list) ? list : [];
 }
 
 function objects(list: readonly Json[]): readonly JsonObject[] {

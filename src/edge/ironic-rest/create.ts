@@ -3,6 +3,7 @@ import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
+import { asMade } from "./found-state.ts";
 import {
   type Link,
   lookAtNode,
@@ -12,7 +13,6 @@ import {
   seenNode,
   tellsOf,
 } from "./look.ts";
-import { asMade } from "./standing.ts";
 
 /** What is there now, whether this call made it, or why it cannot be made. */
 type Made<T> =

@@ -69,7 +69,8 @@ export async function portsByAddress({ service }: Link, address: string): Promis
   return listed(await service.ask(`/v1/ports?address=${address}`), "ports");
 }
 
-function listed(body: unknown, name: string): readonly Json[] {
+/** A list in a body; nothing where there is none. */
+export function listed(body: unknown, name: string): readonly Json[] {
   const list = isObject(body) ? body[name] : [];
   return Array.isArray(list) ? list : [];
 }

@@ -7,7 +7,7 @@ import {
   isUntouched,
   unplanned,
   wantsTraits,
-} from "./standing.ts";
+} from "./found-state.ts";
 
 /** What to do next with a node that is there. */
 export type Move =

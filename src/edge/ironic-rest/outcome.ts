@@ -21,6 +21,11 @@ export interface AdoptionOutcome {
   broke: MigrationError | null;
 }
 
+/** The id of the step of a port's row. */
+export function portId({ uuid }: Row): string {
+  return `port:${String(uuid)}`;
+}
+
 export const NOTHING_THERE = "nothing of it is in Ironic";
 const NOBODY_KNOWS = "nobody knows yet what of it is in Ironic";
 

@@ -5,15 +5,23 @@ import { withoutSecrets } from "../openstack/fault.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
+import {
+  asMade,
+  foundState,
+  isBeingUndone,
+  isPassing,
+  isUntouched,
+  UNDOING,
+} from "./found-state.ts";
 import { hiding, type Link, lookAtNode, lookAtPorts, type SeenNode } from "./look.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
   noOutcome,
+  portId,
   toItsEnd,
   withStand,
 } from "./outcome.ts";
-import { asMade, isBeingUndone, isPassing, isUntouched, standingOf, UNDOING } from "./standing.ts";
 
 /** Whether to try once more what a conductor's lock was in the way of, after so many tries. */
 type Patience = (tries: number) => boolean;
@@ -83,7 +91,7 @@ export async function judgeRemoval(
   if (busy !== null) return { ...nothing, waiting: told(busy) };
   const why = strangers.get(uuid) ?? reasonToLeave(link, node, ports, seen, there);
   if (why !== null) return { ...nothing, left: told(why) };
-  const known = new Set([`node:${uuid}`, ...there.map(idOf)]);
+  const known = new Set([`node:${uuid}`, ...there.map(portId)]);
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
 }
 
@@ -117,8 +125,8 @@ async function takeBack(
     const why = busy ?? strange ?? reasonToLeave(link, node, ports, seen, there);
     if (why === null) {
       if (node !== null) outcome.stands = HELD;
-      const own = there.filter((port) => ids.includes(idOf(port)));
-      const mine = node === null ? own.map(idOf) : [`node:${uuid}`, ...there.map(idOf)];
+      const own = there.filter((port) => ids.includes(portId(port)));
+      const mine = node === null ? own.map(portId) : [`node:${uuid}`, ...there.map(portId)];
       const answer = await takeAway(link, uuid, node === null ? own : null, seen, () => {
         for (const id of mine) asked.add(id);
       });
@@ -134,11 +142,7 @@ async function takeBack(
 
 /** Ids of its rows that are to go, as steps have them. */
 function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
-  return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(idOf)];
-}
-
-function idOf({ uuid }: Row): string {
-  return `port:${String(uuid)}`;
+  return [...(node === null ? [] : [`node:${uuid}`]), ...ports.map(portId)];
 }
 
 /** A conductor at work on it ends soon. */
@@ -157,10 +161,9 @@ function reasonToLeave(
   if (node !== null) {
     // What failed at its last step refuses cleaning still, and is ours to take back.
     const goal = isUntouched(node, row) ? asMade(node) : node;
-    const standing = standingOf(goal, row, rows.same, true);
-    if (standing.is === "foreign") return "it no longer carries this tool's mark";
-    if (standing.is === "changed")
-      return `changed since it was loaded: ${standing.fields.join(", ")}`;
+    const state = foundState(goal, row, rows.same, true);
+    if (state.is === "foreign") return "it no longer carries this tool's mark";
+    if (state.is === "changed") return `changed since it was loaded: ${state.fields.join(", ")}`;
     if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
   }
   const planned = new Map(ports.map((port) => [port.uuid, port]));
@@ -172,7 +175,7 @@ function reasonToLeave(
     }
     const { differs } = compareRow(ours, port, rows.same);
     if (differs.length > 0)
-      return `${idOf(port)} changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
+      return `${portId(port)} changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
   }
   return null;
 }

@@ -1,3 +1,4 @@
+import { grouped } from "../../model/grouped.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
@@ -14,20 +15,15 @@ export function createVerifier({ service, rows }: Link): Verifier {
   let uncompared = 0;
   const list = async (): Promise<Listed> => {
     const nodes = new Map<string, Row>();
-    const ports = new Map<string, Row[]>();
     for await (const page of pages(service, "nodes/detail"))
       for (const body of page) {
         const row = rows.told("node", body);
         nodes.set(String(row.uuid), row);
       }
+    const all: Row[] = [];
     for await (const page of pages(service, "ports/detail"))
-      for (const body of page) {
-        const row = rows.told("port", body);
-        const node = String(row.node_uuid);
-        const of = ports.get(node);
-        if (of === undefined) ports.set(node, [row]);
-        else of.push(row);
-      }
+      for (const body of page) all.push(rows.told("port", body));
+    const ports = grouped(all, ({ node_uuid }) => String(node_uuid));
     return { nodes, ports };
   };
   const there = (): Promise<Listed> => {

@@ -22,21 +22,21 @@ export function createRestFlavors(
 ): Pick<NovaTarget, "look" | "perform"> {
   const look = async (steps: readonly NovaStep[]): Promise<readonly RowState[]> => {
     const known = new Map<string, Specs>();
-    const standings: RowState[] = [];
+    const states: RowState[] = [];
     for (const step of steps) {
       const { flavorid } = named(step);
       const specs = known.has(flavorid) ? known.get(flavorid) : await service.specs(flavorid);
       known.set(flavorid, specs ?? null);
-      standings.push(standingOf(step, specs ?? null));
+      states.push(rowStateOf(step, specs ?? null));
     }
-    return standings;
+    return states;
   };
   return {
     look,
     async perform(steps, { owned, precondition, observed }) {
       await precondition();
-      const standings = await look(steps);
-      const of = (is: RowState["is"]) => standings.filter((standing) => standing.is === is);
+      const states = await look(steps);
+      const of = (is: RowState["is"]) => states.filter((state) => state.is === is);
       const found = of("after").map(({ id }) => id);
       const left = of("other").map(({ id, why }) => ({ id, why }));
       const strange = left.filter(({ id }) => !owned(id));
@@ -66,7 +66,7 @@ function named({ key }: NovaStep): { readonly flavorid: string; readonly key: st
   return { flavorid: String(key.flavorid), key: String(key.key) };
 }
 
-function standingOf(step: NovaStep, specs: Specs): RowState {
+function rowStateOf(step: NovaStep, specs: Specs): RowState {
   const { id, before, after } = step;
   const as = (is: RowState["is"], why = ""): RowState => ({ id, is, why });
   if (specs === null) return as("other", "the flavor is gone");
@@ -88,7 +88,7 @@ async function change(
   failpoint: Failpoint,
 ): Promise<string | null> {
   for (let tries = 0; ; tries += 1) {
-    const { is, why } = standingOf(step, await service.specs(named(step).flavorid));
+    const { is, why } = rowStateOf(step, await service.specs(named(step).flavorid));
     if (is === "after") return null;
     if (is === "other") return why;
     await failpoint("nova.call.before");

@@ -17,8 +17,8 @@ export async function conflicts(
   on: Knex,
   steps: readonly NovaStep[],
 ): Promise<ReadonlyMap<string, string>> {
-  const specs = await barredSpecs(database, on, steps);
-  return new Map([...specs, ...(await barredComputes(database, on, steps))]);
+  const specs = await conflictingSpecs(database, on, steps);
+  return new Map([...specs, ...(await conflictingComputes(database, on, steps))]);
 }
 
 /**
@@ -27,7 +27,7 @@ export async function conflicts(
  *
  * @source facts/nova-bm.md 5.1
  */
-async function barredComputes(
+async function conflictingComputes(
   database: Database,
   on: Knex,
   steps: readonly NovaStep[],
@@ -64,7 +64,7 @@ async function barredComputes(
  *
  * @source facts/nova-bm.md 4.3
  */
-async function barredSpecs(
+async function conflictingSpecs(
   database: Database,
   on: Knex,
   steps: readonly NovaStep[],

@@ -9,7 +9,7 @@ import { boolean, integer, plain, type RawRow } from "../database/rows.ts";
 import { conflicts } from "./constraint-conflicts.ts";
 
 /** A step and the row it speaks of; null when there is none. */
-export interface Met {
+export interface ObservedRow {
   readonly step: NovaStep;
   readonly row: RawRow | null;
   /** Why it must not be written though it is as before; absent where it may. */
@@ -17,14 +17,14 @@ export interface Met {
 }
 
 /** Reads the rows of steps, in the order of the steps of each table. */
-export async function meet(
+export async function observe(
   database: Database,
   on: Knex,
   steps: readonly NovaStep[],
   lock: boolean,
-): Promise<readonly Met[]> {
+): Promise<readonly ObservedRow[]> {
   const { engine, run } = database;
-  const met: Met[] = [];
+  const observed: ObservedRow[] = [];
   for (const [table, some] of grouped(steps, ({ table }) => table)) {
     const columns = columnsOf(some);
     const ask = (narrow: (query: Knex.QueryBuilder) => Knex.QueryBuilder) =>
@@ -39,10 +39,10 @@ export async function meet(
     for (const step of some) {
       const row = await rowOf(step, byId, (key) => ask((query) => query.where(key)));
       const why = bars.get(step.id);
-      met.push({ step, row, ...(why !== undefined && { conflict: why }) });
+      observed.push({ step, row, ...(why !== undefined && { conflict: why }) });
     }
   }
-  return met;
+  return observed;
 }
 
 async function rowOf(
@@ -55,7 +55,7 @@ async function rowOf(
 }
 
 /** How the row of a step stands. */
-export function standingOf({ step, row, conflict }: Met): RowState {
+export function rowStateOf({ step, row, conflict }: ObservedRow): RowState {
   const { id, before, after } = step;
   const as = (is: RowState["is"], why = "", fields?: readonly string[]): RowState => ({
     ...{ id, is, why },

@@ -6,7 +6,7 @@ import type { Row } from "../../model/machine.ts";
 import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { orBehind } from "../database/sequence.ts";
-import { type Met, meet, standingOf } from "./find.ts";
+import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 
 /** Rows a message names; the others are counted. */
 const NAMED = 5;
@@ -25,12 +25,12 @@ export async function performSteps(
 ): Promise<Outcome> {
   const found: string[] = [];
   const left: { readonly id: string; readonly why: string }[] = [];
-  const todo: Met[] = [];
-  for (const met of await meet(database, trx, steps, true)) {
-    const standing = standingOf(met);
-    if (standing.is === "after") found.push(met.step.id);
-    else if (standing.is === "before") todo.push(met);
-    else left.push({ id: met.step.id, why: standing.why });
+  const todo: ObservedRow[] = [];
+  for (const observed of await observe(database, trx, steps, true)) {
+    const state = rowStateOf(observed);
+    if (state.is === "after") found.push(observed.step.id);
+    else if (state.is === "before") todo.push(observed);
+    else left.push({ id: observed.step.id, why: state.why });
   }
   const strange = left.filter(({ id }) => !owned(id));
   if (strange.length > 0) {

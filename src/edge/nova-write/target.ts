@@ -5,7 +5,7 @@ import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { writing } from "../database/write.ts";
-import { type Met, meet, standingOf } from "./find.ts";
+import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 import { beatsOf, useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
 
@@ -13,9 +13,9 @@ import { performSteps } from "./perform.ts";
 type Failpoint = (point: "nova.commit.before" | "nova.commit.after") => Promise<void>;
 
 /** Tables whose rows to insert get their ids from the server. */
-function numbered(met: readonly Met[], standings: readonly RowState[]): readonly NovaTable[] {
-  return met.flatMap(({ step: { table, before, after } }, at) =>
-    standings[at]?.is === "before" && before === null && after !== null && !("id" in after)
+function numbered(seen: readonly ObservedRow[], states: readonly RowState[]): readonly NovaTable[] {
+  return seen.flatMap(({ step: { table, before, after } }, at) =>
+    states[at]?.is === "before" && before === null && after !== null && !("id" in after)
       ? [table]
       : [],
   );
@@ -37,10 +37,10 @@ export function createNovaTarget(
     identity,
     lock: () => lockTarget(database),
     async look(steps) {
-      const met = await meet(database, knex, steps, false);
-      const standings = met.map(standingOf);
-      await checkSequences(database, knex, numbered(met, standings));
-      return standings;
+      const seen = await observe(database, knex, steps, false);
+      const states = seen.map(rowStateOf);
+      await checkSequences(database, knex, numbered(seen, states));
+      return states;
     },
     use: (hosts) => useOf(database, knex, hosts),
     beats: (hosts) => beatsOf(database, hosts),

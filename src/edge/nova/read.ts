@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import { grouped, groupedBy } from "../../model/grouped.ts";
-import { isObject } from "../../model/json.ts";
+import { isObject, parsedJson } from "../../model/json.ts";
 import { normaliseMac } from "../../model/mac.ts";
 import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
 import { show } from "../../model/text.ts";
@@ -200,12 +200,7 @@ function toInstance(
  */
 function parseVifs(json: string | null): readonly Vif[] | null {
   if (json === null || json === "") return null;
-  let parsed: unknown;
-  try {
-    parsed = JSON.parse(json);
-  } catch {
-    return null;
-  }
+  const parsed = parsedJson(json);
   if (!Array.isArray(parsed)) return null;
   const vifs: Vif[] = [];
   for (const item of parsed) {

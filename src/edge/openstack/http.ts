@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { type IncomingMessage, Agent as PlainAgent, request as plain } from "node:http";
 import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
 import { createSecureContext } from "node:tls";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
 import { certificateFault } from "./certificate.ts";
 import type { Tls } from "./cloud.ts";
 
@@ -149,7 +149,7 @@ function send(
 }
 
 function codeOf(error: Error): string {
-  return "code" in error && typeof error.code === "string" ? error.code : "the connection broke";
+  return systemCode(error) ?? "the connection broke";
 }
 
 function tooLong({ origin, pathname }: URL): MigrationError {

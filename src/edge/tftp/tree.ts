@@ -1,7 +1,8 @@
 import { constants } from "node:fs";
 import { lstat, open, readlink, realpath, stat } from "node:fs/promises";
 import { join } from "node:path";
-import { MigrationError } from "../../model/error.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
+import { hostSpec } from "../../model/text.ts";
 
 /** A TFTP tree, or a copy of one. */
 export interface Tree {
@@ -37,10 +38,8 @@ export async function openTrees(
   return trees;
 }
 
-/** A host's name has no slash, so `./a=b` is a folder. */
 async function openTree(spec: string, option: string): Promise<Tree> {
-  const [, named, rest] = /^([^=/]*)=(.*)$/s.exec(spec) ?? [];
-  const [host, path] = rest === undefined ? ["*", spec] : [named?.trim() ?? "", rest];
+  const { host, path } = hostSpec(spec);
   if (host === "" || path === "")
     throw new MigrationError("N2I-E100", `${option} wants DIR or HOST=DIR`);
   try {
@@ -108,5 +107,5 @@ export async function readLink({ root }: Tree, path: string): Promise<string | n
 }
 
 function codeOf(cause: unknown): string {
-  return cause instanceof Error && "code" in cause ? String(cause.code) : "unknown failure";
+  return systemCode(cause) ?? "unknown failure";
 }

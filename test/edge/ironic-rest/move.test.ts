@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { foundState, UNDOING } from "../../../src/edge/ironic-rest/found-state.ts";
 import { nextMove, noHistory, note } from "../../../src/edge/ironic-rest/move.ts";
-import { standingOf, UNDOING } from "../../../src/edge/ironic-rest/standing.ts";
 import type { Row } from "../../../src/model/machine.ts";
 
 const MARK = { extra: { nova_bm: { id: 1 } } };
@@ -48,7 +48,7 @@ test("a free machine is provided only while it refuses cleaning itself", () => {
 test("a free machine that is available is left to be cleaned as planned", () => {
   const free = { ...ACTIVE, protected: false, provision_state: "available", automated_clean: null };
   const there = { ...free, automated_clean: false };
-  const is = (planned: Row, ended: boolean) => standingOf(planned, there, () => true, ended).is;
+  const is = (planned: Row, ended: boolean) => foundState(planned, there, () => true, ended).is;
   for (const planned of [free, { ...free, automated_clean: true }]) {
     assert.equal(move(there, planned), "settle");
     assert.equal(move({ ...there, automated_clean: planned.automated_clean }, planned), "done");
@@ -72,7 +72,7 @@ test("traits are written once, while the node stands still, and a machine that g
   assert.equal(move(at("enroll", ["CUSTOM_A"]), planned), "manage");
   assert.equal(move(at("verifying", []), planned), "wait");
   const is = (found: Row): string =>
-    standingOf(planned, { ...planned, ...found }, () => true, false).is;
+    foundState(planned, { ...planned, ...found }, () => true, false).is;
   assert.equal(is(at("enroll", [])), "half-made");
   assert.equal(is(at("enroll", ["CUSTOM_B"])), "changed");
   assert.equal(is(at("active", [])), "changed");
@@ -86,18 +86,18 @@ test("a rollback's own maintenance ends before the next step, an operator's is n
   assert.equal(move({ ...held, provision_state: "active" }, planned), "hold");
   const operators = { ...ACTIVE, provision_state: "enroll", maintenance: true };
   const found = { ...operators, maintenance_reason: "a disk is dead" };
-  assert.equal(standingOf(ACTIVE, found, () => true, false).is, "changed");
+  assert.equal(foundState(ACTIVE, found, () => true, false).is, "changed");
 });
 
 test("cleaning is waited for only on the way of a machine that refuses it, and clean wait never", () => {
   const free = { ...ACTIVE, provision_state: "available" };
   const is = (found: Row): string =>
-    standingOf(free, { ...free, automated_clean: null, ...found }, () => true, false).is;
+    foundState(free, { ...free, automated_clean: null, ...found }, () => true, false).is;
   assert.equal(is({ provision_state: "cleaning" }), "changed");
   assert.equal(is({ provision_state: "clean wait", automated_clean: false }), "changed");
   const plan = { ...free, automated_clean: false };
   const passing = { ...plan, provision_state: "cleaning" };
-  assert.equal(standingOf(plan, passing, () => true, false).is, "half-made");
+  assert.equal(foundState(plan, passing, () => true, false).is, "half-made");
   assert.equal(move(passing, plan), "wait");
   for (const provision_state of ["clean wait", "clean failed", "inspecting", "deleting"])
     assert.equal(move({ ...plan, provision_state }, plan), `it is ${provision_state}`);
@@ -105,7 +105,7 @@ test("cleaning is waited for only on the way of a machine that refuses it, and c
 
 test("a node is half-made only with our mark, on the way, and differing in nothing else", () => {
   const is = (found: Row, ended = false): string =>
-    standingOf(ACTIVE, { ...ACTIVE, ...found }, () => true, ended).is;
+    foundState(ACTIVE, { ...ACTIVE, ...found }, () => true, ended).is;
   assert.equal(is({}), "planned");
   assert.equal(is({ provision_state: "manageable", protected: false }), "half-made");
   assert.equal(is({ protected: false }), "half-made");

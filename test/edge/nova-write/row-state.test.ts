@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isStepUsed } from "../../../src/core/verify/used.ts";
-import { standingOf } from "../../../src/edge/nova-write/find.ts";
+import { rowStateOf } from "../../../src/edge/nova-write/find.ts";
 import type { NovaStep } from "../../../src/model/nova-plan.ts";
 
 const COMMON = { uuid: "b-1", deleted: 0, task_state: null, node: "a-1" };
@@ -12,7 +12,7 @@ const STEP: NovaStep = {
   ...{ machine: "A-1", of: "instance b-1" },
 };
 const now = (more: object) =>
-  standingOf({ step: STEP, row: { id: 17, ...COMMON, host: "new", ...more } });
+  rowStateOf({ step: STEP, row: { id: 17, ...COMMON, host: "new", ...more } });
 
 test("a row of nova that is not as planned names the fields it differs in, and no others", () => {
   assert.equal(now({}).is, "after");
@@ -23,7 +23,7 @@ test("a row of nova that is not as planned names the fields it differs in, and n
 
 test("an instance that its machine has no more is explained by its end in Nova alone", () => {
   const used = (more: object | null, has: string | null | undefined) => {
-    const standing = more === null ? standingOf({ step: STEP, row: null }) : now(more);
+    const standing = more === null ? rowStateOf({ step: STEP, row: null }) : now(more);
     return isStepUsed(STEP, standing, new Map(has === undefined ? [] : [["a-1", has]]));
   };
   assert.ok(used({ deleted: 17 }, "b-2"));

@@ -12,7 +12,7 @@ export const UNDOING = "nova2ironic: rollback deletes it";
  *
  * @source facts/ironic.md 2.1
  */
-const ON_ROAD: { readonly [state: string]: "stays" | "passes" } = {
+const ON_WAY: { readonly [state: string]: "stays" | "passes" } = {
   enroll: "stays",
   verifying: "passes",
   manageable: "stays",
@@ -63,13 +63,13 @@ type FoundState =
  *
  * @param ended whether the journal says the machine came to its end
  */
-export function standingOf(planned: Row, found: Row, same: SameSecret, ended: boolean): FoundState {
+export function foundState(planned: Row, found: Row, same: SameSecret, ended: boolean): FoundState {
   if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "foreign" };
   const fields = compareRow(planned, found, same).differs.map(({ field }) => field);
   const unguarded = GUARD.filter((field) => isUnset(planned, found, field));
   if (fields.length === 0) return { is: unguarded.length === 0 ? "planned" : "half-made" };
   const undoing = isBeingUndone(found);
-  const under = onRoad(planned, found);
+  const under = isOnWay(planned, found);
   const held = undoing || planned.maintenance === true;
   const ours = new Set([
     ...(under ? STATE : []),
@@ -94,10 +94,10 @@ function isUnset(planned: Row, found: Row, field: string): boolean {
 }
 
 /** Whether a node is in a state of the way, short of its end. */
-export function onRoad(planned: Row, found: Row): boolean {
+export function isOnWay(planned: Row, found: Row): boolean {
   const state = String(found.provision_state);
   if (state === planned.provision_state) return false;
-  return Object.hasOwn(ON_ROAD, state) || isPassedThrough(planned, found);
+  return Object.hasOwn(ON_WAY, state) || isPassedThrough(planned, found);
 }
 
 /** Whether a free machine is on its way from manageable to available, and nothing is wiped. */
@@ -117,7 +117,7 @@ export function unplanned(planned: Row, found: Row): readonly string[] {
 
 /** Whether the state is one of the way in which a node waits for our next step. */
 export function isStill(state: unknown): boolean {
-  return ON_ROAD[String(state)] === "stays";
+  return ON_WAY[String(state)] === "stays";
 }
 
 /** Whether the planned traits, which no node is made with, have still to be written. */
@@ -131,7 +131,7 @@ function isLong(list: unknown): boolean {
 
 /** Whether a conductor leaves the state by itself, and soon. */
 export function isPassing(planned: Row, found: Row): boolean {
-  return ON_ROAD[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
+  return ON_WAY[String(found.provision_state)] === "passes" || isPassedThrough(planned, found);
 }
 
 /** Whether a rollback of this tool was taking the node back. */

@@ -1,5 +1,4 @@
 import type { Outcome } from "../../model/change.ts";
-import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RestDoc } from "../../model/rest.ts";

@@ -21,7 +21,7 @@ import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** What apply is given. */
-interface ApplyWords extends TargetOptions, Reach {
+export interface ApplyWords extends TargetOptions, Reach {
   readonly run: string;
   readonly skipBlocked: boolean;
   readonly staged: boolean;

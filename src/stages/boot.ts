@@ -18,7 +18,7 @@ import {
 } from "./staging.ts";
 
 /** What boot is given. */
-interface BootWords {
+export interface BootWords {
   readonly run: string;
   readonly tftpRoot: string;
   readonly from?: readonly string[];

@@ -21,7 +21,7 @@ import { plannedHosts } from "./planned-hosts.ts";
 import { type FlavorPlaces, planOrNull, sizesOf } from "./sizes.ts";
 
 /** What config is given. */
-interface ConfigWords extends FlavorPlaces {
+export interface ConfigWords extends FlavorPlaces {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];

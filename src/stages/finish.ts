@@ -19,7 +19,7 @@ import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** What a finish is given. */
-interface FinishWords extends TargetOptions {
+export interface FinishWords extends TargetOptions {
   readonly run: string;
   readonly node?: readonly string[];
   readonly undo: boolean;

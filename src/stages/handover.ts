@@ -14,7 +14,7 @@ import { inRun, openPlan, PLAN } from "./run.ts";
 import type { Sink } from "./sink.ts";
 
 /** What a hand-over is given. */
-interface HandoverWords {
+export interface HandoverWords {
   readonly run: string;
   readonly ironicDb: string;
   readonly node?: readonly string[];

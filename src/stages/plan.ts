@@ -27,7 +27,7 @@ import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import type { Sink } from "./sink.ts";
 
 /** What a plan is given. */
-interface PlanWords extends TargetOptions, Reach {
+export interface PlanWords extends TargetOptions, Reach {
   readonly run: string;
   readonly ironicRelease?: string;
   readonly site?: string;

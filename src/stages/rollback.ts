@@ -28,7 +28,7 @@ import { checkStill, type Leaving, leavingOf, withStill } from "./still.ts";
 import { takeBack, type Wanted } from "./take-back.ts";
 
 /** What a rollback is given. */
-interface RollbackWords extends TargetOptions, Reach {
+export interface RollbackWords extends TargetOptions, Reach {
   readonly run: string;
   readonly leaveNova: boolean;
   readonly all: boolean;

@@ -1,6 +1,6 @@
 import { POWER_MAX_AGE } from "../../model/power.ts";
 import type { FormatOptions } from "../../report/format.ts";
-import type { TargetOptions } from "../../stages/backend.ts";
+import type { ApplyWords } from "../../stages/apply.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
@@ -12,7 +12,6 @@ import {
   watchOptions,
 } from "./nova.ts";
 import {
-  type AfterFinish,
   afterFinishOption,
   inFlightOption,
   keyOption,
@@ -21,17 +20,8 @@ import {
   yesOption,
 } from "./shared.ts";
 
-export interface ApplyArgs extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
-  readonly run: string;
-  readonly skipBlocked: boolean;
-  readonly staged: boolean;
-  readonly powerMaxAge: number;
-  readonly recheckPower: boolean;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly leaveNova: boolean;
+export interface ApplyArgs extends Voice, FormatOptions, WatchArgs, ApplyWords {
   readonly yes: boolean;
-  readonly keyFile?: string;
 }
 
 export const applyOptions: Declared = {

@@ -1,19 +1,11 @@
 import type { FormatOptions } from "../../report/format.ts";
+import type { BootWords } from "../../stages/boot.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
 import { keyOption, nodeOption, runOption, yesOption } from "./shared.ts";
 
-export interface BootArgs extends Voice, FormatOptions {
-  readonly run: string;
-  readonly tftpRoot: string;
-  readonly from?: readonly string[];
-  readonly servedAs?: string;
-  readonly node?: readonly string[];
-  readonly plan: boolean;
-  readonly verify: boolean;
-  readonly undo: boolean;
-  readonly keyFile?: string;
+export interface BootArgs extends Voice, FormatOptions, BootWords {
   readonly yes: boolean;
 }
 

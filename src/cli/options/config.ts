@@ -1,21 +1,12 @@
 import { releaseNames } from "../../edge/disk/load-tables.ts";
-import type { SettingsPart } from "../../model/settings.ts";
 import type { FormatOptions } from "../../report/format.ts";
+import type { ConfigWords } from "../../stages/config.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
 import { runOption } from "./shared.ts";
 
-export interface ConfigArgs extends Voice, FormatOptions {
-  readonly run?: string;
-  readonly ironicRelease?: string;
-  readonly novaConf?: readonly string[];
-  readonly part?: SettingsPart;
-  readonly exactFilters: boolean;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly check: boolean;
-}
+export type ConfigArgs = Voice & FormatOptions & ConfigWords;
 
 export const configOptions: Declared = {
   command: "config",

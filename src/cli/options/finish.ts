@@ -1,5 +1,5 @@
 import type { FormatOptions } from "../../report/format.ts";
-import type { TargetOptions } from "../../stages/backend.ts";
+import type { FinishWords } from "../../stages/finish.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
@@ -12,12 +12,8 @@ import {
   yesOption,
 } from "./shared.ts";
 
-export interface FinishArgs extends Voice, FormatOptions, TargetOptions {
-  readonly run: string;
-  readonly node?: readonly string[];
-  readonly undo: boolean;
+export interface FinishArgs extends Voice, FormatOptions, FinishWords {
   readonly plan: boolean;
-  readonly lockWait: number;
   readonly yes: boolean;
 }
 

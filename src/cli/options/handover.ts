@@ -1,9 +1,9 @@
 import type { FormatOptions } from "../../report/format.ts";
+import type { HandoverWords } from "../../stages/handover.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
 import {
-  type AfterFinish,
   afterFinishOption,
   ironicOption,
   lockWaitOption,
@@ -12,17 +12,11 @@ import {
   yesOption,
 } from "./shared.ts";
 
-export interface HandoverArgs extends Voice, FormatOptions, AfterFinish {
-  readonly run: string;
-  readonly ironicDb: string;
-  readonly node?: readonly string[];
+export interface HandoverArgs extends Voice, FormatOptions, HandoverWords {
   readonly inFlight: number;
   readonly perMinute?: number;
   readonly deadline: number;
   readonly maxFailures: number;
-  readonly conductorLog?: readonly string[];
-  readonly undo: boolean;
-  readonly lockWait: number;
   readonly yes: boolean;
 }
 

@@ -1,25 +1,15 @@
 import { releaseNames } from "../../edge/disk/load-tables.ts";
-import type { TargetOptions } from "../../stages/backend.ts";
+import type { PlanWords } from "../../stages/plan.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { type NovaArgs, novaPlanOptions } from "./nova.ts";
 import { ipmitoolOption, keyOption, runOption, targetOptions } from "./shared.ts";
 
-export interface PlanArgs extends Voice, TargetOptions, NovaArgs {
-  readonly run: string;
-  readonly ironicRelease?: string;
-  readonly site?: string;
-  readonly allowPairing: boolean;
-  readonly besideOthers: boolean;
+export interface PlanArgs extends Voice, NovaArgs, PlanWords {
   readonly diff?: string;
   readonly all: boolean;
-  readonly maxUnreachable: number;
-  readonly proposeSite?: string;
-  readonly placementDb?: string;
   readonly conductorIpmitool?: string;
-  readonly recordPower: boolean;
   readonly detailedExitcode: boolean;
-  readonly keyFile?: string;
 }
 
 const proposeOptions = {

@@ -1,5 +1,5 @@
 import type { FormatOptions } from "../../report/format.ts";
-import type { TargetOptions } from "../../stages/backend.ts";
+import type { RollbackWords } from "../../stages/rollback.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
 import { formatOptions } from "./format.ts";
@@ -11,7 +11,6 @@ import {
   watchOptions,
 } from "./nova.ts";
 import {
-  type AfterFinish,
   afterFinishOption,
   inFlightOption,
   keyOption,
@@ -22,16 +21,9 @@ import {
   yesOption,
 } from "./shared.ts";
 
-export interface RollbackArgs extends Voice, FormatOptions, TargetOptions, WatchArgs, AfterFinish {
-  readonly run: string;
-  readonly novaDb?: string;
-  readonly novaApiDb?: string;
-  readonly leaveNova: boolean;
-  readonly all: boolean;
-  readonly node?: readonly string[];
+export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
   readonly plan: boolean;
   readonly yes: boolean;
-  readonly keyFile?: string;
 }
 
 export const rollbackOptions: Declared = {

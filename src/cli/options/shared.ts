@@ -101,7 +101,3 @@ export const afterFinishOption = {
     describe: "Do it though finish ended this run",
   },
 } as const satisfies Record<string, Options>;
-
-export interface AfterFinish {
-  readonly afterFinish: boolean;
-}

@@ -1,10 +1,10 @@
 import type { Claim } from "../lib/claim.ts";
 
-const ALL = ["stop", "start", "reboot", "delete"];
+const ALL = ["stop", "start", "reboot", "rebuild", "delete", "new server"];
 
-/** Broken by leaving `finish` out: Ironic refuses to delete what is protected. */
+/** Broken by leaving `finish` out: Ironic refuses to rebuild and delete what is protected. */
 export const tenants: Claim = {
-  name: "tenants stop, start, reboot and delete their servers",
+  name: "tenants stop, start, reboot, rebuild and delete their servers, and a new one comes to the freed machine",
   phases: ["forward"],
   check: ({ acts }) => {
     const done = acts.filter(({ phase }) => phase === "forward");

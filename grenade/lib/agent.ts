@@ -23,10 +23,17 @@ interface Command {
   readonly command_result: unknown;
 }
 
+/** A step that is only done when it is asked for; an agent with none is asked for them each time. */
+const STEPS = {
+  GenericHardwareManager: [
+    { step: "write_nothing", priority: 0, interface: "deploy", reboot_requested: false },
+  ],
+};
+
 /** What answers a deploy command. Writes no disk. */
 const RESULTS: { readonly [name: string]: ((params: Params) => unknown) | undefined } = {
-  "deploy.get_deploy_steps": () => ({ deploy_steps: {}, hardware_manager_version: {} }),
-  "clean.get_clean_steps": () => ({ clean_steps: {}, hardware_manager_version: {} }),
+  "deploy.get_deploy_steps": () => ({ deploy_steps: STEPS, hardware_manager_version: {} }),
+  "clean.get_clean_steps": () => ({ clean_steps: STEPS, hardware_manager_version: {} }),
   "deploy.execute_deploy_step": ({ step }) => ({ deploy_result: "written", deploy_step: step }),
   "clean.execute_clean_step": ({ step }) => ({ clean_result: "clean", clean_step: step }),
   "standby.get_partition_uuids": () => ({ "root uuid": "6f0ed4a2-2f3a-4b8e-9d58-3f7ef2a1c001" }),

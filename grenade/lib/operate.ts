@@ -21,7 +21,10 @@ export async function operate(deployment: Deployment, phase: string): Promise<vo
   await act("stop", first, { "os-stop": null }, "SHUTOFF", false);
   await act("start", first, { "os-start": null }, "ACTIVE", true);
   await act("reboot", first, { reboot: { type: "HARD" } }, "ACTIVE", true);
+  await act("rebuild", first, { rebuild: { imageRef: deployment.disk } }, "ACTIVE", true);
+  const freed = await nodeOf(deployment, second);
   await act("delete", second, null, null, false);
+  await make(deployment, phase, freed);
   await deployment.see("operated", { ironic: true });
   await sleep(SYNCS * SYNC_MS);
   await deployment.see("rested", { ironic: true });
@@ -70,6 +73,42 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
   };
 }
 
+/** A new server on a machine that a tenant gave back. */
+async function make(deployment: Deployment, phase: string, node: string): Promise<void> {
+  const { stack, disk: image, acts, fleet, tell } = deployment;
+  const began = Date.now();
+  const work = async (): Promise<void> => {
+    await until("the machine is free again", 120, async () => {
+      const all = await stack.asks<{ readonly allocation_requests: readonly object[] }>(
+        ...(["placement", "GET", "/allocation_candidates?resources=CUSTOM_BM:1"] as const),
+      );
+      return JSON.stringify(all).includes(node) ? null : "Placement does not offer it";
+    });
+    const server = {
+      ...{ name: "newcomer", flavorRef: "bm", imageRef: image, networks: "none" },
+      ...{ host: fleet.host, hypervisor_hostname: node },
+    };
+    const made = await stack.asks<{ readonly server: { readonly id: string } }>(
+      ...(["nova", "POST", "/servers", { server }] as const),
+    );
+    await until("the new server is ACTIVE", 180, async () => {
+      const now = await stack.asks<{ readonly server: Shown }>(
+        ...(["nova", "GET", `/servers/${made?.server.id}`] as const),
+      );
+      const { status, fault } = now?.server ?? { status: "gone" };
+      if (status === "ERROR") throw new Error(`it is in ERROR: ${fault?.message}`);
+      return status === "ACTIVE" ? null : `it is ${status}`;
+    });
+  };
+  const fault = await work().then(
+    () => null,
+    (cause: Error) => cause.message,
+  );
+  const seconds = (Date.now() - began) / 1000;
+  acts.push({ phase, what: "new server", server: node, fault, seconds });
+  tell(`new server: ${fault ?? `${seconds.toFixed(1)} s`}`);
+}
+
 async function ids({ stack }: Deployment): Promise<readonly string[]> {
   const all = await stack.asks<{ readonly servers: readonly { id: string; name: string }[] }>(
     ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
@@ -77,4 +116,11 @@ async function ids({ stack }: Deployment): Promise<readonly string[]> {
   return (all?.servers ?? [])
     .toSorted((one, other) => one.name.localeCompare(other.name))
     .map(({ id }) => id);
+}
+
+async function nodeOf({ stack }: Deployment, server: string): Promise<string> {
+  const now = await stack.asks<{ readonly server: Shown }>(
+    ...(["nova", "GET", `/servers/${server}`] as const),
+  );
+  return now?.server["OS-EXT-SRV-ATTR:hypervisor_hostname"] ?? "";
 }

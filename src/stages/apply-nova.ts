@@ -28,21 +28,21 @@ export async function beforeLoad(
 /**
  * Lets Nova's rows name the new hosts, once Ironic has the machines.
  *
- * @returns whether all rows are as planned; null when it was stopped
+ * @returns rows changed now, and rows that somebody else changed meanwhile; null when it was stopped
  */
 export async function afterLoad(
   nova: NovaSide | null,
   { excluded, failed }: Pick<Walked<PlannedMachine>, "excluded" | "failed">,
   { told }: Pick<Sink, "told">,
-): Promise<boolean | null> {
-  if (nova === null) return true;
+): Promise<{ readonly done: number; readonly left: number } | null> {
+  if (nova === null) return { done: 0, left: 0 };
   const out = new Map(
     [...excluded, ...failed].map(({ line, why }) => [line.uuid ?? "", why] as const),
   );
   const { done, found, left, stopped } = await nova.hosts(out);
   told(`Apply to nova, hosts: ${done} rows changed, ${found} so already, ${left.length} left.`);
   for (const { id, why } of left) told(`Left: ${id} ${why}`);
-  return stopped ? null : left.length === 0;
+  return stopped ? null : { done, left: left.length };
 }
 
 /** A failure in one database after the other was changed says so. */

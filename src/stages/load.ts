@@ -80,18 +80,22 @@ export async function load(job: Job): Promise<Loaded | null> {
     return null;
   }
   const moved = await afterLoad(nova, applied, sink).catch((cause: unknown) => {
-    throw applied.done === 0 ? cause : afterNova(cause, "Ironic is loaded, nova is not");
+    throw applied.done === 0 ? beside(cause) : afterNova(cause, "Ironic is loaded, nova is not");
   });
-  if (moved === null) return null;
+  if (moved === null) {
+    sink.say(stopped(again));
+    return null;
+  }
+  const changed = flavors.done + applied.done + moved.done;
   const verified = await compare(plan, place.verifier, same, sink).catch((cause: unknown) => {
     // Without this, status 1 would say that nothing was changed.
-    if (applied.done === 0 || !(cause instanceof MigrationError)) throw cause;
+    if (changed === 0 || !(cause instanceof MigrationError)) throw cause;
     const what = "everything is loaded, but verify did not end";
     throw new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
   });
   return {
     ...{ failed: applied.failed.length, verified },
-    equal: isEqual(verified) && moved && flavors.left === 0,
+    equal: isEqual(verified) && moved.left + flavors.left === 0,
     nova: nova === null ? null : { api: nova.plan.header.api },
   };
 }

@@ -29,14 +29,21 @@ export interface NovaWish {
 /** Legs that are taken back and reported together. */
 type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
 
+/** What became of some legs. */
+interface PartBack {
+  /** Rows restored now. */
+  readonly done: number;
+  readonly stopped: boolean;
+}
+
 /** Nova's side of a rollback. */
 interface NovaBack {
   /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
   readonly look: () => Promise<Excluded>;
   /** @throws MigrationError N2I-E302 when its lock is lost */
   readonly check: () => Promise<void>;
-  /** Adds rows that stay as they are to the list of those left; whether it was stopped. */
-  readonly part: (stage: NovaStage, excluded: Excluded) => Promise<{ readonly stopped: boolean }>;
+  /** Adds rows that stay as they are to the list of those left. */
+  readonly part: (stage: NovaStage, excluded: Excluded) => Promise<PartBack>;
 }
 
 interface Opened extends Backing {
@@ -65,9 +72,9 @@ export async function withNovaBack<T>(
         },
         check: place.check,
         async part(stage, excluded) {
-          const stopped = await takePartBack(opened, stage, excluded, reach);
-          if (stage.part === "hosts" && !stopped) await tellStrays(opened);
-          return { stopped };
+          const undone = await takePartBack(opened, stage, excluded, reach);
+          if (stage.part === "hosts" && !undone.stopped) await tellStrays(opened);
+          return undone;
         },
       });
     });
@@ -96,15 +103,16 @@ export async function changedHosts(
 /**
  * Takes back what the run changed in one part of nova, newest plan first.
  *
- * @returns whether it was stopped
+ * @returns rows restored now, and whether it was stopped
  */
 async function takePartBack(
   { session, place, wish, leave, sink }: Opened,
   { part, legs }: NovaStage,
   excluded: Excluded,
   reach: FlavorApiOptions,
-): Promise<boolean> {
+): Promise<PartBack> {
   await place.watch.look();
+  let done = 0;
   for (const plan of wish.plans) {
     // What is not in nova itself is not asked for rows that are.
     const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
@@ -118,9 +126,10 @@ async function takePartBack(
       `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left${shared}.`,
     );
     leave(undone.left);
-    if (undone.stopped) return true;
+    done += undone.done;
+    if (undone.stopped) return { done, stopped: true };
   }
-  return false;
+  return { done, stopped: false };
 }
 
 /** What of a compute node must be known to take it away. */

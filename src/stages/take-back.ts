@@ -56,13 +56,16 @@ export function takeBack(
     if (stays.size > 0)
       sink.told(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
     for (const [uuid, why] of stays) excluded.set(uuid, why);
+    let restored = 0;
     for (const stage of BACK_AFTER_IRONIC) {
       const undone = await nova.part(stage, excluded).catch((cause: unknown) => {
-        throw removed === 0
-          ? cause
-          : afterNova(cause, `${removed} rows are removed from Ironic, nova's are not all back`);
+        if (removed + restored === 0) throw cause;
+        const ironic = removed === 0 ? "" : `${removed} rows are removed from Ironic, `;
+        const some = restored === 0 ? "" : `${restored} restored in nova, `;
+        throw afterNova(cause, `${ironic}${some}nova's are not all back`);
       });
       if (undone.stopped) return stop();
+      restored += undone.done;
     }
     return true;
   });

@@ -35,3 +35,26 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.match(back.err, /Watching heartbeats of nova-compute for 1 s\./);
     await made.isAsBefore();
   });
+
+test("on mysql, an apply that changed flavors alone says so when a nova-compute is met after them", async (t) => {
+  const made = await plannedCloud("mysql", t);
+  if (made === null) return;
+  const { at, writer, novaWriter, nova } = made;
+  // Ironic has its machines by then, so flavors are all that this apply changes.
+  const alone = await start(["apply", ...at, ...writer, "--leave-nova", "--yes"]).ended;
+  assert.equal(alone.status, 3, alone.err);
+  const words = ["apply", ...at, ...writer, ...novaWriter.slice(0, 2), "--yes", "--watch", "0"];
+  const env = { NOVA2IRONIC_FAILPOINT: "nova.done.after:1:pause" };
+  const paused = start(words, { env });
+  await paused.said("failpoint nova.done.after");
+  const report = (at: unknown) =>
+    nova.db("services").where({ host: "compute-2" }).update({ updated_at: at });
+  await report(nova.db.raw("UTC_TIMESTAMP()"));
+  paused.signal("SIGUSR2");
+  const { status, err } = await paused.ended;
+  assert.equal(status, 5, err);
+  assert.match(err, /N2I-E301 \d+ rows of flavors are changed: N2I-E310 /);
+  await report("2014-12-01 00:00:00");
+  const again = await start(words).ended;
+  assert.equal(again.status, 0, again.err);
+});

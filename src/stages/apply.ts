@@ -75,6 +75,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
         recheckPower,
       };
       const beside = { ...words, confirm: sink.confirm, watching, lines };
+      const leaves = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
       const loaded = await withSession(run, (session) =>
         besideNova(run, session, footer, beside, (nova) =>
           withIronic(run, session, backend, how, async (place) => {
@@ -85,8 +86,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
         ),
       );
       if (loaded === null) return null;
-      const left = blocked > 0 || (words.leaveNova && (await novaSteps(run, footer)) > 0);
-      const partial = left && (loaded.equal || loaded.failed > 0);
+      const partial = leaves && (loaded.equal || loaded.failed > 0);
       if (partial) await listLeftOut(lines(), sink);
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),

@@ -53,8 +53,8 @@ export function boot(words: BootWords, sink: Sink): Promise<Booted> {
     });
     if (words.verify) return only(await verifyStaged(lines(), place));
     if (words.plan) return only(await previewStaging(lines(), place));
-    const made = await act(run, plan, place, lines, { words, sink });
-    return { ...made, dhcp: words.undo ? null : await oldServers(lines()) };
+    const dhcp = words.undo ? null : await oldServers(lines());
+    return { ...(await act(run, plan, place, lines, { words, sink })), dhcp };
   });
 }
 

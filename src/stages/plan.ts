@@ -82,13 +82,14 @@ export function plan(
         const opening = backend.open(words.ironicRelease, seal, { planning: true });
         const ironic = { ...(await opening), same: backend.same(seal) };
         const { entries } = await readJournal(run);
+        // Asked before anything is saved: what fails after that would leave a plan nobody is told of.
+        const { target } = ironic;
+        const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
         const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
         const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
         // A plan that was applied stays readable under its digest: rollback needs its lines.
         await removePlans(run, plansNamed(entries));
         await rememberGiven(run, "plan", words);
-        const { target } = ironic;
-        const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
         const path = `${run.path}/${PLAN}`;
         return { ...made, path, others, api: places?.api?.identity };
       });

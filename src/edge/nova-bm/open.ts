@@ -1,7 +1,7 @@
 import { MigrationError } from "../../model/error.ts";
-import { columnNames, needColumns, schemaVersion, tableNames } from "../database/identity.ts";
+import { columnNames, needColumns, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { countRows } from "../database/rows.ts";
+import { askNumber, countRows } from "../database/rows.ts";
 import { ALWAYS, unknownColumns } from "./columns.ts";
 
 /** The shape of one nova_bm database. */
@@ -41,7 +41,9 @@ export async function readSchema(database: Database): Promise<NovaBmSchema> {
       "N2I-E202",
       `--nova-bm-db ${database.shown} has no ${missing.join(", ")}: it is ${tables.has("bm_nodes") ? "a nova_bm database, but not whole, or its user may not read all of it" : whatItIs(tables)}`,
     );
-  const { version } = await schemaVersion(database, "nova_bm");
+  // A user who reads these tables alone may not read an alembic_version that stands beside them.
+  const sql = "SELECT version FROM migrate_version WHERE repository_id = 'nova_bm'";
+  const version = await askNumber(database, "reading migrate_version", sql);
   if (version === null || version < 1 || version > 10)
     throw new MigrationError(
       "N2I-E203",

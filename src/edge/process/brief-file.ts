@@ -60,8 +60,12 @@ function made({ prefix, name, mode, text, what }: Wanted): BriefFile {
       },
     };
   } catch (cause) {
-    if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
-    gone();
+    try {
+      if (folder !== undefined) rmSync(folder, { recursive: true, force: true });
+      gone();
+    } catch {
+      // It is tried again when the process ends.
+    }
     const why = `no ${what} can be written (${systemCode(cause) ?? "no code"})`;
     throw new MigrationError("N2I-E400", why, { cause });
   }

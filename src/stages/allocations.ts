@@ -2,6 +2,7 @@ import { auditAllocations, heal } from "../core/hosts/allocations.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import { listed } from "../model/text.ts";
 import { closing, openRole } from "./databases.ts";
 import { openAllocated } from "./providers.ts";
 
@@ -32,7 +33,6 @@ export async function allocationsText(
     const bare: string[] = [];
     for await (const { instance } of auditAllocations(lines(), now)) bare.push(instance);
     if (bare.length === 0) return "every live instance of the plan has one";
-    const more = bare.length > NAMED ? ` and ${bare.length - NAMED} more` : "";
-    return `${bare.length} live instances have none: ${bare.slice(0, NAMED).join(", ")}${more}; ${heal()}`;
+    return `${bare.length} live instances have none: ${listed(bare, NAMED)}; ${heal()}`;
   });
 }

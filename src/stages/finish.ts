@@ -5,6 +5,7 @@ import { ownershipOf } from "../engine/ownership.ts";
 import { MigrationError } from "../model/error.ts";
 import { FINISH } from "../model/handover.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { listed } from "../model/text.ts";
 import { clearedFields } from "../parts/finish.ts";
 import { runNodes } from "../parts/run-nodes.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
@@ -17,6 +18,9 @@ import { wantedOf } from "./named.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
+
+/** Nodes a line names; the others are counted. */
+const NAMED = 5;
 
 /** What a finish is given. */
 export interface FinishWords extends TargetOptions {
@@ -169,7 +173,7 @@ async function settle(
     const open = ownershipOf(entries, IRONIC, sha256).open.length;
     const why = [
       ...(open > 0 ? [`${open} batches of its load did not come to their end`] : []),
-      ...(gone.length > 0 ? [`not in Ironic: ${someOf(gone)}`] : []),
+      ...(gone.length > 0 ? [`not in Ironic: ${listed(gone, NAMED)}`] : []),
     ];
     const fix = "Run apply, then finish again; rollback --node gives up a machine for good.";
     // Apply must not refuse to go on with it.
@@ -182,11 +186,4 @@ async function settle(
 
 function said(...notes: readonly string[]): Settled {
   return { notes, partial: false };
-}
-
-const NAMED = 5;
-
-function someOf(nodes: readonly string[]): string {
-  const more = nodes.length > NAMED ? ` and ${nodes.length - NAMED} more` : "";
-  return `${nodes.slice(0, NAMED).join(", ")}${more}`;
 }

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { restOfMinute, runningComputes } from "../core/hosts/running.ts";
 import { MigrationError } from "../model/error.ts";
 import type { HostBeat, NovaTarget } from "../model/nova-plan.ts";
+import { listed } from "../model/text.ts";
 
 /** What the command line says of watching. */
 export interface Watching {
@@ -41,14 +42,13 @@ export async function watchComputes(
   const first = await beats(hosts);
   if (hosts.length > 0 && first.length === 0)
     tell(
-      `Warning: nova knows no nova-compute of ${hosts.slice(0, NAMED).join(", ")}${hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : ""}; no heartbeat is watched.`,
+      `Warning: nova knows no nova-compute of ${listed(hosts, NAMED)}; no heartbeat is watched.`,
     );
   const end = Date.now() + seconds * 1000;
   const check = async (now: typeof first): Promise<void> => {
     const running = runningComputes(first, now);
     if (running.length === 0) return;
-    const more = running.length > NAMED ? ` and ${running.length - NAMED} more` : "";
-    const text = `nova-compute reported from ${running.slice(0, NAMED).join(", ")}${more}`;
+    const text = `nova-compute reported from ${listed(running, NAMED)}`;
     if (!allowed) throw new MigrationError("N2I-E310", text);
     if (now === first) tell(`Warning: ${text}`);
   };

@@ -19,7 +19,11 @@ export const checkOptions: Declared = {
           requiresArg: true,
           describe: "nova_bm: URL without password, file:PATH, env:NAME or conf:PATH",
         },
-        "nova-db": { type: "string", requiresArg: true, describe: "nova's database, likewise" },
+        "nova-db": {
+          type: "string",
+          requiresArg: true,
+          describe: "Nova's database, given the same way",
+        },
         ...ironicOption,
         "ironic-release": {
           choices: releaseNames(),

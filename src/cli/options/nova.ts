@@ -5,7 +5,7 @@ export const novaOption = grouped("Nova:", {
   "nova-db": {
     type: "string",
     requiresArg: true,
-    describe: "Nova's database, named as the others are; its rows are looked at too",
+    describe: "Nova's database: URL without password, file:PATH, env:NAME or conf:PATH",
   },
 } as const);
 
@@ -14,7 +14,7 @@ export const novaApiOption = grouped("Nova:", {
   "nova-api-db": {
     type: "string",
     requiresArg: true,
-    describe: "nova_api's database, named as the others are: flavors of Newton and later",
+    describe: "nova_api's database, given the same way: it has the flavors since Newton",
   },
   "flavors-via": {
     type: "string",

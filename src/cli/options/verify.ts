@@ -36,7 +36,8 @@ export const verifyOptions: Declared = {
         "placement-db": {
           type: "string",
           requiresArg: true,
-          describe: "With --nova-db: Placement's database, likewise: resource providers too",
+          describe:
+            "With --nova-db: Placement's database, given the same way: resource providers too",
         },
         "conductor-log": {
           type: "string",

@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
+import { declare } from "../src/cli/options/declared.ts";
 import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { SCHEDULE } from "../src/edge/ipmi/index.ts";
 import { commandOf } from "./support/command-line.ts";
@@ -75,8 +76,7 @@ test("packages that are installed beside the program are loaded when they are us
 
 test("power asks at the pace of our client unless told otherwise", async () => {
   const { default: yargs } = await import("yargs");
-  const { builder } = await commandOf("power");
-  const args = await builder(yargs(["--run", "m1"])).parseAsync();
+  const args = await declare(yargs(["--run", "m1"]), await commandOf("power")).parseAsync();
   const { inFlight, startsPerSecond, deadline } = SCHEDULE;
   assert.deepEqual(
     [args.inFlight, args.rate, args.deadline],

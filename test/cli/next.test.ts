@@ -40,19 +40,8 @@ interface Option {
 const COMMANDS = Object.keys(KEPT) as readonly NextCommand[]; // of a constant of ours
 
 async function optionsOf(name: NextCommand): Promise<{ readonly [option: string]: Option }> {
-  const { builder } = await commandOf(name);
-  const taken: { [option: string]: Option } = {};
-  const program: object = new Proxy(
-    {},
-    {
-      get: (_, method) => (given: unknown) => {
-        if (method === "options") Object.assign(taken, given);
-        return program;
-      },
-    },
-  );
-  (builder as (program: object) => unknown)(program);
-  return taken;
+  const { options = {} } = await commandOf(name);
+  return options as { readonly [option: string]: Option }; // as they are declared
 }
 
 /** A value that no default is, and that a shell would take apart. */

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import type { Argv } from "yargs";
 import yargs from "yargs";
-import type { Declared } from "../../src/cli/options/declared.ts";
+import { type Declared, declare } from "../../src/cli/options/declared.ts";
 import type { NextCommand } from "../../src/stages/next.ts";
 
 export async function commandOf(name: NextCommand): Promise<Declared> {
@@ -16,7 +16,6 @@ export async function read(command: NextCommand, line: string) {
   const script = `nova2ironic() { printf '%s\\0' "$@"; }; ${line}`;
   const [name, ...words] = execFileSync("sh", ["-c", script], { encoding: "utf8" }).split("\0");
   assert.equal(name, command);
-  const { builder } = await commandOf(command);
   const program = yargs(words.slice(0, -1))
     .exitProcess(false)
     .strict()
@@ -24,5 +23,5 @@ export async function read(command: NextCommand, line: string) {
     .fail((message, error) => {
       throw error ?? new Error(message ?? line);
     });
-  return builder(program as Argv).parseAsync();
+  return declare(program as Argv, await commandOf(command)).parseAsync();
 }

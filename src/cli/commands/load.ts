@@ -3,7 +3,7 @@ import { applyOptions } from "../options/apply.ts";
 import { bootOptions } from "../options/boot.ts";
 import { checkOptions } from "../options/check.ts";
 import { configOptions } from "../options/config.ts";
-import type { Declared } from "../options/declared.ts";
+import { type Declared, declare } from "../options/declared.ts";
 import { demoOptions } from "../options/demo.ts";
 import { explainOptions } from "../options/explain.ts";
 import { extractOptions } from "../options/extract.ts";
@@ -61,8 +61,9 @@ export function addCommands(program: Argv): Argv {
   return COMMANDS.reduce(
     (to, { options, work }) =>
       to.command({
-        ...options,
-        builder: (yargs) => options.builder(yargs.group([], "Options:")),
+        command: options.command,
+        describe: options.describe,
+        builder: (yargs) => declare(yargs.group([], "Options:"), options),
         async handler(args) {
           const run = await work();
           // What yargs made of the options that stand beside it.

@@ -1,9 +1,23 @@
 import type { Images } from "../../core/flavors/flavors.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { TargetOptions } from "../../stages/backend.ts";
+import type { Reach } from "../../stages/flavor-api.ts";
 import { BY_NAME } from "../../stages/images.ts";
 import type { NovaAsked } from "../../stages/nova-plan.ts";
 import type { Watching } from "../../stages/nova-watch.ts";
-import type { NovaArgs, WatchArgs } from "../options/nova.ts";
+
+export interface WatchArgs {
+  readonly watch: number;
+  readonly allowRunningCompute: boolean;
+  readonly allowQueuedRequests: boolean;
+}
+
+/** Options of plan that say what becomes of Nova's rows. */
+export interface NovaArgs extends Reach, Pick<TargetOptions, "deployKernel" | "deployRamdisk"> {
+  readonly computeHost?: readonly string[];
+  readonly flavorImages?: string;
+  readonly flavor?: readonly string[];
+}
 
 /** Seconds a look at heartbeats may take. */
 const LONGEST = 3600;

@@ -1,31 +1,10 @@
-import { grouped } from "./declared.ts";
+import { flag, grouped, number } from "./declared.ts";
 
 /** Options of the program, which every command has. */
 export const everyCommand = grouped("Every command:", {
-  quiet: {
-    alias: "q",
-    type: "boolean",
-    default: false,
-    describe: "No progress on stderr",
-  },
-  json: {
-    type: "boolean",
-    default: false,
-    describe: "Progress as JSON lines on stderr",
-  },
-  "progress-interval": {
-    type: "number",
-    default: 30,
-    describe: "Seconds between progress lines without a terminal",
-  },
-  "db-timeout": {
-    type: "number",
-    default: 120,
-    describe: "Seconds a database may take for one statement",
-  },
-  debug: {
-    type: "boolean",
-    default: false,
-    describe: "With an error, where it came from",
-  },
-} as const);
+  quiet: flag("No progress on stderr", { alias: "q" }),
+  json: flag("Progress as JSON lines on stderr"),
+  "progress-interval": number("Seconds between progress lines without a terminal", { default: 30 }),
+  "db-timeout": number("Seconds a database may take for one statement", { default: 120 }),
+  debug: flag("With an error, where it came from"),
+});

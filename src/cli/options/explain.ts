@@ -9,9 +9,7 @@ export interface ExplainArgs extends FormatOptions {
 export const explainOptions: Declared = {
   command: "explain [code]",
   describe: "Say what a code means and what to do; without one, list them all",
-  builder: (yargs) =>
-    yargs
-      .positional("code", { type: "string", describe: "N2I-E304, N2I-D201" })
-      .options(formatOptions)
-      .example("$0 explain N2I-E304", ""),
+  positional: ["code", { type: "string", describe: "N2I-E304, N2I-D201" }],
+  options: formatOptions,
+  examples: ["$0 explain N2I-E304"],
 };

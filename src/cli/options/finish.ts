@@ -1,16 +1,9 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { FinishWords } from "../../stages/finish.ts";
 import type { Voice } from "../commands/shared.ts";
-import type { Declared } from "./declared.ts";
+import { type Declared, flag } from "./declared.ts";
 import { formatOptions } from "./format.ts";
-import {
-  inFlightOption,
-  lockWaitOption,
-  nodeOption,
-  runOption,
-  targetOptions,
-  yesOption,
-} from "./shared.ts";
+import { common, nodeOption, TARGET } from "./shared.ts";
 
 export interface FinishArgs extends Voice, FormatOptions, FinishWords {
   readonly plan: boolean;
@@ -21,23 +14,16 @@ export const finishOptions: Declared = {
   command: "finish",
   describe:
     "End the window: clear the protection of tenants' machines and leave their cleaning to Ironic",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        ...targetOptions,
-        ...inFlightOption,
-        ...lockWaitOption,
-        ...nodeOption("Only this machine"),
-        undo: {
-          type: "boolean",
-          default: false,
-          describe: "Protect the machines again that this run cleared",
-        },
-        plan: { type: "boolean", default: false, describe: "Only show what would be cleared" },
-        ...yesOption,
-        ...formatOptions,
-      })
-      .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf --plan", "")
-      .example("$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf", ""),
+  options: {
+    ...common("run", ...TARGET, "in-flight", "lock-wait"),
+    ...nodeOption("Only this machine"),
+    undo: flag("Protect the machines again that this run cleared"),
+    plan: flag("Only show what would be cleared"),
+    ...common("yes"),
+    ...formatOptions,
+  },
+  examples: [
+    "$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf --plan",
+    "$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf",
+  ],
 };

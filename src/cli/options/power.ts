@@ -1,12 +1,11 @@
-import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { FAILED } from "../../report/verdicts.ts";
 import type { PowerAsked } from "../../stages/power.ts";
 import type { Client } from "../../stages/probe.ts";
 import type { Voice } from "../commands/shared.ts";
-import type { Declared } from "./declared.ts";
+import { type Declared, flag, number, word, words } from "./declared.ts";
 import { formatOptions } from "./format.ts";
-import { ipmitoolOption, keyOption, nodeOption, runOption } from "./shared.ts";
+import { common, meaning, nodeOption } from "./shared.ts";
 
 const CLIENTS: readonly Client[] = ["native", "ipmitool", "both"];
 
@@ -18,67 +17,33 @@ export interface PowerArgs extends Voice, FormatOptions, PowerAsked {}
 export const powerOptions: Declared = {
   command: "power",
   describe: "Ask every machine's BMC for its power state, as a conductor would; switches nothing",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "ipmi-client": {
-          choices: CLIENTS,
-          default: "native" as Client,
-          describe: "Who asks: our own client, ipmitool as the conductor runs it, or both",
-        },
-        only: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          choices: ["failed", ...FAILED],
-          defaultDescription: "all machines",
-          describe: "Ask again only those that failed, or those with this verdict",
-        },
-        ...nodeOption("Ask this machine again"),
-        host: {
-          type: "string",
-          array: true,
-          nargs: 1,
-          describe: "Ask only the machines of this nova-compute (service_host)",
-        },
-        site: {
-          type: "string",
-          requiresArg: true,
-          describe: "Your decisions, as plan gets them; kept for the next power of this run",
-        },
-        "ironic-release": {
-          type: "string",
-          requiresArg: true,
-          choices: releaseNames(),
-          describe: "Whose conductors will ask; by default the plan's, or juno",
-        },
-        ...ipmitoolOption,
-        "in-flight": {
-          type: "number",
-          default: PACE.inFlight,
-          describe: "BMCs asked at the same time, at most 512",
-        },
-        rate: {
-          type: "number",
-          default: PACE.rate,
-          describe: "Sessions begun a second",
-        },
-        deadline: {
-          type: "number",
-          default: PACE.deadline,
-          describe:
-            "Seconds for one BMC, both times it is asked; for a host of virtual machines, too",
-        },
-        list: {
-          type: "boolean",
-          default: false,
-          describe: "List every machine, not only those in trouble",
-        },
-        ...keyOption,
-        ...formatOptions,
-      })
-      .example("$0 power --run m1", "")
-      .example("$0 power --run m1 --only failed -f csv", "")
-      .example("$0 power --run m1 --only wrong-password --host compute-1", ""),
+  options: {
+    ...common("run"),
+    "ipmi-client": {
+      ...{ choices: CLIENTS, default: "native" },
+      describe: "Who asks: our own client, ipmitool as the conductor runs it, or both",
+    },
+    only: words("Ask again only those that failed, or those with this verdict", {
+      ...{ choices: ["failed", ...FAILED], defaultDescription: "all machines" },
+    }),
+    ...nodeOption("Ask this machine again"),
+    host: words("Ask only the machines of this nova-compute (service_host)"),
+    site: word("Your decisions, as plan gets them; kept for the next power of this run"),
+    ...meaning("ironic-release", "Whose conductors will ask; by default the plan's, or juno"),
+    ...common("conductor-ipmitool"),
+    "in-flight": number("BMCs asked at the same time, at most 512", { default: PACE.inFlight }),
+    rate: number("Sessions begun a second", { default: PACE.rate }),
+    deadline: number(
+      "Seconds for one BMC, both times it is asked; for a host of virtual machines, too",
+      { default: PACE.deadline },
+    ),
+    list: flag("List every machine, not only those in trouble"),
+    ...common("key-file"),
+    ...formatOptions,
+  },
+  examples: [
+    "$0 power --run m1",
+    "$0 power --run m1 --only failed -f csv",
+    "$0 power --run m1 --only wrong-password --host compute-1",
+  ],
 };

@@ -1,103 +1,110 @@
-import type { Options } from "yargs";
-import { grouped } from "./declared.ts";
+import { releaseNames } from "../../edge/disk/load-tables.ts";
+import { flag, grouped, number, type OptionTable, word, words } from "./declared.ts";
 
-/** Options every command with a run has. */
-export const runOption = {
-  run: { type: "string", demandOption: true, describe: "The run's folder", requiresArg: true },
-} as const satisfies Record<string, Options>;
+const WANT_NOVA = "With --nova-db";
 
-/** Machines by name. @param which what becomes of them: `Only this machine` */
-export function nodeOption(which: string) {
-  const describe = `${which}: uuid or bm_nodes.id`;
-  return { node: { type: "string", array: true, nargs: 1, describe } } as const;
-}
-
-export const keyOption = {
-  "key-file": {
-    type: "string",
+/** Where Nova is, and how its nova-computes are watched. */
+const NOVA = grouped("Nova:", {
+  "nova-db": word("Nova's database: URL without password, file:PATH, env:NAME or conf:PATH"),
+  // Flavors are there since Newton.
+  "nova-api-db": word("nova_api's database, given the same way: it has the flavors since Newton"),
+  "flavors-via": word(
+    "With --nova-db: flavors in the database, or through Nova's API (OS_*, --os-cloud)",
+    { choices: ["db", "rest"] },
+  ),
+  watch: number(`${WANT_NOVA}: seconds that nova-compute's heartbeats are watched standing still`, {
+    default: 20,
     requiresArg: true,
-    describe: "Key that seals the run's secrets; RUN/secret.key without it",
-  },
-} as const satisfies Record<string, Options>;
+  }),
+  "allow-running-compute": flag(`${WANT_NOVA}: go on though a nova-compute still reports`),
+  "allow-queued-requests": flag(
+    `${WANT_NOVA}: go on though requests wait in a nova-compute's message queue`,
+  ),
+  // The operator's word that no nova-compute runs, where nobody looks.
+  "leave-nova": flag("Act on Ironic alone"),
+  "compute-host": words(
+    `${WANT_NOVA}: [HOST=|group:GROUP=|shard:SHARD=]NAME, the compute host that takes instances over`,
+  ),
+  "flavor-images": word(
+    `${WANT_NOVA}: deploy images of flavors; point them to the new ones when these are given`,
+    { choices: ["keep", "point", "delete"] },
+  ),
+  "deploy-kernel": word("Glance id of the new deploy kernel, or name:NAME to look it up"),
+  "deploy-ramdisk": word("and of its ramdisk"),
+  flavor: words("Change this flavor too, though it names one image of two: name or flavorid"),
+});
 
-export const ironicOption = grouped("Ironic:", {
-  "ironic-db": {
-    type: "string",
-    demandOption: true,
-    requiresArg: true,
-    describe: "Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH",
-  },
-} as const);
-
-/** Where Ironic is, for commands that take both backends. */
-export const targetOptions = grouped("Ironic:", {
-  "ironic-db": { ...ironicOption["ironic-db"], demandOption: false },
+/** Where Ironic is, and how fast it is worked with. */
+const IRONIC = grouped("Ironic:", {
+  "ironic-db": word("Ironic's database: URL without password, file:PATH, env:NAME or conf:PATH"),
   via: {
-    choices: ["db", "rest"] as const,
+    choices: ["db", "rest"],
     requiresArg: true,
     describe: "Backend: rows into the database, or adoption over REST",
   },
-  "ironic-url": {
-    type: "string",
-    requiresArg: true,
-    describe: "REST: URL of the bare metal service; OS_* say how to log in",
-  },
-  "os-cloud": {
-    type: "string",
-    requiresArg: true,
-    describe: "REST: cloud of clouds.yaml and secure.yaml; OS_CLOUD without it",
-  },
-  "os-cacert": { type: "string", requiresArg: true, describe: "REST: file of authorities (PEM)" },
+  "ironic-url": word("REST: URL of the bare metal service; OS_* say how to log in"),
+  "os-cloud": word("REST: cloud of clouds.yaml and secure.yaml; OS_CLOUD without it"),
+  "os-cacert": word("REST: file of authorities (PEM)"),
   insecure: { type: "boolean", describe: "REST: do not check certificates" },
-  "api-timeout": {
-    type: "number",
-    requiresArg: true,
-    describe: "REST: seconds a call may take (60)",
-  },
-} as const);
+  "api-timeout": number("REST: seconds a call may take (60)", { requiresArg: true }),
+  // How many machines are adopted or deleted at once.
+  "in-flight": number("REST: machines under way at once (8)", { requiresArg: true }),
+  "lock-wait": number("Seconds to wait for conductors that have reserved machines", {
+    ...{ default: 60, requiresArg: true },
+  }),
+});
 
-/** How many machines are adopted or deleted at once. */
-export const inFlightOption = grouped("Ironic:", {
-  "in-flight": {
-    type: "number",
-    requiresArg: true,
-    describe: "REST: machines under way at once (8)",
-  },
-} as const);
+/** What means the same to every command that has it. */
+const COMMON = {
+  ...{ ...NOVA, ...IRONIC },
+  run: word("The run's folder", { demandOption: true }),
+  "key-file": word("Key that seals the run's secrets; RUN/secret.key without it"),
+  "nova-bm-db": word("nova_bm: URL without password, file:PATH, env:NAME or conf:PATH", {
+    demandOption: true,
+  }),
+  "ironic-release": word("Release of Ironic", { choices: releaseNames() }),
+  "conductor-ipmitool": word(
+    "Version of ipmitool on the conductors, 1.8.19; by default what the release came with",
+  ),
+  // Machines that Nova manages once a run is finished.
+  "after-finish": flag("Do it though finish ended this run"),
+  yes: flag("Do not ask; needed without a terminal", { alias: "y" }),
+  diff: { type: "string", describe: "Show every field with its origin, of one machine or all" },
+  all: flag("With --diff: fields left NULL too"),
+} satisfies OptionTable;
 
-export const lockWaitOption = grouped("Ironic:", {
-  "lock-wait": {
-    type: "number",
-    default: 60,
-    requiresArg: true,
-    describe: "Seconds to wait for conductors that have reserved machines",
-  },
-} as const);
+/** Where Ironic is, for commands that take both backends. */
+export const TARGET = [
+  ...["ironic-db", "via", "ironic-url", "os-cloud", "os-cacert", "insecure", "api-timeout"],
+] as const satisfies readonly (keyof typeof COMMON)[];
 
-export const yesOption = {
-  yes: {
-    alias: "y",
-    type: "boolean",
-    default: false,
-    describe: "Do not ask; needed without a terminal",
-  },
-} as const satisfies Record<string, Options>;
+/** Where Nova's flavors are too. */
+export const NOVA_DATABASES = ["nova-db", "nova-api-db", "flavors-via"] as const;
 
-/** For `power` and `plan` alike. */
-export const ipmitoolOption = {
-  "conductor-ipmitool": {
-    type: "string",
-    requiresArg: true,
-    describe:
-      "Version of ipmitool on the conductors, 1.8.19; by default what the release came with",
-  },
-} as const;
+/** What becomes of Nova's rows. */
+export const NOVA_ROWS = [
+  ...["compute-host", "flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor"],
+] as const satisfies readonly (keyof typeof COMMON)[];
 
-/** For commands that act on machines which Nova manages once a run is finished. */
-export const afterFinishOption = {
-  "after-finish": {
-    type: "boolean",
-    default: false,
-    describe: "Do it though finish ended this run",
-  },
-} as const satisfies Record<string, Options>;
+/** For commands that change Nova's rows. */
+export const WATCH = ["watch", "allow-running-compute", "allow-queued-requests"] as const;
+
+/** Options that several commands have, in the order they are named. */
+export function common(...names: readonly (keyof typeof COMMON)[]): OptionTable {
+  return Object.fromEntries(names.map((name) => [name, COMMON[name]]));
+}
+
+/** One of them that means something of its own here. */
+export function meaning(name: keyof typeof COMMON, describe: string): OptionTable {
+  return { [name]: { ...COMMON[name], describe } };
+}
+
+/** One of them that this command does not do without. */
+export function needed(name: keyof typeof COMMON): OptionTable {
+  return { [name]: { ...COMMON[name], demandOption: true } };
+}
+
+/** Machines by name. @param which what becomes of them: `Only this machine` */
+export function nodeOption(which: string): OptionTable {
+  return { node: words(`${which}: uuid or bm_nodes.id`) };
+}

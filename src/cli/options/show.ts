@@ -1,7 +1,8 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
-import type { Declared } from "./declared.ts";
+import { type Declared, flag } from "./declared.ts";
 import { formatOptions } from "./format.ts";
+import { common } from "./shared.ts";
 
 export interface ShowArgs extends Voice, FormatOptions {
   readonly file: string;
@@ -13,26 +14,20 @@ export interface ShowArgs extends Voice, FormatOptions {
 export const showOptions: Declared = {
   command: "show <file>",
   describe: "Print a snapshot or a plan: a row a machine or row of Nova, or the diff of machines",
-  builder: (yargs) =>
-    yargs
-      .positional("file", {
-        type: "string",
-        demandOption: true,
-        describe: "A snapshot, a plan's folder or a file in it",
-      })
-      .options({
-        ...formatOptions,
-        diff: {
-          type: "string",
-          describe: "Show every field with its origin, of one machine or all",
-        },
-        all: { type: "boolean", default: false, describe: "With --diff: fields left NULL too" },
-        nova: {
-          type: "boolean",
-          default: false,
-          describe: "Of a plan: its rows of Nova and what was found of them",
-        },
-      })
-      .example("$0 show m1/plan -f csv -c UUID -c Verdict", "")
-      .example("$0 show m1/plan --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001", ""),
+  positional: [
+    "file",
+    {
+      ...{ type: "string", demandOption: true },
+      describe: "A snapshot, a plan's folder or a file in it",
+    },
+  ],
+  options: {
+    ...formatOptions,
+    ...common("diff", "all"),
+    nova: flag("Of a plan: its rows of Nova and what was found of them"),
+  },
+  examples: [
+    "$0 show m1/plan -f csv -c UUID -c Verdict",
+    "$0 show m1/plan --diff 7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",
+  ],
 };

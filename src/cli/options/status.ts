@@ -1,10 +1,9 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { Places } from "../../stages/allocations.ts";
 import type { Voice } from "../commands/shared.ts";
-import type { Declared } from "./declared.ts";
+import { type Declared, word } from "./declared.ts";
 import { formatOptions } from "./format.ts";
-import { novaOption } from "./nova.ts";
-import { runOption } from "./shared.ts";
+import { common, meaning } from "./shared.ts";
 
 export interface StatusArgs extends Voice, FormatOptions, Places {
   readonly run: string;
@@ -14,17 +13,13 @@ export const statusOptions: Declared = {
   command: "status",
   describe:
     "Say what is true of a run and which command comes next; asks no database that is not given",
-  builder: (yargs) =>
-    yargs
-      .options({
-        ...runOption,
-        "nova-db": { ...novaOption["nova-db"], describe: "With --placement-db: nova's database" },
-        "placement-db": {
-          type: "string",
-          requiresArg: true,
-          describe: "With --nova-db: Placement's database; tells instances without an allocation",
-        },
-        ...formatOptions,
-      })
-      .example("$0 status --run m1", ""),
+  options: {
+    ...common("run"),
+    ...meaning("nova-db", "With --placement-db: nova's database"),
+    "placement-db": word(
+      "With --nova-db: Placement's database; tells instances without an allocation",
+    ),
+    ...formatOptions,
+  },
+  examples: ["$0 status --run m1"],
 };

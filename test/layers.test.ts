@@ -51,7 +51,8 @@ const MAP: readonly Room[] = [
   edge("database", ["knex", "mysql2", "pg", "libsql"], ["edge/process"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
-  { room: "edge/nova-write", rooms: ["model", "edge/database"], packages: ["knex"] },
+  // What both read of nova is read in one place.
+  { room: "edge/nova-write", rooms: ["model", "edge/database", "edge/nova"], packages: ["knex"] },
   {
     room: "edge/ironic-db",
     rooms: ["model", "edge/database"],

@@ -3,7 +3,7 @@ import { type TestContext, test } from "node:test";
 import { runningComputes } from "../../src/core/hosts/running.ts";
 import { loadNova } from "../../src/demo/load-case.ts";
 import type { Database } from "../../src/edge/database/open.ts";
-import { beatsOf } from "../../src/edge/nova-write/hosts.ts";
+import { readBeats } from "../../src/edge/nova/services.ts";
 import type { Engine } from "../../src/model/database.ts";
 import { withDatabase } from "../lab/index.ts";
 import { cloud } from "./cloud.ts";
@@ -18,7 +18,7 @@ for (const engine of ["sqlite", "mysql", "postgresql"] as const)
       sqlite: "datetime('now')",
     }[engine];
     const change = (more: object) => services().where({ host: "compute-1" }).update(more);
-    const look = () => beatsOf(database, ["compute-1"]);
+    const look = () => readBeats(database, ["compute-1"]);
     const stale = { last_seen_up: "2014-12-01 00:00:00" };
     await change({ ...stale, updated_at: database.knex.raw(now) });
     const first = await look();

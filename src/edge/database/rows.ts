@@ -9,7 +9,7 @@ export interface Runner {
   readonly raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown>;
 }
 
-interface Asked {
+export interface Asked {
   readonly engine: Engine;
   readonly knex: Runner;
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
@@ -120,9 +120,19 @@ export function digits(value: unknown): string {
   return /^-?\d+$/.test(got) ? got : String(integer(value));
 }
 
+/** The same where there is always one; 0 where there is none all the same. */
+export function number(value: unknown): number {
+  return integer(value) ?? 0;
+}
+
 export function text(value: unknown): string | null {
   const got = plain(value);
   return got === null ? null : String(got);
+}
+
+/** The same where there is always one; empty where there is none all the same. */
+export function string(value: unknown): string {
+  return text(value) ?? "";
 }
 
 /** TINYINT(1), BOOLEAN and SQLite's 0/1 are the same; anything else is not a boolean. */
@@ -130,6 +140,11 @@ export function boolean(value: unknown): boolean | null {
   const got = plain(value);
   if (got === null || got === "") return null;
   return got === true || got === 1 || got === "1" || got === "t" || got === "true";
+}
+
+/** The same where there is always one; false where there is none all the same. */
+export function isTrue(value: unknown): boolean {
+  return boolean(value) === true;
 }
 
 /** Naive UTC, `2014-05-01 10:00:00`, with a fraction only where it says something. */

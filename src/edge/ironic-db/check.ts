@@ -3,8 +3,9 @@ import type { Lacking, Verb } from "../../model/database.ts";
 import { isOurs } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
+import { read, sql } from "../database/read.ts";
 import { lacking } from "../database/rights.ts";
-import { ask, boolean, columnList, text } from "../database/rows.ts";
+import { isTrue, string, text } from "../database/rows.ts";
 import { identifyTarget } from "./open.ts";
 import type { KnownReleases } from "./release.ts";
 import { readService } from "./service.ts";
@@ -28,11 +29,12 @@ export async function checkIronic(
 ): Promise<{ readonly facts: IronicFacts; readonly release: Release }> {
   const { identity, release } = await identifyTarget(database, known, said);
   const stages = release.node.some(({ name }) => name === "maintenance_reason");
-  const texts = ["uuid", "instance_uuid", "power_state", "extra"].concat(
-    stages ? ["maintenance_reason"] : [],
-  );
-  const sql = `SELECT maintenance, ${columnList(database, texts)} FROM nodes ORDER BY id`;
-  const rows = await ask(database, "reading nodes", sql);
+  const reason = stages ? "maintenance_reason" : "NULL";
+  const node = {
+    ...{ uuid: string, instance_uuid: text, maintenance: isTrue, reason: sql(reason, text) },
+    ...{ power_state: text, extra: string },
+  };
+  const rows = await read(database, node, "nodes ORDER BY id");
   const { conductors } = await readService(database, release);
   const names = known.releases.map(({ doc }) => doc.release);
   const until = (name: string): boolean =>
@@ -47,17 +49,11 @@ export async function checkIronic(
       stages,
       forbidden: await forbidden(writing, release, traits),
       conductors,
-      nodes: rows.map((row) => {
-        const maintenance = boolean(row.maintenance) === true;
-        return {
-          uuid: text(row.uuid) ?? "",
-          instance_uuid: text(row.instance_uuid),
-          maintenance,
-          staged: isOurs(maintenance, text(row.maintenance_reason)),
-          power_state: text(row.power_state),
-          marked: /"nova_bm"\s*:/.test(text(row.extra) ?? ""),
-        };
-      }),
+      nodes: rows.map(({ extra, reason, ...row }) => ({
+        ...row,
+        staged: isOurs(row.maintenance, reason),
+        marked: /"nova_bm"\s*:/.test(extra),
+      })),
     },
   };
 }

@@ -6,7 +6,8 @@ import { staged } from "../../model/handover.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
-import { askIn, integer, text } from "../database/rows.ts";
+import { read } from "../database/read.ts";
+import { number, string } from "../database/rows.ts";
 import { type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { insertRows, type NodeIds } from "./insert.ts";
 import { insertTraits, traitsOf } from "./traits.ts";
@@ -16,9 +17,9 @@ async function nodeIds(
   trx: Knex,
   uuids: readonly string[],
 ): Promise<ReadonlyMap<string, number>> {
-  const sql = "SELECT id, uuid FROM nodes WHERE uuid IN (...)";
-  const rows = await askIn(database, "reading the ids of nodes", sql, uuids, trx);
-  return new Map(rows.map(({ id, uuid }) => [text(uuid) ?? "", integer(id) ?? 0]));
+  const from = "nodes WHERE uuid IN (...)";
+  const rows = await read(database, { id: number, uuid: string }, from, uuids, trx);
+  return new Map(rows.map(({ id, uuid }) => [uuid, id]));
 }
 
 /** Rows of a kind that the steps create, in their order. */

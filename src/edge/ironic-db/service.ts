@@ -2,9 +2,16 @@ import { parsedJson } from "../../model/json.ts";
 import { HEARTBEAT, type Service } from "../../model/service.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { ageOf, ask, boolean, integer, type RawRow, text } from "../database/rows.ts";
+import { read, sql } from "../database/read.ts";
+import { ageOf, ask, integer, isTrue, lower, type RawRow, string, text } from "../database/rows.ts";
 
 const RESERVED = 1000;
+
+const INTERFACE = {
+  ...{ conductor: sql("conductor_id", integer), driver: sql("hardware_type", string) },
+  ...{ type: sql("interface_type", string), name: sql("interface_name", string) },
+  default: isTrue,
+};
 
 /**
  * What the conductors wrote of themselves, running or not.
@@ -19,44 +26,32 @@ export async function readService(database: Database, { node }: Release): Promis
   );
   const hasTypes = node.some(({ name }) => name === "deploy_interface");
   const interfaces = hasTypes
-    ? await ask(
-        database,
-        "reading conductor_hardware_interfaces",
-        // By no name: each engine quotes `default` otherwise.
-        "SELECT * FROM conductor_hardware_interfaces",
-      )
+    ? await read(database, INTERFACE, "conductor_hardware_interfaces")
     : null;
-  const reserved = await ask(
-    database,
-    "reading reservations",
-    `SELECT uuid, reservation FROM nodes WHERE reservation IS NOT NULL ORDER BY id LIMIT ${RESERVED}`,
-  );
-  const hosts = new Map(conductors.map((row) => [integer(row.id), text(row.hostname) ?? ""]));
+  const hosts = new Map(conductors.map((row) => [integer(row.id), string(row.hostname)]));
   return {
     conductors: conductors.map((row) => ({
-      hostname: text(row.hostname) ?? "",
-      group: (text(row.conductor_group) ?? "").toLowerCase(),
+      hostname: string(row.hostname),
+      group: lower(row.conductor_group),
       alive: isAlive(row),
       drivers: driversOf(text(row.drivers)),
     })),
     interfaces:
-      interfaces?.map((row) => ({
-        hostname: hosts.get(integer(row.conductor_id)) ?? "",
-        driver: text(row.hardware_type) ?? "",
-        type: text(row.interface_type) ?? "",
-        name: text(row.interface_name) ?? "",
-        isDefault: boolean(row.default) === true,
+      interfaces?.map(({ conductor, default: isDefault, ...one }) => ({
+        hostname: hosts.get(conductor) ?? "",
+        ...{ ...one, isDefault },
       })) ?? null,
-    reserved: reserved.map(({ uuid, reservation }) => ({
-      uuid: text(uuid) ?? "",
-      by: text(reservation) ?? "",
-    })),
+    reserved: await read(
+      database,
+      { uuid: string, by: sql("reservation", string) },
+      `nodes WHERE reservation IS NOT NULL ORDER BY id LIMIT ${RESERVED}`,
+    ),
   };
 }
 
 /** Of `online` and `age`, as ironic itself goes by them. */
 export function isAlive({ online, age }: RawRow): boolean {
-  return boolean(online) === true && (integer(age) ?? HEARTBEAT) < HEARTBEAT;
+  return isTrue(online) && (integer(age) ?? HEARTBEAT) < HEARTBEAT;
 }
 
 /** A JSON list; what is none says nothing. */

@@ -3,7 +3,8 @@ import { groupedBy } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { askIn, columnList, integer, type RawRow, text } from "../database/rows.ts";
+import { read } from "../database/read.ts";
+import { number, type RawRow, string } from "../database/rows.ts";
 
 /** An open database and its release. */
 interface Where {
@@ -23,16 +24,16 @@ export async function withTraits(
   nodes: readonly RawRow[],
 ): Promise<readonly RawRow[]> {
   if (release.doc.versions.trait === undefined || nodes.length === 0) return nodes;
-  const sql = `SELECT t.node_id, ${columnList(database, ["trait"], "t")} FROM ${TRAITS} t WHERE t.node_id IN (...)`;
-  const ids = nodes.map(({ id }) => integer(id) ?? 0);
-  const rows = await askIn(database, `reading ${TRAITS}`, sql, ids, on);
+  const from = `${TRAITS} WHERE node_id IN (...)`;
+  const ids = nodes.map(({ id }) => number(id));
+  const rows = await read(database, { node_id: number, trait: string }, from, ids, on);
   const traits = groupedBy(
     rows,
-    (row) => integer(row.node_id) ?? 0,
-    (row) => text(row.trait) ?? "",
+    ({ node_id }) => node_id,
+    ({ trait }) => trait,
   );
   return nodes.map((row) => {
-    const own = traits.get(integer(row.id) ?? 0);
+    const own = traits.get(number(row.id));
     return own === undefined ? row : { ...row, traits: own.toSorted() };
   });
 }

@@ -5,6 +5,7 @@ import { normaliseMac } from "../../model/mac.ts";
 import type { BmInterface, BmNode, Machine } from "../../model/machine.ts";
 import type { Seal } from "../../model/secret.ts";
 import { type Database, readTransaction } from "../database/open.ts";
+import { quoted } from "../database/read.ts";
 import { ask, digits, type RawRow, text, whole } from "../database/rows.ts";
 import { type ReadRow, rowReader } from "./columns.ts";
 import { readShared, type SharedValues } from "./duplicates.ts";
@@ -80,14 +81,12 @@ function placeOfNode(raw: RawRow): string {
 
 /** Columns as a statement names them. The ids stay as they are, for the index that orders by them. */
 function quote({ engine }: Database, columns: readonly string[]): string {
-  const mark = engine === "mysql" ? "`" : '"';
   return columns
-    .map((name) => [name, mark + name.replaceAll(mark, mark + mark) + mark] as const)
-    .map(([name, quoted]) =>
-      engine === "sqlite" && name !== "id" && name !== "bm_node_id"
-        ? `${whole(engine, quoted)} AS ${quoted}`
-        : quoted,
-    )
+    .map((name) => {
+      const column = quoted(engine, name);
+      const isId = name === "id" || name === "bm_node_id";
+      return isId ? column : `${whole(engine, column)} AS ${column}`;
+    })
     .join(",");
 }
 

@@ -2,7 +2,8 @@ import { groupedBy } from "../../model/grouped.ts";
 import type { ComputePlace, ComputeSize, InstanceRow } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import type { Database } from "../database/open.ts";
-import { askIn, integer, lower, type RawRow, text } from "../database/rows.ts";
+import { type Fields, type RowOf, read, sql } from "../database/read.ts";
+import { integer, number, string, text } from "../database/rows.ts";
 import { computeHosts } from "./hosts.ts";
 
 /** Rows by the node they name, lower case. */
@@ -14,46 +15,43 @@ interface Naming {
   readonly column: "hypervisor_hostname" | "node";
   /** Condition on the rows that count, for the table by its own name. */
   readonly live: string;
+  /** Where they are looked at again, up to their ids. */
+  readonly again: string;
 }
 
 /**
  * Reads rows by the machine they name; neither column has an index of its own. Every row that was
  * found is looked at again by its id, as it is by then.
- *
- * @param sql what to select of rows by the condition it is given on their ids; it names the column too
  */
-async function openByNode<T>(
+async function openByNode<F extends Fields>(
   database: Database,
-  { table, column, live: where }: Naming,
-  sql: (ids: string) => string,
-  of: (row: RawRow) => T,
-): Promise<ByNode<T>> {
-  const { knex } = database;
-  const live = `${where} AND ${column} IS NOT NULL`;
-  const placed = await indexByText(database, knex, table, column, live);
+  { table, column, live, again }: Naming,
+  fields: F,
+): Promise<ByNode<RowOf<F>>> {
+  const some = `${live} AND ${column} IS NOT NULL`;
+  const placed = await indexByText(database, database.knex, table, column, some);
   return async (nodes) => {
-    const rows = await askIn(database, `reading ${table}`, sql("IN (...)"), placed.ids(nodes));
-    return groupedBy(rows, (row) => lower(row[column]), of);
+    const rows = await read(database, fields, `${again} IN (...) ORDER BY 1`, placed.ids(nodes));
+    return groupedBy(
+      rows,
+      (row) => string(row[column]).toLowerCase(),
+      (row) => row,
+    );
   };
 }
 
-const COMPUTES = { table: "compute_nodes", column: "hypervisor_hostname" } as const;
-const SIZES = "id, hypervisor_hostname, hypervisor_type, vcpus, memory_mb, local_gb";
+const COMPUTES: Naming = {
+  table: "compute_nodes",
+  column: "hypervisor_hostname",
+  live: "deleted = 0",
+  again: "compute_nodes WHERE deleted = 0 AND id",
+};
+const COMPUTE = { id: number, hypervisor_hostname: string, hypervisor_type: text };
 
 /** Reads what Nova offers of machines: live compute nodes. */
 export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
-  return openByNode(
-    database,
-    { ...COMPUTES, live: "deleted = 0" },
-    (ids) => `SELECT ${SIZES} FROM compute_nodes WHERE deleted = 0 AND id ${ids} ORDER BY id`,
-    (row) => ({
-      id: integer(row.id) ?? 0,
-      hypervisor_type: text(row.hypervisor_type),
-      vcpus: integer(row.vcpus),
-      memory_mb: integer(row.memory_mb),
-      local_gb: integer(row.local_gb),
-    }),
-  );
+  const size = { ...COMPUTE, vcpus: integer, memory_mb: integer, local_gb: integer };
+  return openByNode(database, COMPUTES, size);
 }
 
 /**
@@ -61,42 +59,28 @@ export function openComputes(database: Database): Promise<ByNode<ComputeSize>> {
  *
  * @param since naive UTC, as Nova writes it
  */
-export function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
-  return openByNode(
-    database,
-    { ...COMPUTES, live: `deleted <> 0 AND deleted_at >= '${since}'` },
-    (ids) =>
-      `SELECT id, hypervisor_hostname FROM compute_nodes WHERE deleted <> 0 AND id ${ids} ORDER BY id`,
-    (row) => integer(row.id) ?? 0,
-  );
+export async function openDeleted(database: Database, since: string): Promise<ByNode<number>> {
+  const live = `deleted <> 0 AND deleted_at >= '${since}'`;
+  const again = "compute_nodes WHERE deleted <> 0 AND id";
+  const rowsOf = await openByNode(database, { ...COMPUTES, live, again }, COMPUTE);
+  return async (nodes) =>
+    new Map([...(await rowsOf(nodes))].map(([node, rows]) => [node, rows.map(({ id }) => id)]));
 }
 
 /** Reads where nova-computes with a driver for machines offer them: live rows. */
 export async function openPlaces(database: Database): Promise<ByNode<ComputePlace>> {
   const { host, from } = await computeHosts(database);
-  return openByNode(
-    database,
-    { ...COMPUTES, live: "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')" },
-    (ids) =>
-      `SELECT c.id, c.hypervisor_hostname, c.hypervisor_type, ${host} AS host FROM ${from} WHERE c.deleted = 0 AND c.id ${ids} ORDER BY c.id`,
-    (row) => ({
-      id: integer(row.id) ?? 0,
-      host: text(row.host),
-      hypervisor_hostname: text(row.hypervisor_hostname) ?? "",
-      hypervisor_type: text(row.hypervisor_type),
-    }),
-  );
+  const live = "deleted = 0 AND hypervisor_type IN ('ironic', 'baremetal')";
+  const again = `${from} WHERE c.deleted = 0 AND c.id`;
+  const fields = { ...COMPUTE, id: sql("c.id", number), host: sql(host, text) };
+  return openByNode(database, { ...COMPUTES, live, again }, fields);
 }
 
 /** Reads which live instances name nodes. */
 export function openOnNodes(
   database: Database,
 ): Promise<ByNode<Pick<InstanceRow, "uuid" | "task_state">>> {
-  return openByNode(
-    database,
-    { table: "instances", column: "node", live: "deleted = 0" },
-    (ids) =>
-      `SELECT uuid, node, task_state FROM instances WHERE deleted = 0 AND id ${ids} ORDER BY id`,
-    (row) => ({ uuid: text(row.uuid) ?? "", task_state: text(row.task_state) }),
-  );
+  const again = "instances WHERE deleted = 0 AND id";
+  const naming: Naming = { table: "instances", column: "node", live: "deleted = 0", again };
+  return openByNode(database, naming, { id: number, uuid: string, node: text, task_state: text });
 }

@@ -1,7 +1,8 @@
 import type { Knex } from "knex";
 import type { NovaStep } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
-import { ask, askIn, integer, marks, text } from "../database/rows.ts";
+import { read } from "../database/read.ts";
+import { marks, number, string, text } from "../database/rows.ts";
 
 const SPECS = "instance_type_extra_specs";
 
@@ -42,17 +43,15 @@ async function conflictingComputes(
   if (placed.length === 0) return why;
   const hosts = [...new Set(placed.map(({ host }) => host))];
   const nodes = placed.map(({ node }) => node);
-  const sql = `SELECT id, host, hypervisor_hostname FROM ${COMPUTES} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
-  const live = await ask(database, `reading ${COMPUTES}`, sql, [...hosts, ...nodes], on);
+  const fields = { id: number, host: text, hypervisor_hostname: text };
+  const from = `${COMPUTES} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
+  const live = await read(database, fields, from, [...hosts, ...nodes], on);
   // Those that the same steps write have a say of their own.
   const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
-  const others = live.filter((row) => !own.has(integer(row.id)));
+  const others = live.filter((row) => !own.has(row.id));
   for (const { id, host, node } of placed) {
-    const twin = others.find(
-      (row) => same(text(row.host), host) && same(text(row.hypervisor_hostname), node),
-    );
-    if (twin !== undefined)
-      why.set(id, `live row ${COMPUTES}.id=${integer(twin.id)} has its host and node`);
+    const twin = others.find((row) => same(row.host, host) && same(row.hypervisor_hostname, node));
+    if (twin !== undefined) why.set(id, `live row ${COMPUTES}.id=${twin.id} has its host and node`);
   }
   return why;
 }
@@ -76,24 +75,22 @@ async function conflictingSpecs(
   const why = new Map<string, string>();
   if (back.length === 0) return why;
   const flavors = [...new Set(back.map(flavorOf))];
-  const specs = `SELECT id, instance_type_id, ${database.knex.ref("key")} AS name FROM ${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
-  const live = await askIn(database, `reading ${SPECS}`, specs, flavors, on);
-  const types = "SELECT id, deleted_at FROM instance_types WHERE deleted <> 0 AND id IN (...)";
-  const gone = await askIn(database, "reading instance_types", types, flavors, on);
+  const spec = { id: number, instance_type_id: number, key: text };
+  const specs = `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
+  const live = await read(database, spec, specs, flavors, on);
+  const types = "instance_types WHERE deleted <> 0 AND id IN (...)";
+  const gone = await read(database, { id: number, deleted_at: string }, types, flavors, on);
   for (const step of back) {
     const twin = live.find(
       (row) =>
-        integer(row.instance_type_id) === flavorOf(step) &&
-        integer(row.id) !== step.key.id &&
-        same(text(row.name), step.before?.key),
+        row.instance_type_id === flavorOf(step) &&
+        row.id !== step.key.id &&
+        same(row.key, step.before?.key),
     );
     const ours = String(step.before?.deleted_at);
-    const since = gone.some(
-      (row) => integer(row.id) === flavorOf(step) && (text(row.deleted_at) ?? "") >= ours,
-    );
+    const since = gone.some((row) => row.id === flavorOf(step) && row.deleted_at >= ours);
     if (since) why.set(step.id, "its flavor was deleted since");
-    if (twin !== undefined)
-      why.set(step.id, `live row ${SPECS}.id=${integer(twin.id)} has its key`);
+    if (twin !== undefined) why.set(step.id, `live row ${SPECS}.id=${twin.id} has its key`);
   }
   return why;
 }

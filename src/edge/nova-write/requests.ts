@@ -3,16 +3,9 @@ import { MigrationError } from "../../model/error.ts";
 import { isWaiting, type OpenRequest } from "../../model/requests.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import {
-  ask,
-  askIn,
-  integer,
-  lower,
-  type RawRow,
-  spellings,
-  text,
-  time,
-} from "../database/rows.ts";
+import { read, sql } from "../database/read.ts";
+import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
+import { computeServices } from "../nova/services.ts";
 
 /** Where requests are told of. */
 export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
@@ -54,46 +47,50 @@ export async function waitingRequests(
   const tables = await tableNames(database);
   const readable = REQUEST_TABLES.every((table) => tables.has(table));
   if (!readable || instances.length === 0) return waiting;
-  const read: Read = (table, sql, values) => askIn(database, `reading ${table}`, sql, values, on);
   const uuids = spellings(instances.map(({ uuid }) => uuid));
   const open = await read(
-    "instance_actions",
-    "SELECT a.id, a.instance_uuid, a.action, a.start_time FROM instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id",
+    database,
+    {
+      ...{ id: sql("a.id", number), instance: sql("a.instance_uuid", lower) },
+      ...{ action: sql("a.action", string), start_time: sql("a.start_time", time) },
+    },
+    "instance_actions a LEFT JOIN instance_actions_events e ON e.action_id = a.id WHERE a.deleted = 0 AND e.id IS NULL AND a.instance_uuid IN (...) ORDER BY a.id",
     uuids,
+    on,
   );
   if (open.length === 0) return waiting;
   const begun = await read(
-    "instance_actions_events",
-    "SELECT a.instance_uuid, max(a.id) AS id FROM instance_actions a JOIN instance_actions_events e ON e.action_id = a.id WHERE a.instance_uuid IN (...) GROUP BY a.instance_uuid",
+    database,
+    { instance: sql("a.instance_uuid", lower), id: sql("max(a.id)", number) },
+    "instance_actions_events e JOIN instance_actions a ON e.action_id = a.id WHERE a.instance_uuid IN (...) GROUP BY a.instance_uuid",
     uuids,
+    on,
   );
-  const last = new Map(begun.map((row) => [lower(row.instance_uuid), integer(row.id) ?? 0]));
-  const seen = await lastSeen(database, read, instances);
+  const last = new Map(begun.map((row) => [row.instance, row.id]));
+  const seen = await lastSeen(database, on, instances);
   for (const { uuid, host } of instances) {
+    const key = uuid.toLowerCase();
     const own = open
-      .filter((row) => lower(row.instance_uuid) === uuid.toLowerCase())
-      .map((row) => ({
-        action: text(row.action) ?? "",
-        at: time(row.start_time),
-        overtaken: (integer(row.id) ?? 0) < (last.get(uuid.toLowerCase()) ?? 0),
+      .filter(({ instance }) => instance === key)
+      .map(({ id, action, start_time: at }) => ({
+        ...{ action, at },
+        overtaken: id < (last.get(key) ?? 0),
       }))
       .filter((request) => host !== null && isWaiting(request, seen.get(host) ?? null));
-    if (own.length > 0) waiting.set(uuid.toLowerCase(), own);
+    if (own.length > 0) waiting.set(key, own);
   }
   return waiting;
 }
 
-type Read = (table: string, sql: string, values: readonly string[]) => Promise<readonly RawRow[]>;
-
 /** When hosts reported last; nobody knows before Liberty. */
 async function lastSeen(
   database: Database,
-  read: Read,
+  on: Knex,
   instances: readonly Addressed[],
 ): Promise<ReadonlyMap<string, string | null>> {
   if (!(await columnNames(database, "services")).includes("last_seen_up")) return new Map();
   const hosts = [...new Set(instances.flatMap(({ host }) => host ?? []))];
-  const sql = `SELECT host, last_seen_up FROM services WHERE deleted = 0 AND ${database.knex.ref("binary")} = 'nova-compute' AND host IN (...)`;
-  const rows = await read("services", sql, hosts);
-  return new Map(rows.map((row) => [text(row.host) ?? "", time(row.last_seen_up)]));
+  const services = `${computeServices(database)} AND host IN (...)`;
+  const rows = await read(database, { host: string, last_seen_up: time }, services, hosts, on);
+  return new Map(rows.map((row) => [row.host, row.last_seen_up]));
 }

@@ -5,8 +5,9 @@ import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { checkSequences } from "../database/sequence.ts";
 import { writing } from "../database/write.ts";
+import { readBeats } from "../nova/services.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
-import { beatsOf, useOf } from "./hosts.ts";
+import { useOf } from "./hosts.ts";
 import { performSteps } from "./perform.ts";
 
 /** Called around the commit of every batch; a test kills the process there. */
@@ -43,7 +44,7 @@ export function createNovaTarget(
       return states;
     },
     use: (hosts) => useOf(database, knex, hosts),
-    beats: (hosts) => beatsOf(database, hosts),
+    beats: (hosts) => readBeats(database, hosts),
     async perform(steps, { owned, precondition, observed }) {
       const performed = await writing(database, async (trx) => {
         const { version, head } = await schemaVersion(database, repository, trx);

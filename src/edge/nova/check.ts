@@ -1,15 +1,21 @@
 import type { StoredText } from "../../model/charset.ts";
-import type { Beat, BmFacts, NovaFacts } from "../../model/check.ts";
+import type { BmFacts, NovaFacts } from "../../model/check.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { columnNames, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
-import { ask, askIn, columnList, integer, spellings, text, time, whole } from "../database/rows.ts";
+import { quoted, read, sql } from "../database/read.ts";
+import { number, spellings, string, text } from "../database/rows.ts";
 import { storedTexts } from "../database/stored-text.ts";
 import { readDeployImages } from "./flavors.ts";
 import { novaVersion } from "./open.ts";
 import { METADATA } from "./rows.ts";
+import { readBeats } from "./services.ts";
 
-const INSTANCE = ["deleted", "uuid", "host", "node", "vm_state", "task_state", "image_ref"];
+const INSTANCE = {
+  ...{ uuid: string, host: text, node: text, vm_state: text, task_state: text },
+  deleted: (value: unknown) => softDeleted(value) === true,
+  image: sql("image_ref", (value) => text(value) || null),
+};
 
 type Nodes = BmFacts["nodes"];
 
@@ -26,31 +32,20 @@ export async function checkNova(
   held: readonly string[],
 ): Promise<Omit<NovaFacts, "later" | "forbidden" | "queued" | "unqueued">> {
   const { schema_version: version } = await novaVersion(database);
-  const columns = columnList(database, INSTANCE);
-  const listed = (column: string, values: readonly string[], live = "") => {
-    const sql = `SELECT ${columns} FROM instances WHERE ${live} ${column} IN (...) ORDER BY ${column}`;
-    return askIn(database, "reading instances", sql, values);
-  };
+  const listed = (column: string, values: readonly string[], live = "") =>
+    read(
+      database,
+      INSTANCE,
+      `instances WHERE ${live} ${column} IN (...) ORDER BY ${column}`,
+      values,
+    );
   const claimed = spellings([...nodes.map(({ instance_uuid }) => instance_uuid), ...held]);
   const named = await listed("uuid", claimed);
   const placed = await listed("node", spellings(nodes.map(({ uuid }) => uuid)), "deleted = 0 AND");
   // One nova-compute has one driver: all instances of its host are machines'.
   const hosts = new Set(nodes.flatMap(({ service_host }) => service_host ?? []));
   const hosted = await listed("host", [...hosts], "deleted = 0 AND");
-  const instances = new Map(
-    [...named, ...placed, ...hosted].map((row) => [
-      text(row.uuid) ?? "",
-      {
-        uuid: text(row.uuid) ?? "",
-        host: text(row.host),
-        node: text(row.node),
-        vm_state: text(row.vm_state),
-        task_state: text(row.task_state),
-        deleted: softDeleted(row.deleted) === true,
-        image: text(row.image_ref) || null,
-      },
-    ]),
-  );
+  const instances = new Map([...named, ...placed, ...hosted].map((row) => [row.uuid, row]));
   const ours = [...instances.keys()];
   const tables = await tableNames(database);
   return {
@@ -70,9 +65,10 @@ async function readVolumes(
   database: Database,
   instances: readonly string[],
 ): Promise<readonly string[]> {
-  const sql = `SELECT ${columnList(database, ["instance_uuid"])} FROM block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid`;
-  const rows = await askIn(database, "reading block_device_mapping", sql, instances);
-  return [...new Set(rows.map(({ instance_uuid }) => text(instance_uuid) ?? ""))];
+  const from =
+    "block_device_mapping WHERE deleted = 0 AND volume_id IS NOT NULL AND instance_uuid IN (...) ORDER BY instance_uuid";
+  const rows = await read(database, { instance_uuid: string }, from, instances);
+  return [...new Set(rows.map(({ instance_uuid }) => instance_uuid))];
 }
 
 /** Null before Liberty, which brought the column: nova-compute asks no records there. */
@@ -81,25 +77,10 @@ async function readEvacuations(
   instances: readonly string[],
 ): Promise<NovaFacts["evacuations"]> {
   if (!(await columnNames(database, "migrations")).includes("migration_type")) return null;
-  const sql = `SELECT ${columnList(database, ["instance_uuid", "source_compute"])} FROM migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND instance_uuid IN (...) ORDER BY instance_uuid`;
-  const rows = await askIn(database, "reading migrations", sql, instances);
-  return rows.map((row) => ({
-    instance_uuid: text(row.instance_uuid) ?? "",
-    source: text(row.source_compute) ?? "an unknown host",
-  }));
-}
-
-/** What nova-compute services say of themselves now. */
-export async function readBeats(database: Database): Promise<readonly Beat[]> {
-  const seen = (await columnNames(database, "services")).includes("last_seen_up");
-  const sql = `SELECT id, ${whole(database.engine, "host")} AS host, report_count${seen ? ", last_seen_up" : ""} FROM services WHERE deleted = 0 AND ${database.knex.ref("binary")} = 'nova-compute' ORDER BY id`;
-  const rows = await ask(database, "reading services", sql);
-  return rows.map((row) => ({
-    id: integer(row.id) ?? 0,
-    host: text(row.host) ?? "",
-    report_count: integer(row.report_count),
-    last_seen_up: time(row.last_seen_up),
-  }));
+  const source = sql("source_compute", (value) => text(value) ?? "an unknown host");
+  const from =
+    "migrations WHERE deleted = 0 AND migration_type = 'evacuation' AND status IN ('accepted', 'pre-migrating', 'done') AND instance_uuid IN (...) ORDER BY instance_uuid";
+  return read(database, { instance_uuid: string, source }, from, instances);
 }
 
 /** Hosts in live aggregates: nova_api keeps no others. @source facts/nova-bm.md 5.1 */
@@ -109,15 +90,13 @@ export async function readAggregates(
 ): Promise<NovaFacts["aggregates"]> {
   const tables = await tableNames(database);
   if (!tables.has("aggregates") || !tables.has("aggregate_hosts")) return null;
-  const { engine } = database;
-  const live = place === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0 " : "";
-  const sql = `SELECT ${whole(engine, "h.host")} AS host, a.id AS id, ${whole(engine, "a.name")} AS name FROM aggregate_hosts h JOIN aggregates a ON a.id = h.aggregate_id ${live}ORDER BY a.id, h.host`;
-  const rows = await ask(database, "reading aggregate_hosts", sql);
-  return rows.map((row) => ({
-    host: text(row.host) ?? "",
-    id: integer(row.id) ?? 0,
-    name: text(row.name) ?? `aggregate ${integer(row.id)}`,
-  }));
+  const live = place === "nova" ? "WHERE h.deleted = 0 AND a.deleted = 0" : "";
+  const rows = await read(
+    database,
+    { host: sql("h.host", string), id: sql("a.id", number), name: sql("a.name", text) },
+    `aggregate_hosts h JOIN aggregates a ON a.id = h.aggregate_id ${live} ORDER BY a.id, h.host`,
+  );
+  return rows.map((row) => ({ ...row, name: row.name ?? `aggregate ${row.id}` }));
 }
 
 const LIVE = "deleted = 0";
@@ -134,7 +113,7 @@ function novaTexts(
   database: Database,
   instances: readonly string[],
 ): Promise<readonly StoredText[]> {
-  const key = `${database.knex.ref("key")}`;
+  const key = quoted(database.engine, "key");
   return storedTexts(database, [
     {
       ...{ table: "instances", columns: ["host", "node", "display_name"], where: LIVE },

@@ -1,4 +1,3 @@
-import type { Knex } from "knex";
 import { embeddedFlavor } from "../../model/embedded.ts";
 import { grouped, groupedBy } from "../../model/grouped.ts";
 import { isObject, parsedJson } from "../../model/json.ts";
@@ -7,18 +6,19 @@ import type { Flavor, Instance, NovaView, Vif } from "../../model/machine.ts";
 import { show } from "../../model/text.ts";
 import { softDeleted } from "../database/deleted.ts";
 import { type Database, readTransaction } from "../database/open.ts";
+import { read } from "../database/read.ts";
 import {
-  ask,
   garbledColumns,
   integer,
   lower,
   type RawRow,
+  string,
   text,
   time,
-  whole,
 } from "../database/rows.ts";
 import { readFlavors } from "./flavors.ts";
 import { type AskedMachine, novaRows } from "./rows.ts";
+import { computeServices } from "./services.ts";
 
 export interface NovaReader {
   /** One answer for each machine asked about, in their order. */
@@ -33,7 +33,8 @@ export interface NovaReader {
  */
 export async function openNova(database: Database): Promise<NovaReader> {
   const trx = await readTransaction(database);
-  const services = await serviceHosts(database, trx);
+  const hosts = await read(database, { host: string }, computeServices(database), [], trx);
+  const services = new Set(hosts.map(({ host }) => host));
   const nova = await novaRows(database, trx);
   const flavors = new Map<number, Flavor>();
   return {
@@ -57,35 +58,30 @@ export async function openNova(database: Database): Promise<NovaReader> {
       await readFlavors(database, trx, rows, flavors);
       const copies = new Map(
         (await nova.copies(uuids)).map((row) => [
-          text(row.instance_uuid)?.toLowerCase(),
+          byInstance(row),
           embeddedFlavor(text(row.flavor)),
         ]),
       );
-      const instances = rows.map((row) =>
-        toInstance(
-          row,
-          caches,
-          metadata,
-          flavors,
-          copies.get(text(row.uuid)?.toLowerCase()) ?? null,
-        ),
-      );
+      const instances = rows.map((row) => toInstance(row, { caches, metadata, flavors, copies }));
       const undecided = undecidedIn(rows);
       const byUuid = new Map(instances.map((instance) => [instance.uuid.toLowerCase(), instance]));
       const onNode = grouped(
         instances.filter((instance) => !instance.deleted),
         ({ node }) => lower(node),
       );
-      return machines.map(({ uuid, instance_uuid, service_host }) => ({
-        ...spoilt(instance_uuid),
-        ...undecidedOf(undecided.get(instance_uuid?.toLowerCase() ?? "")),
-        instance: byUuid.get(instance_uuid?.toLowerCase() ?? "") ?? null,
-        ...othersOf(onNode.get(uuid?.toLowerCase() ?? "") ?? [], instance_uuid),
-        service: service_host !== null && services.has(service_host),
-        compute_nodes: (computes.get(uuid?.toLowerCase() ?? "") ?? []).map(
-          ({ hypervisor_type }) => text(hypervisor_type) ?? "",
-        ),
-      }));
+      return machines.map(({ uuid, instance_uuid, service_host }) => {
+        const unsaid = undecided.get(lower(instance_uuid));
+        return {
+          ...spoilt(instance_uuid),
+          ...(unsaid !== undefined && { undecided: unsaid }),
+          instance: byUuid.get(lower(instance_uuid)) ?? null,
+          ...othersOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
+          service: service_host !== null && services.has(service_host),
+          compute_nodes: (computes.get(lower(uuid)) ?? []).map(({ hypervisor_type }) =>
+            string(hypervisor_type),
+          ),
+        };
+      });
     },
   };
 }
@@ -117,10 +113,6 @@ function undecidedIn(rows: readonly RawRow[]): ReadonlyMap<string, string> {
   );
 }
 
-function undecidedOf(said: string | undefined): Pick<NovaView, "undecided"> {
-  return said === undefined ? {} : { undecided: said };
-}
-
 type Spoilt = { readonly garbled?: readonly string[] };
 
 /** Where text about an instance is not UTF-8; nothing, as a rule. */
@@ -147,21 +139,18 @@ function spoiltIn(
   };
 }
 
-async function serviceHosts(database: Database, trx: Knex): Promise<ReadonlySet<string>> {
-  const sql = `SELECT ${whole(database.engine, "host")} AS host FROM services WHERE ${database.knex.ref("binary")} = 'nova-compute' AND deleted = 0`;
-  const rows = await ask(database, "reading services", sql, [], trx);
-  return new Set(rows.map(({ host }) => text(host) ?? ""));
+/** What stands in other tables of instances, by their uuid in lower case, and flavors by their id. */
+interface Beside {
+  readonly caches: ReadonlyMap<string, readonly RawRow[]>;
+  readonly metadata: ReadonlyMap<string, readonly RawRow[]>;
+  readonly copies: ReadonlyMap<string, Flavor | null>;
+  readonly flavors: ReadonlyMap<number, Flavor>;
 }
 
-function toInstance(
-  row: RawRow,
-  caches: ReadonlyMap<string, readonly RawRow[]>,
-  metadata: ReadonlyMap<string, readonly RawRow[]>,
-  flavors: ReadonlyMap<number, Flavor>,
-  copy: Flavor | null,
-): Instance {
-  const uuid = text(row.uuid) ?? "";
+function toInstance(row: RawRow, { caches, metadata, copies, flavors }: Beside): Instance {
+  const uuid = string(row.uuid);
   const key = uuid.toLowerCase();
+  const copy = copies.get(key) ?? null;
   const images = Object.entries(copy?.extra_specs ?? {}).flatMap(([name, value]) =>
     name.startsWith("baremetal:deploy_") ? [value || "(empty)"] : [],
   );

@@ -1,0 +1,75 @@
+import type { Engine } from "../../model/database.ts";
+import {
+  type Asked,
+  ask,
+  askIn,
+  integer,
+  number,
+  type RawRow,
+  type Runner,
+  whole,
+} from "./rows.ts";
+
+type Reader = (value: unknown) => unknown;
+
+/** What is wanted of each row: how a column is read, or an expression and how that is. */
+export interface Fields {
+  readonly [name: string]: Reader | readonly [sql: string, reader: Reader];
+}
+
+type Value<F> = F extends readonly [string, (value: unknown) => infer T]
+  ? T
+  : F extends (value: unknown) => infer T
+    ? T
+    : never;
+
+/** An expression of the rows, and how it is read. */
+export function sql<R extends Reader>(text: string, reader: R): readonly [string, R] {
+  return [text, reader];
+}
+
+export type RowOf<F extends Fields> = { readonly [N in keyof F]: Value<F[N]> };
+
+/**
+ * Rows as their fields say, from `TABLE ...`; `(...)` in it stands for the values.
+ *
+ * @param on a transaction, where it is to see what that one sees
+ * @throws MigrationError as `run` of a database
+ */
+export async function read<F extends Fields>(
+  database: Asked,
+  fields: F,
+  from: string,
+  values: readonly unknown[] = [],
+  on: Runner = database.knex,
+): Promise<readonly RowOf<F>[]> {
+  const doing = `reading ${from.replace(/ .*/s, "")}`;
+  const put = from.includes("(...)") ? askIn : ask;
+  const question = `SELECT ${listed(database.engine, fields)} FROM ${from}`;
+  return (await put(database, doing, question, values, on)).map((row) => rowOf(fields, row));
+}
+
+function listed(engine: Engine, fields: Fields): string {
+  const columns = Object.entries(fields).map(([name, field]) => {
+    const [text, reader] = typeof field === "function" ? [quoted(engine, name), field] : field;
+    // An index orders by a column, and not by an expression of it.
+    const isNumber = reader === number || reader === integer;
+    return `${isNumber ? text : whole(engine, text)} AS ${quoted(engine, name)}`;
+  });
+  return columns.join(", ");
+}
+
+function rowOf<F extends Fields>(fields: F, row: RawRow): RowOf<F> {
+  const values = Object.entries(fields).map(([name, field]) => {
+    const reader = typeof field === "function" ? field : field[1];
+    return [name, reader(row[name])];
+  });
+  // Each name of the fields has what its reader gives.
+  return Object.fromEntries(values) as RowOf<F>;
+}
+
+/** A name as a statement may hold it, whatever it is. */
+export function quoted(engine: Engine, name: string): string {
+  const mark = engine === "mysql" ? "`" : '"';
+  return mark + name.replaceAll(mark, mark + mark) + mark;
+}

@@ -57,7 +57,7 @@ export interface BmFacts {
 }
 
 /** What a service wrote of itself, as `HostBeat` has it. */
-export interface Beat {
+interface Beat {
   readonly id: number;
   readonly host: string;
   readonly report_count: number | null;

@@ -1,11 +1,11 @@
 import type { Engine } from "../../model/database.ts";
 import {
-  type Asked,
   ask,
   askIn,
   integer,
   number,
   type RawRow,
+  type Readable,
   type Runner,
   whole,
 } from "./rows.ts";
@@ -37,7 +37,7 @@ export type RowOf<F extends Fields> = { readonly [N in keyof F]: Value<F[N]> };
  * @throws MigrationError as `run` of a database
  */
 export async function read<F extends Fields>(
-  database: Asked,
+  database: Readable,
   fields: F,
   from: string,
   values: readonly unknown[] = [],

@@ -9,7 +9,7 @@ export interface Runner {
   readonly raw: (sql: string, bindings: readonly never[]) => PromiseLike<unknown>;
 }
 
-export interface Asked {
+export interface Readable {
   readonly engine: Engine;
   readonly knex: Runner;
   readonly run: <T>(doing: string, work: () => PromiseLike<T>) => Promise<T>;
@@ -22,7 +22,7 @@ export interface Asked {
  * @throws MigrationError as `run` of a database
  */
 export function ask(
-  database: Asked,
+  database: Readable,
   doing: string,
   sql: string,
   values: readonly unknown[] = [],
@@ -37,14 +37,14 @@ export async function askNumber(...question: Parameters<typeof ask>): Promise<nu
   return integer(Object.values(row ?? {})[0]);
 }
 
-export async function countRows(database: Asked, table: string): Promise<number> {
+export async function countRows(database: Readable, table: string): Promise<number> {
   const sql = `SELECT count(*) AS n FROM ${table}`;
   return (await askNumber(database, `counting ${table}`, sql)) ?? 0;
 }
 
 /** `ask` for values of any number: they stand for `(...)` in the statement. Of none nothing is asked. */
 export async function askIn(
-  database: Asked,
+  database: Readable,
   doing: string,
   sql: string,
   values: readonly unknown[],

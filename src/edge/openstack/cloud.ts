@@ -1,3 +1,5 @@
+import type { JsonObject } from "../../model/json.ts";
+
 /** How a service wants to be spoken to, whoever wrote it down: the environment or clouds.yaml. */
 export interface Cloud {
   /** Where it was found, for messages: `cloud "lab" of /etc/openstack/clouds.yaml`, `OS_*`. */
@@ -30,31 +32,11 @@ export type Auth =
   | {
       readonly kind: "keystone";
       readonly url: string;
-      readonly login: Login;
-    };
-
-export type Login =
-  | {
-      readonly kind: "password";
-      readonly user: NamedService;
-      readonly password: () => string;
-      readonly scope: TokenScope | null;
-    }
-  | {
-      readonly kind: "application_credential";
-      readonly credential: NamedService;
+      /** What a token is asked for with, as Keystone's v3 wants it: `identity`, and a `scope`. */
+      readonly question: () => JsonObject;
+      /** What of it nobody may repeat; of any length. */
       readonly secret: () => string;
     };
-
-/** By id, or by name and the domain the name belongs to (an application credential's: its user). */
-export type NamedService =
-  | { readonly id: string }
-  | { readonly name: string; readonly owner: NamedService | null };
-
-export type TokenScope =
-  | { readonly project: NamedService }
-  | { readonly domain: NamedService }
-  | { readonly system: "all" };
 
 /** Settings by their names in clouds.yaml: `auth_url`, `user_domain_name`; an empty one is not there. */
 export type Settings = ReadonlyMap<string, string>;

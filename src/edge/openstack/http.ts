@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { type IncomingMessage, Agent as PlainAgent, request as plain } from "node:http";
 import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
@@ -83,7 +84,7 @@ function pem(path: string): Buffer {
   }
 }
 
-function send(
+async function send(
   { method, url, headers, body }: HttpCall,
   agents: { readonly "http:": PlainAgent; readonly "https:": TlsAgent },
   limit: number,
@@ -101,51 +102,36 @@ function send(
       }),
     },
   };
-  return new Promise((resolve, reject) => {
-    const request =
-      at.protocol === "https:"
-        ? tls(at, { ...options, agent: agents["https:"] })
-        : plain(at, { ...options, agent: agents["http:"] });
-    const timer = setTimeout(
-      () => give({ status: 0, why: `no answer in ${limit / 1000} s` }),
-      limit,
-    );
-    const refuse = (fault: MigrationError): void => {
-      clearTimeout(timer);
-      request.destroy();
-      reject(fault);
-    };
-    const give = (outcome: Answered | Unanswered): void => {
-      clearTimeout(timer);
-      resolve(outcome);
-      if (outcome.status === 0) request.destroy();
-    };
+  const isTls = at.protocol === "https:";
+  const late = AbortSignal.timeout(limit);
+  const request = isTls
+    ? tls(at, { ...options, signal: late, agent: agents["https:"] })
+    : plain(at, { ...options, signal: late, agent: agents["http:"] });
+  // Whoever waits for the response, or for its next piece, is told.
+  request.on("error", () => undefined).end(text ?? undefined);
+  let response: IncomingMessage | undefined;
+  try {
+    // What node:http gives with this event.
+    [response] = (await once(request, "response")) as [IncomingMessage];
+    const chunks: Buffer[] = [];
+    let size = 0;
+    for await (const chunk of response as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > MOST) throw tooLong(at);
+      chunks.push(chunk);
+    }
+    const { statusCode = 0, headers: told } = response;
+    return { status: statusCode, headers: told, text: Buffer.concat(chunks).toString("utf8") };
+  } catch (error) {
+    request.destroy();
+    if (late.aborted) return { status: 0, why: `no answer in ${limit / 1000} s` };
+    if (!(error instanceof Error) || error instanceof MigrationError) throw error;
+    const fault = isTls ? certificateFault(error, at.origin) : null;
+    if (fault !== null) throw fault;
     // Codes only: a message may quote what was sent.
-    request.on("error", (error) => {
-      const fault = at.protocol === "https:" ? certificateFault(error, at.origin) : null;
-      if (fault === null) return give({ status: 0, why: codeOf(error) });
-      refuse(fault);
-    });
-    request.on("response", (response) => {
-      const chunks: Buffer[] = [];
-      let size = 0;
-      response.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size > MOST) return refuse(tooLong(at));
-        chunks.push(chunk);
-      });
-      response.on("error", (error) => give({ status: 0, why: codeOf(error) }));
-      response.on("aborted", () => give({ status: 0, why: "the answer was cut off" }));
-      response.on("end", () =>
-        give({
-          status: response.statusCode ?? 0,
-          headers: response.headers,
-          text: Buffer.concat(chunks).toString("utf8"),
-        }),
-      );
-    });
-    request.end(text ?? undefined);
-  });
+    const cut = response !== undefined && systemCode(error) === "ECONNRESET";
+    return { status: 0, why: cut ? "the answer was cut off" : codeOf(error) };
+  }
 }
 
 function codeOf(error: Error): string {

@@ -1,6 +1,6 @@
 import { MigrationError } from "../../model/error.ts";
-import { isObject, type JsonObject, parsedJson } from "../../model/json.ts";
-import type { Cloud, Login, NamedService, TokenScope } from "./cloud.ts";
+import { isObject, parsedJson } from "../../model/json.ts";
+import type { Auth, Cloud } from "./cloud.ts";
 import { faultOf } from "./fault.ts";
 import type { Http } from "./http.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
@@ -19,7 +19,7 @@ export interface Token {
  */
 export async function newToken(
   http: Http,
-  { url, login }: { readonly url: string; readonly login: Login },
+  { url, question, secret }: Extract<Auth, { readonly kind: "keystone" }>,
   cloud: Cloud,
   types: ReadonlySet<string>,
 ): Promise<Token> {
@@ -29,12 +29,12 @@ export async function newToken(
       method: "POST",
       url: `${base}/v3/auth/tokens`,
       headers: {},
-      body: { auth: question(login) },
+      body: { auth: question() },
     }),
   );
   if ("why" in answer)
     throw new MigrationError("N2I-E210", `Keystone at ${base} does not answer: ${answer.why}`);
-  const fault = (): string => faultOf(answer.text, [secretOf(login)]);
+  const fault = (): string => faultOf(answer.text, [secret()]);
   if (isPassing(answer))
     throw new MigrationError(
       "N2I-E210",
@@ -50,47 +50,6 @@ export async function newToken(
     );
   const body = parsedJson(answer.text);
   return { endpoint: endpointOf(body, cloud, types), text: () => token };
-}
-
-/** What a login must keep to itself; of any length, and no service's to repeat. */
-export function secretOf(login: Login): string {
-  return login.kind === "password" ? login.password() : login.secret();
-}
-
-function question(login: Login): JsonObject {
-  if (login.kind === "application_credential") {
-    const { credential } = login;
-    const named =
-      "id" in credential
-        ? { id: credential.id }
-        : { name: credential.name, user: reference(credential.owner ?? { id: "" }) };
-    return {
-      identity: {
-        methods: ["application_credential"],
-        application_credential: { ...named, secret: login.secret() },
-      },
-    };
-  }
-  const user = { ...reference(login.user), password: login.password() };
-  return {
-    identity: { methods: ["password"], password: { user } },
-    ...(login.scope !== null && { scope: scopeText(login.scope) }),
-  };
-}
-
-function scopeText(scope: TokenScope): JsonObject {
-  if ("system" in scope) return { system: { all: true } };
-  return "project" in scope
-    ? { project: reference(scope.project) }
-    : { domain: reference(scope.domain) };
-}
-
-function reference(named: NamedService): JsonObject {
-  if ("id" in named) return { id: named.id };
-  return {
-    name: named.name,
-    ...(named.owner !== null && { domain: reference(named.owner) }),
-  };
 }
 
 function endpointOf(body: unknown, cloud: Cloud, types: ReadonlySet<string>): string | null {

@@ -3,7 +3,7 @@ import { parsedJson } from "../../model/json.ts";
 import type { Cloud } from "./cloud.ts";
 import { faultOf } from "./fault.ts";
 import { type Answered, type Http, type HttpCall, openHttp, type Unanswered } from "./http.ts";
-import { newToken, secretOf, type Token } from "./keystone.ts";
+import { newToken, type Token } from "./keystone.ts";
 import { BAREMETAL, type ServiceKind } from "./kinds.ts";
 import { askUntilAnswered, isPassing } from "./passing.ts";
 
@@ -106,7 +106,7 @@ async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<
   return {
     endpoint: token.endpoint,
     headers: () => ({ "X-Auth-Token": token.text() }),
-    secrets: () => [token.text(), secretOf(auth.login)],
+    secrets: () => [token.text(), auth.secret()],
     async renew(refused) {
       // Of many calls that meet the old token one asks for the new one.
       if (refused !== token.text()) return true;

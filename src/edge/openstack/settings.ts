@@ -2,12 +2,15 @@ import { readFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { MigrationError } from "../../model/error.ts";
-import type { Auth, Cloud, Login, NamedService, Settings, TokenScope } from "./cloud.ts";
+import type { JsonObject } from "../../model/json.ts";
+import type { Auth, Cloud, Settings } from "./cloud.ts";
 
 const INTERFACES = ["public", "internal", "admin"] as const;
 
+type Plugin = "none" | "basic" | "password" | "application_credential";
+
 /** Names of keystoneauth's plugins, by what they are here. */
-const PLUGINS: { readonly [name: string]: Auth["kind"] | Login["kind"] } = {
+const PLUGINS: { readonly [name: string]: Plugin } = {
   none: "none",
   http_basic: "basic",
   password: "password",
@@ -67,28 +70,36 @@ function authOf(settings: Settings, refuse: Refuse): Auth {
   const kind = named === undefined ? guessed(settings) : PLUGINS[named];
   if (kind === undefined)
     throw refuse(`auth_type ${named} is none of ${Object.keys(PLUGINS).join(", ")}`);
-  const need = needed(settings, refuse);
+  const need = (name: string): string => {
+    const value = settings.get(name);
+    if (value === undefined) throw refuse(`${name} is missing`);
+    return value;
+  };
   switch (kind) {
     case "none":
       return { kind };
-    case "basic":
-      return { kind, user: need("username"), password: secret(need("password")) };
-    case "keystone":
-    case "password":
-      return {
-        kind: "keystone",
-        url: keystoneUrl(need("auth_url"), refuse),
-        login: passwordLogin(settings, refuse),
+    case "basic": {
+      const [user, password] = [need("username"), need("password")];
+      return { kind, user, password: () => password };
+    }
+    case "password": {
+      const url = keystoneUrl(need("auth_url"), refuse);
+      const password = need("password");
+      const login = {
+        methods: [kind],
+        password: { user: { ...user(settings, refuse), password } },
       };
+      const scope = scopeOf(settings);
+      const question = { identity: login, ...(scope !== null && { scope }) };
+      return { kind: "keystone", url, question: () => question, secret: () => password };
+    }
     case "application_credential": {
-      const value = need("application_credential_secret");
-      const credential = partOf(settings, "application_credential", () => user(settings, refuse));
+      const secret = need("application_credential_secret");
+      const credential = partOf(settings, kind, () => ({ user: user(settings, refuse) }));
       if (credential === null) throw refuse("application_credential_id is missing");
-      return {
-        kind: "keystone",
-        url: keystoneUrl(need("auth_url"), refuse),
-        login: { kind, credential, secret: secret(value) },
-      };
+      const url = keystoneUrl(need("auth_url"), refuse);
+      const identity = { methods: [kind], application_credential: { ...credential, secret } };
+      return { kind: "keystone", url, question: () => ({ identity }), secret: () => secret };
     }
   }
 }
@@ -102,59 +113,43 @@ function keystoneUrl(text: string, refuse: Refuse): string {
 }
 
 /** As keystoneauth guesses: an application credential by its parts, else a password, else nothing. */
-function guessed(settings: Settings): Auth["kind"] | Login["kind"] {
+function guessed(settings: Settings): Plugin {
   if (settings.has("application_credential_secret")) return "application_credential";
   return settings.has("auth_url") ? "password" : "none";
 }
 
-function secret(value: string): () => string {
-  return () => value;
-}
-
-function needed(settings: Settings, refuse: Refuse): (name: string) => string {
-  return (name) => {
-    const value = settings.get(name);
-    if (value === undefined) throw refuse(`${name} is missing`);
-    return value;
-  };
-}
-
-/** `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
+/** How Keystone is told of a thing: `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
 function partOf(
   settings: Settings,
   name: string,
-  owner: () => NamedService | null,
-): NamedService | null {
+  owner: () => JsonObject = () => ({}),
+): JsonObject | null {
   const id = settings.get(`${name}_id`);
   if (id !== undefined) return { id };
   const text = settings.get(`${name}_name`) ?? settings.get(name === "user" ? "username" : "");
-  return text === undefined ? null : { name: text, owner: owner() };
+  return text === undefined ? null : { name: text, ...owner() };
 }
 
-function domain(settings: Settings, name: string): NamedService {
-  const own = partOf(settings, name, () => null);
+function domain(settings: Settings, name: string): JsonObject {
+  const own = partOf(settings, name);
   if (own !== null) return own;
   const id = settings.get("default_domain_id") ?? settings.get("default_domain");
   const text = settings.get("default_domain_name");
-  return text === undefined ? { id: id ?? "default" } : { name: text, owner: null };
+  return text === undefined ? { id: id ?? "default" } : { name: text };
 }
 
-function user(settings: Settings, refuse: Refuse): NamedService {
-  const found = partOf(settings, "user", () => domain(settings, "user_domain"));
+function user(settings: Settings, refuse: Refuse): JsonObject {
+  const found = partOf(settings, "user", () => ({ domain: domain(settings, "user_domain") }));
   if (found === null) throw refuse("username is missing");
   return found;
 }
 
-function passwordLogin(settings: Settings, refuse: Refuse): Login {
-  const password = secret(needed(settings, refuse)("password"));
-  return { kind: "password", user: user(settings, refuse), password, scope: scopeOf(settings) };
-}
-
-function scopeOf(settings: Settings): TokenScope | null {
-  if (settings.get("system_scope") === "all") return { system: "all" };
-  const project = partOf(settings, "project", () => domain(settings, "project_domain"));
+function scopeOf(settings: Settings): JsonObject | null {
+  if (settings.get("system_scope") === "all") return { system: { all: true } };
+  const owner = (): JsonObject => ({ domain: domain(settings, "project_domain") });
+  const project = partOf(settings, "project", owner);
   if (project !== null) return { project };
-  const inside = partOf(settings, "domain", () => null);
+  const inside = partOf(settings, "domain");
   return inside === null ? null : { domain: inside };
 }
 

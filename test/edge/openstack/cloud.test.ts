@@ -50,6 +50,43 @@ test("what a login lacks is told by its name", () => {
   assert.equal(from({ OS_INSECURE: "true" }).tls.insecure, true);
 });
 
+test("a token is asked for as Keystone wants it, by names or ids", () => {
+  const asked = (env: Record<string, string>) => {
+    const { auth } = cloudOf(environmentSettings({ OS_AUTH_URL: "http://k", ...env }), "OS_*");
+    return auth.kind === "keystone" ? { ...auth.question(), secret: auth.secret() } : null;
+  };
+  const user = { OS_USERNAME: "u", OS_PASSWORD: "p1" };
+  const by = (user: object) => ({ methods: ["password"], password: { user } });
+  const plain = by({ name: "u", domain: { id: "default" }, password: "p1" });
+  assert.deepEqual(asked(user), { identity: plain, secret: "p1" });
+  assert.deepEqual(asked({ ...user, OS_PROJECT_NAME: "p", OS_PROJECT_DOMAIN_NAME: "d" }), {
+    ...{ identity: plain, secret: "p1" },
+    scope: { project: { name: "p", domain: { name: "d" } } },
+  });
+  assert.deepEqual(asked({ ...user, OS_SYSTEM_SCOPE: "all", OS_USER_ID: "7" }), {
+    identity: by({ id: "7", password: "p1" }),
+    ...{ scope: { system: { all: true } }, secret: "p1" },
+  });
+  assert.deepEqual(asked({ ...user, OS_DOMAIN_ID: "d1", OS_DEFAULT_DOMAIN_NAME: "Base" }), {
+    identity: by({ name: "u", domain: { name: "Base" }, password: "p1" }),
+    ...{ scope: { domain: { id: "d1" } }, secret: "p1" },
+  });
+  const credential = { OS_APPLICATION_CREDENTIAL_SECRET: "s1" };
+  const its = (more: object) => ({
+    methods: ["application_credential"],
+    application_credential: { ...more, secret: "s1" },
+  });
+  assert.deepEqual(asked({ ...credential, OS_APPLICATION_CREDENTIAL_ID: "c" }), {
+    ...{ identity: its({ id: "c" }), secret: "s1" },
+  });
+  const named = { ...credential, OS_APPLICATION_CREDENTIAL_NAME: "n", OS_USERNAME: "u" };
+  assert.deepEqual(asked(named), {
+    identity: its({ name: "n", user: { name: "u", domain: { id: "default" } } }),
+    secret: "s1",
+  });
+  assert.throws(() => asked(credential), /application_credential_id is missing/);
+});
+
 test("certificate files under ~ are in the user's folder, whatever they are for", () => {
   const paths = { cacert: "~/ca.pem", cert: "~", key: "/etc/~/key" };
   const { tls } = cloudOf(new Map(Object.entries(paths)), "OS_*", "/home/op");

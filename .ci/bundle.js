@@ -41,7 +41,7 @@ const { metafile } = await build({
   ...{ minifyWhitespace: true, minifySyntax: true },
   // Node prints the line that an uncaught error came from.
   lineLimit: 160,
-  // src/cli/print/trace.ts makes places in src of places in the bundle.
+  // src/cli/print/error.ts makes places in src of places in the bundle.
   ...{ sourcemap: "linked", sourcesContent: false },
   plugins: [together],
   metafile: true,

@@ -3,8 +3,7 @@ import type { Entry, Span } from "../model/journal.ts";
 import { batches } from "./batches.ts";
 import { midway, stoppedAfter } from "./midway.ts";
 import { ownedIn, ownershipOf } from "./ownership.ts";
-import type { Excluded, Leg } from "./part.ts";
-import type { Session } from "./session.ts";
+import type { Excluded, Leg, Session } from "./part.ts";
 import { type Event, NOBODY, NOTHING, type Sofar, staysOf, type Walk, walkOf } from "./walk.ts";
 
 const COMMAND = "rollback";

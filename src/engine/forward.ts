@@ -5,8 +5,7 @@ import { ahead } from "../model/streams.ts";
 import { type Batch, batches } from "./batches.ts";
 import { keptNothing, midway, stoppedAfter } from "./midway.ts";
 import { hasEnded, keyOf, type Ownership, ownedIn, wasBegun } from "./ownership.ts";
-import type { Excluded, Leg } from "./part.ts";
-import type { Session } from "./session.ts";
+import type { Excluded, Leg, Session } from "./part.ts";
 import {
   type Aside,
   type Event,

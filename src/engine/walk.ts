@@ -2,8 +2,7 @@ import type { Change, Left, Outcome } from "../model/change.ts";
 import type { MigrationError } from "../model/error.ts";
 import type { BatchEntry, Span } from "../model/journal.ts";
 import { type Ownership, ownershipOf } from "./ownership.ts";
-import type { Excluded, Leg } from "./part.ts";
-import type { Session } from "./session.ts";
+import type { Excluded, Leg, Session } from "./part.ts";
 
 /** A line of a plan that was left out or failed, and why. */
 export interface Aside<L> {

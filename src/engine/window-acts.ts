@@ -1,8 +1,7 @@
 import type { MachineEntry } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Begun } from "./begun.ts";
-import type { Direction } from "./part.ts";
-import type { Session } from "./session.ts";
+import type { Direction, Session } from "./part.ts";
 import type { Position, WindowPart } from "./window-part.ts";
 
 /** What a walk does to machines, with its entries in the journal. */

@@ -1,4 +1,4 @@
-import type { ServerIdentity } from "./artefact.ts";
+import type { PlanCounts, PlanHeader, ServerIdentity } from "./artefact.ts";
 import type { Hooks, Outcome, State } from "./change.ts";
 import type { Row } from "./machine.ts";
 import type { Lock } from "./target.ts";
@@ -129,3 +129,23 @@ export interface NovaTarget {
     hooks: Omit<Hooks, "ended">,
   ) => Promise<Omit<Outcome, "failed" | "broke">>;
 }
+
+/** A file of a plan. */
+export interface PlanFile {
+  /** As its own footer has it. */
+  readonly sha256: string;
+  /** Without header and footer. */
+  readonly lines: number;
+}
+
+/** plan.json: what is said of a plan as a whole, and of which files it is made. */
+export interface PlanManifest extends PlanHeader {
+  readonly counts: PlanCounts;
+  /** Of its steps on Nova's own rows; null when it was made without Nova. */
+  readonly nova: { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } | null;
+  /** By name, without `.jsonl`. */
+  readonly files: { readonly [name: string]: PlanFile };
+}
+
+/** The file of machines; those of Nova are named as the legs of its part. */
+export const MACHINES = "machines";

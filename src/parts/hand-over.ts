@@ -1,5 +1,5 @@
-import type { ConductorHealth } from "../core/handover/conductor-health.ts";
 import { type Judged, judge, overdue, type PlannedNode, without } from "../core/handover/judge.ts";
+import type { ConductorHealth } from "../core/handover/takers.ts";
 import { begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
 import { HAND_OVER, type Handover, isOurs, type ObservedNode } from "../model/handover.ts";

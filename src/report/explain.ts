@@ -1,9 +1,6 @@
 import { MigrationError } from "../model/error.ts";
-import type { ExitName } from "../model/exit.ts";
-import { EXIT_STATUS } from "../model/exit.ts";
-import type { FindingKind } from "../model/findings.ts";
-import { FINDINGS } from "../model/findings.ts";
-import { REFUSALS, type Refusal } from "../model/refusals.ts";
+import { FINDINGS, type FindingKind } from "../model/findings.ts";
+import { EXIT_STATUS, type ExitName, REFUSALS, type Refusal } from "../model/refusals.ts";
 
 const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));

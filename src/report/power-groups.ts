@@ -1,6 +1,5 @@
 import { isIP } from "node:net";
-import type { MachineOf, PowerReading } from "../model/power.ts";
-import { vendorOf } from "./vendors.ts";
+import type { MachineOf, PowerReading, PowerVerdict } from "../model/power.ts";
 
 export type MachinesOf = ReadonlyMap<number, MachineOf>;
 
@@ -77,3 +76,66 @@ function aligned(rows: readonly (readonly string[])[]): readonly string[] {
     `  ${row.map((text, at) => (at === 0 ? text.padStart(widths[0] ?? 0) : text.padEnd(widths[at] ?? 0))).join("  ")}`.trimEnd(),
   );
 }
+
+/** Makers of BMCs by IANA enterprise number. @source IANA enterprise-numbers, as ipmitool ships it */
+const VENDORS: { readonly [number: number]: string } = {
+  2: "IBM",
+  11: "HP",
+  42: "Sun",
+  111: "Oracle",
+  119: "NEC",
+  343: "Intel",
+  674: "Dell",
+  2011: "Huawei",
+  2623: "ASUS",
+  5771: "Cisco",
+  6653: "Tyan",
+  7244: "Quanta",
+  10368: "Fujitsu",
+  10437: "Peppercon",
+  10876: "Supermicro",
+  15000: "Kontron",
+  15370: "Gigabyte",
+  19046: "Lenovo",
+  20301: "IBM",
+  20569: "Inventec",
+  37945: "Inspur",
+  40092: "Wiwynn",
+  47196: "HPE",
+  49622: "ASRock Rack",
+  52538: "Ampere",
+};
+
+/** `Dell`, or `IANA 4753` where the number is of nobody we know; null: the BMC was not asked. */
+export function vendorOf(manufacturer: number | null): string | null {
+  if (manufacturer === null) return null;
+  return VENDORS[manufacturer] ?? `IANA ${manufacturer}`;
+}
+
+/** Each verdict for whoever reads it at night: what it means, and what to do. At most 50 characters. */
+export const MEANS: { readonly [verdict in PowerVerdict]: string } = {
+  ok: "answered as a conductor will ask",
+  unreachable: "no answer: look at cable, network, pm_address",
+  "port-closed": "port is closed: enable IPMI over LAN there",
+  "no-ipmi2": "IPMI 1.5 only: update or replace the BMC",
+  "cipher-refused": "neither suite 3 nor 17: enable one in the BMC",
+  "no-slots": "all sessions in use: close some, ask again",
+  "wrong-user": "user name not known there: correct pm_user",
+  "wrong-password": "password refused: correct pm_password",
+  "wrong-kg": "has a second key (Kg): clear it, or set it",
+  "privilege-refused": "user is below OPERATOR: raise it in the BMC",
+  busy: "busy each time: ask again later",
+  "protocol-error": "answers what makes no sense: see its line",
+  silent: "goes silent midway: lost datagrams, or pm_user",
+  "no-session": "ipmitool gets no login: ask natively for why",
+  deadline: "too slow: ask again with a longer --deadline",
+  incomplete: "not asked: address, user or password unusable",
+  virtual: "not asked: its host's ssh settings are missing",
+  iboot: "not asked: iBoot has no BMC",
+  tilera: "not asked: Tilera has no BMC",
+  fake: "not asked: fake power has no BMC",
+  "other-power": "not asked: its power manager is not known",
+};
+
+/** Every verdict but ok, for `--only`. */
+export const FAILED: readonly string[] = Object.keys(MEANS).filter((verdict) => verdict !== "ok");

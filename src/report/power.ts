@@ -1,11 +1,9 @@
-import { byCount } from "../core/power/counts.ts";
+import { byCount } from "../core/power/advice.ts";
 import { FINDINGS } from "../model/findings.ts";
 import type { Json } from "../model/json.ts";
 import type { MachineOf, PowerAdvice, PowerReading, PowerVerdict } from "../model/power.ts";
-import type { MachinesOf } from "./power-groups.ts";
+import { type MachinesOf, MEANS, vendorOf } from "./power-groups.ts";
 import type { View } from "./table.ts";
-import { vendorOf } from "./vendors.ts";
-import { MEANS } from "./verdicts.ts";
 
 /** What programs read of a reading; `rowOf` gives it. */
 const COLUMNS = [

@@ -1,4 +1,4 @@
-import type { WantedSettings } from "../core/settings/wanted.ts";
+import type { WantedSettings } from "../core/settings/judge.ts";
 import {
   PLACEHOLDER,
   type SettingRow,

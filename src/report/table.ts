@@ -1,7 +1,6 @@
 import { MigrationError } from "../model/error.ts";
 import type { Json, JsonObject } from "../model/json.ts";
-import { asCsv } from "./csv.ts";
-import { asJson, asValues, asYaml, jsonObject, objectOf, yamlText } from "./data.ts";
+import { asCsv, asJson, asValues, asYaml, jsonObject, objectOf, yamlText } from "./data.ts";
 import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
 import { asGrid } from "./grid.ts";
 

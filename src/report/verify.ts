@@ -1,5 +1,5 @@
-import type { LogFault } from "../core/handover/log-faults.ts";
 import type { Standings } from "../core/handover/observe.ts";
+import type { LogFault } from "../core/handover/quotes.ts";
 import { masked } from "../core/render/value.ts";
 import type { NovaTally, Tally, Verified } from "../core/verify/tally.ts";
 import type { RowVerdict } from "../model/artefact.ts";

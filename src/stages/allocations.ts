@@ -1,10 +1,12 @@
-import { auditAllocations, heal } from "../core/hosts/allocations.ts";
+import { type AllocationsNow, auditAllocations, heal } from "../core/hosts/allocations.ts";
+import type { MachineProvider, ProvidersOf } from "../core/hosts/computes.ts";
+import type { Database } from "../edge/database/open.ts";
+import { readComputeUuids, readPlacement } from "../edge/nova/later.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { listed } from "../model/text.ts";
 import { closing, openRole } from "./databases.ts";
-import { openAllocated } from "./providers.ts";
 
 /** Instances a line names; the others are counted. */
 const NAMED = 5;
@@ -35,4 +37,24 @@ export async function allocationsText(
     if (bare.length === 0) return "every live instance of the plan has one";
     return `${bare.length} live instances have none: ${listed(bare, NAMED)}; ${heal()}`;
   });
+}
+
+/** Reads which instances have an allocation. */
+export function openAllocated(placement: Database): AllocationsNow["allocatedOf"] {
+  return async (instances) =>
+    new Set((await readPlacement(placement, instances, [])).allocated.keys());
+}
+
+/** Reads what Placement calls as machines, beside the compute nodes that Nova has of them. */
+export function openProviders(nova: Database, placement: Database): ProvidersOf {
+  return async (machines) => {
+    const { providers } = await readPlacement(placement, [], machines);
+    const computes = (await readComputeUuids(nova, machines)) ?? new Map<string, string>();
+    const found = new Map<string, MachineProvider>();
+    for (const uuid of machines.map((machine) => machine.toLowerCase())) {
+      const uuids = providers.filter(({ name }) => name === uuid).map((one) => one.uuid);
+      found.set(uuid, { uuids, compute: computes.get(uuid) ?? null });
+    }
+    return found;
+  };
 }

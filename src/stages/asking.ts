@@ -1,4 +1,4 @@
-import { live } from "../core/power/counts.ts";
+import { live } from "../core/power/advice.ts";
 import { asWritten } from "../edge/disk/artefact-reader.ts";
 import { createArtefact } from "../edge/disk/artefact-writer.ts";
 import { openPartial } from "../edge/disk/partial.ts";
@@ -9,14 +9,20 @@ import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { type PowerProbe, type PowerReading, unasked } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
-import { askGuests } from "./guests.ts";
 import { POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import type { PowerFor } from "./power-for.ts";
-import { complete, newAside, questionsOf } from "./questions.ts";
+import {
+  asked,
+  askGuests,
+  complete,
+  newAside,
+  questionsOf,
+  stillTrue,
+  survey,
+} from "./questions.ts";
 import type { openSnapshot } from "./run.ts";
 import { idsOf, isAgain, isPart, type Selection } from "./selection.ts";
 import type { Expect, Progress } from "./sink.ts";
-import { asked, stillTrue, survey } from "./survey.ts";
 import { VERSION } from "./version.ts";
 
 interface Asking {

@@ -17,11 +17,10 @@ import { MigrationError } from "../model/error.ts";
 import type { Guard } from "../model/handover.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Lock, Release, Target, Verifier } from "../model/target.ts";
-import { cloudFor, type RestOptions } from "./cloud.ts";
+import { BY_NAME, cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
-import { BY_NAME } from "./images.ts";
 
 /** The options by which a command says where Ironic is. */
 export interface TargetOptions extends RestOptions {

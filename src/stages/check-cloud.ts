@@ -1,9 +1,13 @@
+import type { Database } from "../edge/database/open.ts";
+import { lacking } from "../edge/database/rights.ts";
 import { imageStatuses } from "../edge/glance/images.ts";
 import { refusedCalls } from "../edge/nova-rest/policy.ts";
-import type { CheckView, NovaFacts, Refused } from "../model/check.ts";
-import type { PlanFacts } from "../model/check-plan.ts";
+import { NOVA_API_TABLES, NOVA_TABLES } from "../edge/nova-write/open.ts";
+import { REQUEST_TABLES } from "../edge/nova-write/requests.ts";
+import type { CheckView, NovaFacts, PlanFacts, Refused } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import { cloudFor, type RestOptions, saysCloud } from "./cloud.ts";
+import type { ROLES } from "./databases.ts";
 
 /** Seconds a call to Glance or Nova may take. */
 const LIMIT = 60;
@@ -40,5 +44,42 @@ async function orRefused<T>(work: () => Promise<T>): Promise<T | Refused> {
   } catch (error) {
     if (!(error instanceof MigrationError)) throw error;
     return { refused: { code: error.code, message: error.message, fix: error.fix } };
+  }
+}
+
+/** Refusals that are facts of a database, and so a row of the table; it answered, after all. */
+const FACTS: ReadonlySet<string> = new Set([
+  ...["N2I-E202", "N2I-E203", "N2I-E204", "N2I-E206", "N2I-E208"],
+]);
+
+/** Tables of each database that are read; not of all releases each is there. */
+const READ: { readonly [role in keyof typeof ROLES]?: readonly string[] } = {
+  "nova-bm-db": ["bm_nodes", "bm_interfaces"],
+  "nova-db": [
+    ...NOVA_TABLES,
+    ...REQUEST_TABLES,
+    ...["aggregates", "migrations", "instance_system_metadata", "instance_extra"],
+  ],
+  "ironic-db": ["alembic_version", "nodes", "ports", "conductors"],
+  "nova-api-db": [...NOVA_API_TABLES, "instance_mappings", "aggregates", "aggregate_hosts"],
+  "placement-db": ["allocations", "resource_providers"],
+};
+
+/** What a database says, or its refusal: where a privilege is missing, with the GRANT of each table. */
+export async function orWhy<T>(
+  role: keyof typeof ROLES,
+  database: Database,
+  work: () => Promise<T>,
+): Promise<T | Refused> {
+  try {
+    return await work();
+  } catch (error) {
+    if (!(error instanceof MigrationError && FACTS.has(error.code))) throw error;
+    const { code, message, fix } = error;
+    const wanted = new Map(
+      (READ[role] ?? []).map((table) => [table, new Set(["SELECT"] as const)]),
+    );
+    const grants = code === "N2I-E206" ? (await lacking(database, wanted)).grants : [];
+    return { refused: { code, message, fix: grants.length > 0 ? grants.join("; ") : fix } };
   }
 }

@@ -1,11 +1,11 @@
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { ownedLines } from "../engine/back.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { Target } from "../model/target.ts";
-import type { MachinePlan } from "../parts/ironic.ts";
+import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
-import { countOthers } from "./others.ts";
 import { openPlan } from "./run.ts";
 
 /** Nodes that are looked at for names, and names that are told. */
@@ -51,3 +51,39 @@ export async function checkOthers(
   const others = await othersAt(run, backend, target, entries);
   if (others !== null) throw new MigrationError("N2I-E312", others);
 }
+
+const ALL = { wants: () => true };
+
+/**
+ * How many nodes the target holds that this run did not load, by its journal.
+ *
+ * @param ours told the uuids of those that it did and that are there, lower case
+ * @source facts/systems.md D R25, D-19
+ */
+export async function countOthers(
+  target: Pick<Target, "identity" | "counts" | "current">,
+  entries: readonly Entry[],
+  plans: readonly MachinePlan[],
+  ours: (uuids: readonly string[]) => void,
+): Promise<number> {
+  const { nodes } = await target.counts();
+  if (nodes === 0) return 0;
+  // A node that was lost and loaded again stands in several plans, and is one.
+  const own = new Set<string>();
+  for (const plan of plans)
+    for await (const batch of ownedLines(ironicJournalled(target.identity, plan), entries, ALL)) {
+      const uuids = batch.flatMap(({ changes }) =>
+        changes
+          .filter(({ resource }) => resource === "node")
+          .map(({ after }) => String(after?.uuid)),
+      );
+      if (uuids.length === 0) continue;
+      const found = await target.current({ ...NOTHING, uuids });
+      const there = found.nodes.map(({ uuid }) => String(uuid).toLowerCase());
+      for (const uuid of there) own.add(uuid);
+      ours(there);
+    }
+  return Math.max(0, nodes - own.size);
+}
+
+const NOTHING = { uuids: [], instance_uuids: [], names: [], port_uuids: [], addresses: [] };

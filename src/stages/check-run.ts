@@ -10,8 +10,7 @@ import { ownedLines } from "../engine/back.ts";
 import type { PlanHeader, ServerIdentity, SnapshotHeader } from "../model/artefact.ts";
 import { invert } from "../model/change.ts";
 import { isOdd, type OddText } from "../model/charset.ts";
-import type { RunPlace } from "../model/check.ts";
-import type { PlanFacts } from "../model/check-plan.ts";
+import type { PlanApplies, PlanFacts, RunPlace } from "../model/check.ts";
 import type { SpecCall, Verb } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
@@ -20,8 +19,9 @@ import type { HostConfig, Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { isLoaded, nodeOf } from "../model/plan.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
-import { appliesOf } from "./check-applies.ts";
+import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
+import { POWER, readingsOf } from "./power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { planOrNull } from "./sizes.ts";
 
@@ -223,4 +223,48 @@ function orNone(error: unknown): null {
 
 function lower(value: string | null): string {
   return (value ?? "").toLowerCase();
+}
+
+type Plan = Awaited<ReturnType<typeof openPlan>>;
+
+/** What a run's folder says for and against loading its plan. */
+async function appliesOf(run: RunFolder, plan: Plan): Promise<PlanApplies> {
+  const { made_from } = plan.header;
+  const left = { blocked: [] as string[], conflict: [] as string[] };
+  for await (const batch of plan.lines())
+    for (const { verdict, bm_node_id, reason } of batch)
+      if (verdict === "blocked" || verdict === "conflict")
+        left[verdict].push(`bm_nodes.id=${bm_node_id} (${reason ?? "without a reason"})`);
+  const snapshot = await orNothing(async () => {
+    const { footer } = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+    return footer.sha256;
+  });
+  const { verdicts } = plan.footer.footer;
+  return {
+    loads: loadable(plan.footer.footer),
+    there: verdicts.unchanged + verdicts.drift,
+    blocked: left.blocked,
+    conflicts: left.conflict,
+    fresh: snapshot === made_from.snapshot,
+    readings: await readingsFor(run, plan),
+  };
+}
+
+async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
+  const { power } = header.made_from;
+  if (power === null) return null;
+  const found = await orNothing(() => readingsOf(`${run.path}/${POWER}`));
+  const { oldest } = power;
+  return {
+    same: found?.sha256 === power.sha256,
+    minutes: oldest === null ? 0 : (Date.now() - Date.parse(oldest)) / 60_000,
+  };
+}
+
+/** What is missing or broken is none. */
+async function orNothing<T>(work: () => Promise<T>): Promise<T | null> {
+  return work().catch((error: unknown) => {
+    if (error instanceof MigrationError) return null;
+    throw error;
+  });
 }

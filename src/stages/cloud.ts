@@ -1,3 +1,5 @@
+import type { Images } from "../core/flavors/flavors.ts";
+import { type AskedImage, findImages, type ImageUse } from "../edge/glance/images.ts";
 import type { Cloud, Settings } from "../edge/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../edge/openstack/clouds.ts";
 import { cloudOf } from "../edge/openstack/settings.ts";
@@ -43,4 +45,44 @@ function louder({ ironicUrl, osCacert, insecure }: RestOptions): Settings {
     ...(osCacert === undefined ? [] : [["cacert", osCacert] as const]),
     ...(insecure === true ? [["insecure", "true"] as const] : []),
   ]);
+}
+
+/** What stands before the name of an image that Glance is to be asked for. */
+export const BY_NAME = "name:";
+
+/** Seconds a call may take. */
+const LIMIT = 60;
+
+/**
+ * The images with their ids, looked up in Glance: by name always, by id where the options or OS_* say
+ * how to reach it; else ids are taken as they are given.
+ *
+ * @throws MigrationError N2I-E215 when there is not exactly one that fits, N2I-E106 and N2I-E21. of
+ *   the service
+ */
+export async function identified(images: Images, options: RestOptions): Promise<Images> {
+  if (images.do !== "point") return images;
+  const asked = [
+    askedOf("deploy kernel", images.kernel),
+    askedOf("deploy ramdisk", images.ramdisk),
+  ] as const;
+  const named = asked.some(({ by }) => by === "name");
+  const cloud = named || isSaid(options) ? cloudFor(options) : null;
+  if (cloud === null || (!named && cloud.auth.kind !== "keystone" && cloud.image === null))
+    return images;
+  const limit = (options.apiTimeout ?? LIMIT) * 1000;
+  const [kernel = images.kernel, ramdisk = images.ramdisk] = await findImages(cloud, limit, asked);
+  return { do: "point", kernel, ramdisk };
+}
+
+function askedOf(use: ImageUse, given: string): AskedImage {
+  return given.startsWith(BY_NAME)
+    ? { use, by: "name", text: given.slice(BY_NAME.length) }
+    : { use, by: "id", text: given };
+}
+
+/** Whether anything says where a cloud is; half of a login is told as that, and not passed over. */
+function isSaid({ osCloud }: RestOptions): boolean {
+  const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = surroundings().env;
+  return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);
 }

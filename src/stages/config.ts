@@ -1,14 +1,20 @@
-import type { Edit } from "../core/settings/edit.ts";
-import { differingHosts, judgeSettings, type PlannedHost } from "../core/settings/judge.ts";
-import { settingsPatch } from "../core/settings/patch.ts";
+import { choiceOf } from "../core/hosts/choice.ts";
+import {
+  differingHosts,
+  judgeSettings,
+  type PlannedHost,
+  type WantedSettings,
+  wantedSettings,
+} from "../core/settings/judge.ts";
+import { type Edit, settingsPatch } from "../core/settings/patch.ts";
 import { strandedFlavors } from "../core/settings/stranded.ts";
-import { type WantedSettings, wantedSettings } from "../core/settings/wanted.ts";
 import { filesByHost } from "../edge/config/nova-conf.ts";
 import { OSLO_FILE_LIMIT, osloConfig } from "../edge/config/oslo.ts";
 import { readSmallFile } from "../edge/config/text-file.ts";
 import { releaseNames } from "../edge/disk/load-tables.ts";
-import { openRun } from "../edge/disk/run-folder.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
+import { isLoaded, nodeOf } from "../model/plan.ts";
 import {
   PLACEHOLDER,
   type Setting,
@@ -17,7 +23,7 @@ import {
   type StrandedFlavors,
 } from "../model/settings.ts";
 import { loadSettings } from "./documents.ts";
-import { plannedHosts } from "./planned-hosts.ts";
+import { novaPlanOf } from "./nova-files.ts";
 import { type FlavorPlaces, planOrNull, sizesOf } from "./sizes.ts";
 
 /** What config is given. */
@@ -120,4 +126,27 @@ async function lookAtConfs(
     patches: patches.filter((patch) => patch !== ""),
     hosts: differingHosts(settings, hosts, planned),
   };
+}
+
+/**
+ * Compute hosts that instances will name once the run's plan is applied: of machines it loads, those
+ * in use where there are any. None without a plan.
+ */
+async function plannedHosts(run: RunFolder): Promise<readonly PlannedHost[]> {
+  const plan = await planOrNull(run.path);
+  if (plan === null) return [];
+  const nova = await novaPlanOf(run, plan.footer);
+  const choice = choiceOf(nova?.header.compute_hosts ?? []);
+  const [used, free, kept] = [new Set<string>(), new Set<string>(), new Set<string>()];
+  for await (const batch of plan.lines())
+    for (const line of batch) {
+      const { service_host } = line;
+      if (service_host !== null) kept.add(service_host);
+      const node = nodeOf(line.records);
+      const host = choice.of(line) ?? service_host;
+      if (!isLoaded(line) || host === null) continue;
+      (typeof node?.instance_uuid === "string" ? used : free).add(host);
+    }
+  const names = [...(used.size > 0 ? used : free)].toSorted();
+  return names.map((name) => ({ name, kept: kept.has(name) }));
 }

@@ -1,5 +1,5 @@
-import { createConductorHealth, type Log } from "../core/handover/conductor-health.ts";
 import type { PlannedNode, Trouble } from "../core/handover/judge.ts";
+import { createConductorHealth, type Log } from "../core/handover/takers.ts";
 import { lockTarget } from "../edge/database/lock.ts";
 import type { Database } from "../edge/database/open.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";

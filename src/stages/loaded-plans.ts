@@ -3,7 +3,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import type { RunPlan } from "../parts/run-nodes.ts";
+import type { RunPlan } from "../parts/finish.ts";
 import { openPlan } from "./run.ts";
 
 type Opened = Awaited<ReturnType<typeof openPlan>>;

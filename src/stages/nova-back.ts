@@ -1,4 +1,4 @@
-import type { Stray } from "../core/hosts/strays.ts";
+import type { Stray } from "../core/hosts/computes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { changedSince } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
@@ -8,8 +8,7 @@ import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { novaLeg, novaParts } from "../parts/nova.ts";
 import { openRole } from "./databases.ts";
-import type { Reach } from "./flavor-api.ts";
-import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
+import { type FlavorApiOptions, type Reach, reopenFlavorApi } from "./flavor-api.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { type NovaPlace, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";

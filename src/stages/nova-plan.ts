@@ -1,12 +1,10 @@
 import type { Knex } from "knex";
 import { gather } from "../core/flavors/facts.ts";
 import { type FlavorsAsked, judgeImages, planFlavors } from "../core/flavors/flavors.ts";
-import { refuseUnknown } from "../core/flavors/named.ts";
-import { judgeSchema, unreached } from "../core/flavors/places.ts";
-import { type Choice, choiceOf } from "../core/hosts/choice.ts";
+import { judgeSchema, refuseUnknown, unreached } from "../core/flavors/places.ts";
+import { type Choice, choiceOf, createSelection } from "../core/hosts/choice.ts";
 import { createGate, keptHosts } from "../core/hosts/gate.ts";
 import { createHosts } from "../core/hosts/hosts.ts";
-import { createSelection } from "../core/hosts/selection.ts";
 import { compileSite } from "../core/transform/site.ts";
 import type { Transformed } from "../core/transform/transform.ts";
 import type { Database } from "../edge/database/open.ts";

@@ -2,9 +2,8 @@ import { ownershipOf } from "../engine/ownership.ts";
 import { batchesOf, type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
 import type { NovaLegName } from "../parts/nova.ts";
-import { backendOf } from "./given.ts";
+import { backendOf, type NextStep, wordsOf } from "./given.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
-import { type NextStep, wordsOf } from "./next-step.ts";
 import type { RunFiles, TakenBack } from "./run-files.ts";
 
 /**

@@ -8,11 +8,11 @@ import type { PlannedMachine } from "../model/plan.ts";
 import type { ConductorIpmitool } from "../model/power.ts";
 import { openBackend, type TargetOptions } from "./backend.ts";
 import { othersAt } from "./check-others.ts";
+import { identified } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { type FlavorApi, openFlavorApi, type Reach } from "./flavor-api.ts";
 import { rememberGiven } from "./given-file.ts";
-import { identified } from "./images.ts";
 import {
   type Destination,
   makePlan,

@@ -1,4 +1,4 @@
-import { live } from "../core/power/counts.ts";
+import { live } from "../core/power/advice.ts";
 import type { PowerCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { ipmitoolOf, type MachineOf, type PowerReading } from "../model/power.ts";

@@ -1,5 +1,9 @@
+import { setMaxListeners } from "node:events";
 import { adviceOf, warningsOf } from "../core/power/advice.ts";
 import type { HostLogin, Secret, Way } from "../core/power/way.ts";
+import type { Ways } from "../core/transform/power-way.ts";
+import { askVirtual } from "../edge/virsh/ask.ts";
+import type { SnapshotLine } from "../model/machine.ts";
 import type {
   ConductorIpmitool,
   PowerQuestion,
@@ -21,14 +25,14 @@ interface Guest {
 }
 
 /** Guests of one host that are asked about by one login. */
-export interface Guests {
+interface Guests {
   readonly host: HostLogin;
   readonly password: (() => string) | null;
   readonly machines: Guest[];
 }
 
 /** What is not asked over IPMI, gathered while the questions are given out; and what was asked of whom. */
-export interface LeftOut {
+interface LeftOut {
   readonly ways: Map<number, Way>;
   readonly guests: Map<string, Guests>;
   readonly unasked: {
@@ -127,4 +131,109 @@ export function complete(
     warnings: warningsOf(told, way, ipmitool),
     advice: adviceOf(told, way, ipmitool),
   };
+}
+
+/** What would be asked of a snapshot's machines, known before the first is asked. */
+interface Survey {
+  /** bm_nodes.id -> what is asked of it, secrets included, as a digest. */
+  readonly digests: ReadonlyMap<number, string>;
+  /** Whether several machines are asked in these words. */
+  readonly isShared: (words: string) => boolean;
+}
+
+export async function survey(
+  lines: AsyncIterable<readonly SnapshotLine[]>,
+  ways: Ways,
+): Promise<Survey> {
+  const digests = new Map<number, string>();
+  const once = new Set<string>();
+  const shared = new Set<string>();
+  for await (const { id, way } of asked(lines, ways, () => true)) {
+    digests.set(id, way.digest);
+    if (way.way !== "ipmi") continue;
+    if (once.has(way.words)) shared.add(way.words);
+    once.add(way.words);
+  }
+  return { digests, isShared: (words) => shared.has(words) };
+}
+
+/** Machines that are there and that the site document does not leave out, with how they are asked. */
+export async function* asked(
+  lines: AsyncIterable<readonly SnapshotLine[]>,
+  ways: Ways,
+  wanted: (id: number) => boolean,
+): AsyncGenerator<Asked> {
+  for await (const batch of lines)
+    for (const line of batch) {
+      if ("orphan" in line || !wanted(line.node.id)) continue;
+      const way = ways.of(line);
+      if (way !== null) yield { id: line.node.id, way };
+    }
+}
+
+/**
+ * Readings that still answer what would be asked now, each of the machines it is true of: after a new
+ * extract, or with another site document, only what changed is to be asked again.
+ */
+export function stillTrue(
+  readings: Iterable<PowerReading>,
+  { digests }: Pick<Survey, "digests">,
+): Map<number, PowerReading> {
+  const kept = new Map<number, PowerReading>();
+  for (const reading of new Set(readings)) {
+    const { bm_node_ids, asked } = reading;
+    const at = bm_node_ids.flatMap((id, place) => {
+      const digest = digests.get(id);
+      return digest !== undefined && asked?.machines[place] === digest ? [place] : [];
+    });
+    if (asked === undefined || at.length === 0) continue;
+    const pick = <T>(all: readonly T[]): readonly T[] =>
+      at.flatMap((place) => all.slice(place, place + 1));
+    const whole = at.length === bm_node_ids.length;
+    const own = whole
+      ? reading
+      : {
+          ...reading,
+          bm_node_ids: pick(bm_node_ids),
+          asked: { ...asked, machines: pick(asked.machines) },
+        };
+    for (const id of own.bm_node_ids) kept.set(id, own);
+  }
+  return kept;
+}
+
+/** Hosts asked at the same time: a process each. */
+const AT_ONCE = 16;
+
+/** Asks the virtualisation hosts about their guests, one connection a host, the hosts beside each other. */
+export async function* askGuests(
+  { guests }: LeftOut,
+  { deadline = 60_000, signal }: { readonly deadline?: number; readonly signal: AbortSignal },
+): AsyncGenerator<PowerReading> {
+  const stop = new AbortController();
+  const either = AbortSignal.any([signal, stop.signal]);
+  setMaxListeners(0, either);
+  const options = { deadline, signal: either, now: () => new Date() };
+  const waiting = [...guests.values()];
+  const running = new Map<Guests, Promise<readonly [Guests, readonly PowerReading[]]>>();
+  const begin = (one: Guests): void => {
+    const asking = askVirtual(one.host, one.machines, one.password, options);
+    const named = asking.then((readings) => [one, readings] as const);
+    running.set(one, named);
+  };
+  try {
+    for (;;) {
+      for (const one of waiting.splice(0, signal.aborted ? 0 : AT_ONCE - running.size)) begin(one);
+      if (running.size === 0) return;
+      const [one, readings] = await Promise.race(running.values());
+      running.delete(one);
+      yield* readings;
+    }
+  } catch (error) {
+    // Stopped on request: what is not asked yet is asked by the next run.
+    if (!signal.aborted) throw error;
+  } finally {
+    stop.abort();
+    await Promise.allSettled(running.values());
+  }
 }

@@ -9,9 +9,8 @@ import type { PlannedMachine } from "../model/plan.ts";
 import { POWER_AHEAD, type PowerProbe, type PowerReading } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
 import type { Mappings } from "./documents.ts";
-import { askGuests } from "./guests.ts";
 import { POWER, type Readings, readingsOf } from "./power-file.ts";
-import { newAside, questionsOf } from "./questions.ts";
+import { askGuests, newAside, questionsOf } from "./questions.ts";
 
 /**
  * The readings a plan was made with, when they may still be relied on. A plan made without readings

@@ -2,7 +2,7 @@ import type { PlanCounts, SnapshotCounts } from "../model/artefact.ts";
 import type { FinishState } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
-import type { Said } from "./next-step.ts";
+import type { Said } from "./given.ts";
 
 /** Why a file cannot be read. */
 export type Missing = { readonly missing: string };

@@ -15,8 +15,8 @@ import type {
 import { MigrationError } from "../model/error.ts";
 import type { Json, JsonObject } from "../model/json.ts";
 import type { Machine, SnapshotLine } from "../model/machine.ts";
+import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { MACHINES } from "../model/plan-manifest.ts";
 import { type Seal, strayed, UNBOUND } from "../model/secret.ts";
 
 export { PLAN } from "../edge/disk/plan-folder.ts";

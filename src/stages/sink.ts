@@ -1,5 +1,5 @@
 import type { Trouble } from "../core/handover/judge.ts";
-import type { LogFault } from "../core/handover/log-faults.ts";
+import type { LogFault } from "../core/handover/quotes.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import type { GuardPreview, UndoPreview } from "../model/preview.ts";
 

@@ -1,4 +1,4 @@
-import { stumbles } from "../core/boot/served.ts";
+import { stumbles } from "../core/boot/stage.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { readLink, readText, sizeOf, type Tree } from "../edge/tftp/tree.ts";
 import { windowBack, windowForward } from "../engine/window.ts";

@@ -1,17 +1,18 @@
+import { instanceOn } from "../core/hosts/placed.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { openPlaces } from "../edge/nova-write/by-node.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
-import type { Scope } from "../engine/back.ts";
-import type { SourceIdentity } from "../model/artefact.ts";
+import { ownedLines, type Scope } from "../engine/back.ts";
+import type { SourceIdentity, TargetIdentity } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import { nodeOf, type PlannedMachine } from "../model/plan.ts";
+import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
 import { openRole } from "./databases.ts";
-import { type Going, goingOf } from "./going.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
@@ -123,4 +124,35 @@ function checkSame(source: NonNullable<SourceIdentity["nova"]>, found: NovaIdent
   const { schema_version, head } = found;
   const { head: _, ...planned } = source;
   checkNova({ ...planned, schema_version, ...(head !== undefined && { head }) }, found);
+}
+
+/** A machine whose node a rollback is to remove. */
+interface Going {
+  readonly uuid: string;
+  /** As nova_bm had it. */
+  readonly host: string | null;
+  /** The instance its node names. */
+  readonly instance: string | null;
+  /** Whether an instance uses it: Nova loses what it has of the node when that is gone. */
+  readonly used: boolean;
+}
+
+/** The machines that a rollback of one plan is to take away, by the journal. */
+async function* goingOf(
+  plan: MachinePlan,
+  target: Pick<TargetIdentity, "engine">,
+  entries: readonly Entry[],
+  scope: Pick<Scope<PlannedMachine>, "wants">,
+): AsyncGenerator<Going> {
+  for await (const batch of ownedLines(ironicJournalled(target, plan), entries, scope))
+    for (const { line } of batch) {
+      const { uuid, service_host: host } = line;
+      if (uuid !== null) yield { uuid, host, instance: instanceOn(line), used: isUsed(line) };
+    }
+}
+
+/** Whether its node is loaded as one with a tenant; one deleted in Nova may still run. */
+function isUsed({ records }: PlannedMachine): boolean {
+  const node = nodeOf(records);
+  return typeof node?.instance_uuid === "string" || node?.provision_state === "active";
 }

@@ -1,4 +1,4 @@
-import { type KnownComputes, type Stray, strayComputes } from "../core/hosts/strays.ts";
+import { type KnownComputes, type Stray, strayComputes } from "../core/hosts/computes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";

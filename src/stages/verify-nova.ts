@@ -18,11 +18,11 @@ import type { PlannedMachine } from "../model/plan.ts";
 import { regroup } from "../model/streams.ts";
 import { show } from "../model/text.ts";
 import { NOVA_LEGS, type NovaLegName } from "../parts/nova.ts";
+import { openAllocated, openProviders } from "./allocations.ts";
 import { type Keep, openRole } from "./databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
-import { openAllocated, openProviders } from "./providers.ts";
 
 /** Compares Nova with a plan for it. */
 export interface NovaVerifier {

@@ -1,6 +1,5 @@
-import { type LogFault, logFaults } from "../core/handover/log-faults.ts";
-import { lacking } from "../core/handover/needs.ts";
-import { type Lacks, noStandings, observe, observedOf } from "../core/handover/observe.ts";
+import { type Lacks, lacking, noStandings, observe, observedOf } from "../core/handover/observe.ts";
+import { type LogFault, logFaults } from "../core/handover/quotes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { createHandover } from "../edge/ironic-db/handover.ts";
 import { heldFields } from "../edge/ironic-db/held.ts";

@@ -5,7 +5,7 @@ import type { ApiIdentity } from "../../src/model/nova-plan.ts";
 import { type Given, givenOf, withGiven } from "../../src/stages/given.ts";
 import type { NextCommand } from "../../src/stages/next.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
-import { statusOf } from "../../src/stages/status.ts";
+import { statusOf } from "../../src/stages/run-state.ts";
 import { read } from "../support/command-line.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 

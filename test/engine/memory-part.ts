@@ -1,6 +1,5 @@
 import assert from "node:assert/strict";
-import type { Leg, Part } from "../../src/engine/part.ts";
-import type { Session } from "../../src/engine/session.ts";
+import type { Leg, Part, Session } from "../../src/engine/part.ts";
 import type { Change, Hooks, Outcome, State } from "../../src/model/change.ts";
 import { MigrationError } from "../../src/model/error.ts";
 import type { Entry } from "../../src/model/journal.ts";

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EXIT_STATUS } from "../../src/model/exit.ts";
+import { EXIT_STATUS } from "../../src/model/refusals.ts";
 import { exitTable } from "../../src/report/explain.ts";
 
 test("the exit table has one Markdown row a status, in the order of the model", () => {

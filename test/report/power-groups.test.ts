@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { type PowerReading, type PowerVerdict, unasked } from "../../src/model/power.ts";
-import { groups, subnetOf } from "../../src/report/power-groups.ts";
-import { vendorOf } from "../../src/report/vendors.ts";
+import { groups, subnetOf, vendorOf } from "../../src/report/power-groups.ts";
 
 const begun = { date: new Date(0), client: "native" as const };
 

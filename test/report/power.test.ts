@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { live } from "../../src/core/power/counts.ts";
+import { live } from "../../src/core/power/advice.ts";
 import { type PowerReading, type PowerVerdict, unasked } from "../../src/model/power.ts";
 import { powerView, summary } from "../../src/report/power.ts";
 import { collector, printRows } from "./collect.ts";

@@ -4,7 +4,7 @@ import type { TargetIdentity } from "../../src/model/artefact.ts";
 import type { Entry } from "../../src/model/journal.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import type { Target } from "../../src/model/target.ts";
-import { countOthers } from "../../src/stages/others.ts";
+import { countOthers } from "../../src/stages/check-others.ts";
 
 const [OURS, THEIRS] = ["a-1", "z-1"];
 const MACHINE: PlannedMachine = {

@@ -4,7 +4,7 @@ import type { Entry } from "../../src/model/journal.ts";
 import { stillReleased } from "../../src/parts/hand-over.ts";
 import { scopeOptions } from "../../src/stages/pipeline.ts";
 import { type RunFiles, takenBack, wasStaged } from "../../src/stages/run-files.ts";
-import { statusOf } from "../../src/stages/status.ts";
+import { statusOf } from "../../src/stages/run-state.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const span = { part: "ironic", plan: SHA, from: 0, to: 2, at: "2026-11-21T00:00:00Z" };

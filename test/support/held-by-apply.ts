@@ -1,5 +1,5 @@
 import { choiceOf } from "../../src/core/hosts/choice.ts";
-import { changedTenants } from "../../src/core/hosts/since.ts";
+import { changedTenants } from "../../src/core/hosts/placed.ts";
 import { openOnNodes } from "../../src/edge/nova-write/by-node.ts";
 import { openInstances } from "../../src/edge/nova-write/instances.ts";
 import { after, open, planOf, type Workplace } from "./planned-case.ts";

@@ -1,10 +1,10 @@
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit.ts";
-import { bootSummary, bootView } from "../../report/boot.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
+import { bootSummary, bootView } from "../../report/previews.ts";
 import { boot } from "../../stages/boot.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { BootArgs } from "../options/boot.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { exitWith, say, sinkOf, told } from "./shared.ts";
 
 export async function bootCommand(args: BootArgs): Promise<void> {

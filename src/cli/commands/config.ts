@@ -1,11 +1,11 @@
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
 import { settingsJson, settingsText, settingsView, strandedText } from "../../report/settings.ts";
 import { visibleLines } from "../../report/text.ts";
 import { config } from "../../stages/config.ts";
 import { io } from "../io.ts";
 import type { ConfigArgs } from "../options/config.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { exitWith, print, say } from "./shared.ts";
 
 export async function configCommand(args: ConfigArgs): Promise<void> {

@@ -1,6 +1,6 @@
 import { CODE_COLUMNS, codeRows, explain } from "../../report/explain.ts";
 import type { ExplainArgs } from "../options/explain.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { print } from "./shared.ts";
 
 export async function explainCommand(args: ExplainArgs): Promise<void> {

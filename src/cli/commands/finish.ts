@@ -1,9 +1,9 @@
-import { EXIT_STATUS } from "../../model/exit.ts";
-import { standingsView } from "../../report/standings.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
+import { standingsView } from "../../report/previews.ts";
 import { finishRun, previewFinish } from "../../stages/finish.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { FinishArgs } from "../options/finish.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { exitWith, say, sinkOf, told } from "./shared.ts";
 
 export async function finishCommand(args: FinishArgs): Promise<void> {

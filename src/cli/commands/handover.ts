@@ -1,11 +1,11 @@
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit.ts";
-import { standingsView } from "../../report/standings.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
+import { standingsView } from "../../report/previews.ts";
 import { handover } from "../../stages/handover.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import type { HandoverArgs } from "../options/handover.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
 
 export async function handoverCommand(args: HandoverArgs): Promise<void> {

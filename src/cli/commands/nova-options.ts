@@ -1,8 +1,8 @@
 import type { Images } from "../../core/flavors/flavors.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { TargetOptions } from "../../stages/backend.ts";
+import { BY_NAME } from "../../stages/cloud.ts";
 import type { Reach } from "../../stages/flavor-api.ts";
-import { BY_NAME } from "../../stages/images.ts";
 import type { NovaAsked } from "../../stages/nova-plan.ts";
 import type { Watching } from "../../stages/nova-watch.ts";
 

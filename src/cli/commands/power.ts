@@ -1,10 +1,10 @@
-import { EXIT_STATUS } from "../../model/exit.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
 import { powerView, summary } from "../../report/power.ts";
 import { groups } from "../../report/power-groups.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import { power } from "../../stages/power.ts";
 import type { PowerArgs } from "../options/power.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
 
 /** Shows the machines in trouble, what they have in common, and what comes next. */

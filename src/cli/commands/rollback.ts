@@ -1,8 +1,8 @@
-import { EXIT_STATUS } from "../../model/exit.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
 import { gatherLeft } from "../../report/left.ts";
 import { previewRollback, rollback } from "../../stages/rollback.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { watchingOf } from "./nova-options.ts";
 import { exitWith, sinkOf, told } from "./shared.ts";
 

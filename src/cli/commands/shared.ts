@@ -1,18 +1,17 @@
+import { createInterface } from "node:readline/promises";
+import { MigrationError } from "../../model/error.ts";
+import { EXIT_STATUS } from "../../model/refusals.ts";
 import type { FormatOptions } from "../../report/format.ts";
-import { guardsView, undoView } from "../../report/previews.ts";
-import { standingsView } from "../../report/standings.ts";
+import { guardsView, standingsView, undoView } from "../../report/previews.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
 import { faultsView, verdictsView } from "../../report/verify.ts";
 import type { Lists, Sink } from "../../stages/sink.ts";
-import { confirm } from "../confirm.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
-import { createProgress } from "../print/progress.ts";
-import { measure, sentence } from "../print/rate.ts";
+import { printView } from "../print/out.ts";
+import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
 import { runStages } from "../print/stages.ts";
-import { terminalOf } from "../print/terminal.ts";
-import { printView } from "../print/view.ts";
 
 /** What main's global options say of the output. */
 export interface Voice {
@@ -147,4 +146,33 @@ export function print(text: string): void {
 /** A command leaves its exit status here; main ends with it. */
 export function exitWith(status: number): void {
   io().status = status;
+}
+
+/**
+ * Asks on a terminal; without one, only `--yes` is a yes.
+ *
+ * @throws MigrationError N2I-E303
+ */
+export async function confirm(question: string, yes: boolean): Promise<void> {
+  if (yes) return;
+  if (!io().stdin.isTTY || !io().stderr.isTTY)
+    throw new MigrationError("N2I-E303", "there is no terminal to ask, and --yes was not given");
+  const readline = createInterface({ input: io().stdin, output: io().stderr });
+  try {
+    const answer = await readline.question(`${question} Type "yes" to continue: `).catch(aborted);
+    if (answer.trim() !== "yes")
+      throw new MigrationError("N2I-E303", "nothing was done", {
+        fix: `Run it again, and answer "yes" or give --yes.`,
+      });
+  } finally {
+    readline.close();
+  }
+}
+
+/** Ctrl-D and Ctrl-C at a question are no answers; after Ctrl-C the status says so too. */
+function aborted(cause: unknown): string {
+  if (!(cause instanceof Error) || cause.name !== "AbortError") throw cause;
+  if (/Ctrl\+C/.test(cause.message)) io().status = EXIT_STATUS.interrupted.status;
+  io().stderr.write("\n");
+  return "";
 }

@@ -3,7 +3,7 @@ import { MigrationError } from "../../model/error.ts";
 import { machinesView, novaStepsView, snapshotView } from "../../report/show.ts";
 import { openShown, type Shown } from "../../stages/shown.ts";
 import type { ShowArgs } from "../options/show.ts";
-import { printView } from "../print/view.ts";
+import { printView } from "../print/out.ts";
 import { print } from "./shared.ts";
 
 export async function showCommand(args: ShowArgs): Promise<void> {

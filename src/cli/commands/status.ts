@@ -1,7 +1,7 @@
 import { openRun } from "../../edge/disk/run-folder.ts";
 import { runState } from "../../stages/run-state.ts";
 import type { StatusArgs } from "../options/status.ts";
-import { printObject } from "../print/view.ts";
+import { printObject } from "../print/out.ts";
 import { say } from "./shared.ts";
 
 export async function statusCommand(args: StatusArgs): Promise<void> {

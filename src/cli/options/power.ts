@@ -1,5 +1,5 @@
 import type { FormatOptions } from "../../report/format.ts";
-import { FAILED } from "../../report/verdicts.ts";
+import { FAILED } from "../../report/power-groups.ts";
 import type { PowerAsked } from "../../stages/power.ts";
 import type { Client } from "../../stages/probe.ts";
 import type { Voice } from "../commands/shared.ts";

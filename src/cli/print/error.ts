@@ -1,9 +1,12 @@
+import { readFileSync } from "node:fs";
+import { SourceMap, type SourceMapPayload } from "node:module";
+import { relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import { packageRoot } from "../../edge/disk/package-root.ts";
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/exit.ts";
-import { REFUSALS } from "../../model/refusals.ts";
+import { EXIT_STATUS, REFUSALS } from "../../model/refusals.ts";
 import { exitName } from "../../report/explain.ts";
 import { visibleLines } from "../../report/text.ts";
-import { causes, frames, safeMessage } from "./cause.ts";
 import type { Emit } from "./events.ts";
 
 /**
@@ -72,4 +75,109 @@ function ownFrames(error: Error): readonly string[] {
 
 function sentence(message: string): string {
   return /[.!?:]$/.test(message) ? message : `${message}.`;
+}
+
+/** What the system says when a process, or the whole host, has no more file descriptors. */
+const OUT_OF_FILES: readonly unknown[] = ["EMFILE", "ENFILE"];
+
+/**
+ * An error behind which is a want of file descriptors, as that: whatever met it first, it is no bug
+ * and no fault of a disk, a BMC or a server. What was written is in no doubt by it: an error that
+ * tells of a run that stopped midway stays what it is.
+ */
+export function outOfFiles(error: unknown): unknown {
+  if (error instanceof MigrationError && !RENAMED.has(error.code)) return error;
+  const seen = new Set<unknown>();
+  for (let cause = error; cause instanceof Error && !seen.has(cause); cause = cause.cause) {
+    seen.add(cause);
+    if ("code" in cause && OUT_OF_FILES.includes(cause.code))
+      return new MigrationError("N2I-E221", `too many files are open (${String(cause.code)})`, {
+        cause: error,
+      });
+  }
+  return error;
+}
+
+/** Refusals whose own advice would mislead: a disk, a run folder, a server, a host's programs. */
+const RENAMED: ReadonlySet<string> = new Set(["N2I-E110", "N2I-E120", "N2I-E200", "N2I-E400"]);
+
+/** Properties of drivers' and Node's errors that name a fault and never quote a value. */
+const TELLING = ["code", "errno", "syscall", "sqlState", "address", "port", "hostname"] as const;
+
+/** Messages of the engine that name properties and variables of our code, and no values. */
+const HARMLESS =
+  /^(Cannot (read|set) properties of (undefined|null)( \((reading|setting) '\w+'\))?|Maximum call stack size exceeded|Invalid (array|string) length|[\w.]+ is not defined)$/;
+
+/** The causes below an error, outermost first, each with its place in the code. */
+export function causes(error: Error): readonly string[] {
+  const lines: string[] = [];
+  const seen = new Set<unknown>([error]);
+  let cause = error.cause;
+  while (cause !== undefined && !seen.has(cause)) {
+    seen.add(cause);
+    lines.push(`Caused by: ${safeMessage(cause)}`);
+    if (!(cause instanceof Error)) break;
+    lines.push(...frames(cause));
+    cause = cause.cause;
+  }
+  return lines;
+}
+
+/**
+ * The name of an error with what can be told of it safely. Knex, mysql2 and JSON.parse put the
+ * values they worked on into their messages, so a message is withheld unless it is ours, a system
+ * call's, or one of a few of the engine.
+ */
+function safeMessage(error: unknown): string {
+  if (!(error instanceof Error)) return `a ${typeof error} was thrown`;
+  const name = /^\w+$/.test(error.name) ? error.name : "Error";
+  if (error instanceof MigrationError) return `${error.code} ${error.message}`;
+  const facts = TELLING.flatMap((key) => {
+    // A driver's error has more properties than its type; `unknown` makes us look before we print.
+    const value = (error as unknown as { readonly [key: string]: unknown })[key];
+    return /^[\w.:-]{1,64}$/.test(String(value ?? "")) ? [`${key}=${String(value)}`] : [];
+  });
+  if (HARMLESS.test(error.message)) return [`${name}: ${error.message}`, ...facts].join(" ");
+  return facts.length === 0 ? `${name} (message withheld)` : `${name} ${facts.join(" ")}`;
+}
+
+/** At most ten lines of the stack, without the message they follow. */
+function frames(error: Error): readonly string[] {
+  const stack = error.stack ?? "";
+  const after = stack.indexOf(error.message);
+  return (after < 0 ? stack : stack.slice(after + error.message.length))
+    .split("\n")
+    .filter((line) => /^ {4}at \S/.test(line))
+    .slice(0, 10)
+    .map(placed);
+}
+
+/** `    at apply (file:///.../chunk-ABC.js:12:345)`, with or without a function. */
+const FRAME = /(\(?)(file:\/\/\S+\.js):(\d+):(\d+)(\)?)$/;
+
+/**
+ * A line of a stack with its place in src instead of the bundle's, which is no place in any file that
+ * is read. Node does so itself with --enable-source-maps, but reads every map at start.
+ */
+export function placed(line: string): string {
+  const match = FRAME.exec(line);
+  if (match === null) return line;
+  const [, open, url = "", row, column, close] = match;
+  const found = mapOf(url)?.findEntry(Number(row) - 1, Number(column) - 1);
+  if (found === undefined || !("originalSource" in found)) return line;
+  const file = relative(packageRoot(), fileURLToPath(new URL(found.originalSource, url)));
+  const at = `${file}:${found.originalLine + 1}:${found.originalColumn + 1}`;
+  return `${line.slice(0, match.index)}${open}${at}${close}`;
+}
+
+function mapOf(url: string): SourceMap | undefined {
+  try {
+    // Written beside it by the build.
+    return new SourceMap(
+      JSON.parse(readFileSync(fileURLToPath(`${url}.map`), "utf8")) as SourceMapPayload,
+    );
+  } catch {
+    // A module of its own has its places already.
+    return undefined;
+  }
 }

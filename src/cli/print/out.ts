@@ -1,5 +1,9 @@
 import type { Writable } from "node:stream";
 import { MigrationError } from "../../model/error.ts";
+import type { JsonObject } from "../../model/json.ts";
+import type { FormatOptions, Screen } from "../../report/format.ts";
+import { renderObject, renderRows, type View } from "../../report/table.ts";
+import { io } from "../io.ts";
 
 /** What a shell reports of a program that SIGPIPE ended; OpenStack's clients exit with it too. */
 const BROKEN_PIPE_STATUS = 141;
@@ -71,4 +75,26 @@ async function drained(out: Writable): Promise<void> {
   await new Promise<void>((resolve) => {
     out.write("", () => resolve());
   });
+}
+
+/**
+ * @param view null: there is nothing to print
+ * @throws MigrationError N2I-E100 when a column of the options does not exist, before any row is read
+ */
+export async function printView(view: View | null, options: FormatOptions): Promise<void> {
+  if (view !== null) await writeAll(io().stdout, renderRows(view, options, screen()));
+}
+
+/** @throws MigrationError N2I-E100 when a field of the options does not exist */
+export async function printObject(object: JsonObject, options: FormatOptions): Promise<void> {
+  await writeAll(io().stdout, renderObject(object, options, screen()));
+}
+
+function screen(): Screen {
+  const { stdout, env } = io();
+  return {
+    env,
+    ...(stdout.isTTY !== undefined && { isTTY: stdout.isTTY }),
+    ...(stdout.columns !== undefined && { columns: stdout.columns }),
+  };
 }

@@ -3,8 +3,6 @@ import { takeWidth, visible } from "../../report/text.ts";
 import type { Environment } from "../../stages/surroundings.ts";
 import { io, type Output } from "../io.ts";
 import { createEvents, type Now, timestamp } from "./events.ts";
-import { duration, measure, sentence } from "./rate.ts";
-import { terminalOf } from "./terminal.ts";
 
 export interface ProgressLine {
   /** What there is to do, once it is known, and what of it an earlier run had done. */
@@ -118,4 +116,86 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       });
     },
   };
+}
+
+/** What a stream can show. */
+interface Terminal {
+  /** Whether a line may be drawn over again; never when it goes to a file or a dumb terminal. */
+  readonly live: boolean;
+  /** Columns of the screen now; 80 where it will not say. */
+  readonly width: () => number;
+}
+
+/**
+ * @param env TERM=dumb forbids every control code; colours (NO_COLOR) are listr2's alone
+ */
+export function terminalOf(stream: Output, env: Environment): Terminal {
+  const live = stream.isTTY === true && env.TERM !== "dumb";
+  return {
+    live,
+    width: () => (stream.columns === undefined || stream.columns < 1 ? 80 : stream.columns),
+  };
+}
+
+/** How far a stage is. Null where there is no evidence yet. */
+type Evidence = {
+  readonly done: number;
+  readonly total: number | null;
+  /** Whole percent, rounded down. */
+  readonly percent: number | null;
+  /** Per second. */
+  readonly rate: number | null;
+  /** Seconds still to go. */
+  readonly eta: number | null;
+};
+
+/** Milliseconds a rate must have been seen before anything is foretold from it. */
+const EVIDENCE = 2000;
+
+/**
+ * The rate since the beginning, and when the stage will end. The end is withheld until 1 % and two
+ * seconds are behind us: a forecast from less is a guess, and operators plan windows by it.
+ *
+ * @param elapsed milliseconds since the stage began
+ * @param before of `done`, what an earlier run had done: it says nothing of this one's rate
+ */
+export function measure(
+  done: number,
+  total: number | undefined,
+  elapsed: number,
+  before = 0,
+): Evidence {
+  const since = done - before;
+  const rate = elapsed > 0 ? (since * 1000) / elapsed : null;
+  const known = total !== undefined && total > 0;
+  const seen = known && since * 100 >= total - before;
+  const told = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  return {
+    done,
+    total: total ?? null,
+    percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
+    rate: rate === null ? null : Math.round(rate * 10) / 10,
+    eta: told ? Math.max(0, Math.ceil((total - done) / rate)) : null,
+  };
+}
+
+/** `1200 of 5000 (24 %), 310/s, ETA 13 s`. */
+export function sentence({ done, total, percent, rate, eta }: Evidence): string {
+  return [
+    total === null ? `${done}` : `${done} of ${total}`,
+    percent === null ? "" : ` (${percent} %)`,
+    rate === null ? "" : `, ${rate < 10 ? rate : Math.round(rate)}/s`,
+    eta === null ? "" : `, ETA ${duration(eta * 1000)}`,
+  ].join("");
+}
+
+/** `0.2 s`, `42 s`, `3 min 05 s`, `2 h 07 min`. */
+export function duration(milliseconds: number): string {
+  if (milliseconds < 10_000) return `${(milliseconds / 1000).toFixed(1)} s`;
+  const seconds = Math.round(milliseconds / 1000);
+  const minutes = Math.floor(seconds / 60);
+  const two = (part: number): string => String(part).padStart(2, "0");
+  if (minutes === 0) return `${seconds} s`;
+  if (minutes < 60) return `${minutes} min ${two(seconds % 60)} s`;
+  return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
 }

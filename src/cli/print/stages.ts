@@ -2,7 +2,7 @@ import { visible } from "../../report/text.ts";
 import type { Environment } from "../../stages/surroundings.ts";
 import { io, type Output } from "../io.ts";
 import { type Now, timestamp } from "./events.ts";
-import { duration } from "./rate.ts";
+import { duration } from "./progress.ts";
 
 export interface Stage {
   readonly title: string;

@@ -1,5 +1,4 @@
-import type { BmFacts, CheckResult, CheckView, NovaFacts } from "../../model/check.ts";
-import type { PlanFacts } from "../../model/check-plan.ts";
+import type { BmFacts, CheckResult, CheckView, NovaFacts, PlanFacts } from "../../model/check.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import { fine, isRefused, lower, told, withBoth } from "./look.ts";
 

@@ -1,5 +1,4 @@
-import type { BmFacts, CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
-import type { PlanFacts } from "../../model/check-plan.ts";
+import type { BmFacts, CheckResult, CheckView, IronicFacts, PlanFacts } from "../../model/check.ts";
 import { fine, isRefused, joined, lower, machinesBy, told, unseen } from "./look.ts";
 
 type Line = PlanFacts["machines"][number];

@@ -5,9 +5,9 @@ import {
   type CheckVerdict,
   type CheckView,
   type NovaFacts,
+  type PlanFacts,
   type Refused,
 } from "../../model/check.ts";
-import type { PlanFacts } from "../../model/check-plan.ts";
 import { listed } from "../../model/text.ts";
 
 /** Things a detail names; the others are counted. */

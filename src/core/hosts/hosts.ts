@@ -14,12 +14,18 @@ import type { HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { isLoaded, nodeOf, type PlannedMachine } from "../../model/plan.ts";
 import { show } from "../../model/text.ts";
 import type { Transformed } from "../transform/transform.ts";
-import { aggregatesOf, joining, type Memberships } from "./aggregates.ts";
 import type { Choice } from "./choice.ts";
-import { type HostGate, held, type InstancePlace } from "./gate.ts";
+import { type HostGate, held, type InstancePlace, queuedIn, queuedOf } from "./gate.ts";
 import { keepsInstance, same } from "./keeps.ts";
-import { queuedIn, queuedOf } from "./queued.ts";
-import { computeHost, instanceStep, moveComputes, serviceStep } from "./steps.ts";
+import {
+  aggregatesOf,
+  computeHost,
+  instanceStep,
+  joining,
+  type Memberships,
+  moveComputes,
+  serviceStep,
+} from "./steps.ts";
 
 export interface Hosts {
   /** Adds what Nova's rows say against carrying a machine over. */

@@ -1,7 +1,7 @@
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
-import type { BmInterface, Machine } from "../../model/machine.ts";
+import type { BmInterface, Instance, Machine } from "../../model/machine.ts";
+import { showColumn } from "../../model/text.ts";
 import { inspectBoot } from "../boot/harvest.ts";
-import { inspectNova } from "./nova.ts";
 import { inspectLeft, inspectRows } from "./rows.ts";
 
 /** Every problem of one machine that needs no mapping to see. */
@@ -45,4 +45,87 @@ export function unknownOf({ node, interfaces }: Machine): readonly string[] {
   for (const { extra = {} } of interfaces)
     for (const column of Object.keys(extra)) named.add(`bm_interfaces.${column}`);
   return [...named];
+}
+
+/**
+ * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is told by the
+ * state table, which decides what becomes of it.
+ *
+ * @source facts/nova-bm.md 1.11, 2.4, 5.1-5.3
+ */
+function inspectNova({ node, nova, rivals }: Machine): readonly Finding[] {
+  if (node.deleted === true || nova === null) return [];
+  const where = `bm_nodes.id=${node.id}`;
+  const place = `${where} instance_uuid`;
+  const { instance } = nova;
+  return [
+    ...findingIf(
+      !nova.service,
+      "N2I-D205",
+      `${where} service_host`,
+      `no live nova-compute is called ${showColumn(node.service_host)}`,
+    ),
+    ...nova.others.map((uuid) =>
+      finding("N2I-D207", `${where} uuid`, `instances.uuid=${uuid} names this node`),
+    ),
+    ...findingIf(
+      nova.undecided !== undefined,
+      "N2I-D123",
+      place,
+      `instances.deleted is ${nova.undecided}`,
+    ),
+    ...(nova.garbled ?? []).map((column) =>
+      finding("N2I-D210", place, `${column} of the instance`),
+    ),
+    ...(instance === null || instance.deleted
+      ? []
+      : inspectInstance(instance, node, where, rivals.instance_uuid.length > 0)),
+  ];
+}
+
+function inspectInstance(
+  instance: Instance,
+  node: Machine["node"],
+  where: string,
+  disputed: boolean,
+): readonly Finding[] {
+  const place = `${where} instance_uuid`;
+  const { flavor, host } = instance;
+  // A disputed instance names the winner; the loser has a finding of its own.
+  const misplaced = !disputed && instance.node?.toLowerCase() !== node.uuid?.toLowerCase();
+  const hosts = `instances.host is ${showColumn(host)}, service_host ${showColumn(node.service_host)}`;
+  const gone =
+    flavor === null ? "nova has no such flavor" : `flavor ${showColumn(flavor.name)} is deleted`;
+  return [
+    ...findingIf(misplaced, "N2I-D203", place, `instances.node is ${showColumn(instance.node)}`),
+    ...findingIf(host !== node.service_host, "N2I-D204", place, hosts),
+    ...findingIf(flavor === null || flavor.deleted, "N2I-D208", place, gone),
+    ...findingIf(
+      instance.vifs === null,
+      "N2I-D209",
+      place,
+      "instance_info_caches has no list of VIFs",
+    ),
+    ...inspectSizes(instance, node, where),
+  ];
+}
+
+/** bm_nodes caches the flavor's sizes in MiB; the helper grew root silently. @source facts/nova-bm.md 1.7, 3.5 */
+function inspectSizes(
+  { root_gb, ephemeral_gb }: Instance,
+  node: Machine["node"],
+  where: string,
+): readonly Finding[] {
+  return (
+    [
+      ["root_mb", root_gb],
+      ["ephemeral_mb", ephemeral_gb],
+    ] as const
+  ).flatMap(([column, gb]) => {
+    const mb = node[column];
+    if (typeof mb !== "number" || mb <= 0 || gb === null || mb === gb * 1024) return [];
+    return [
+      finding("N2I-D120", `${where} ${column}`, `${mb} MiB here, ${gb} GiB in nova.instances`),
+    ];
+  });
 }

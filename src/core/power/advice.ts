@@ -78,3 +78,17 @@ export function warningsOf(
 function setting(key: "ipmi_cipher_suite" | "ipmi_priv_level", value: string): PowerAdvice {
   return { key, value, words: `set driver_info.${key} to ${value}` };
 }
+
+/** What is known while machines are asked: `12 ok, 1 unreachable`. @param again failed, asked once more */
+export function live(verdicts: Iterable<readonly [string, number]>, again = 0): string {
+  const words = byCount(verdicts).map(([verdict, count]) => `${count} ${verdict}`);
+  if (again > 0) words.push(`${again} failed so far`);
+  return words.join(", ") || "nothing to ask";
+}
+
+/** The most frequent first. */
+export function byCount(
+  verdicts: Iterable<readonly [string, number]>,
+): readonly (readonly [string, number])[] {
+  return [...verdicts].toSorted(([, left], [, right]) => right - left);
+}

@@ -6,12 +6,12 @@ import { type AllocationsNow, auditAllocations, heal } from "../hosts/allocation
 import type { Choice } from "../hosts/choice.ts";
 import {
   auditComputes,
+  auditPlaces,
   type ByMachine,
   type ComputeFault,
   type HypervisorsNow,
 } from "../hosts/computes.ts";
 import { auditInstances, type TenantsNow } from "../hosts/placed.ts";
-import { auditPlaces } from "../hosts/strays.ts";
 import type { NovaTally } from "./tally.ts";
 import { asUsed, isMoving, isStepUsed, type Used } from "./used.ts";
 

@@ -5,7 +5,7 @@ import { basename, dirname, join } from "node:path";
 import type { ArtefactKind } from "../../model/artefact.ts";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
-import { MACHINES, type PlanFile, type PlanManifest } from "../../model/plan-manifest.ts";
+import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova-plan.ts";
 import { atExit } from "../process/at-exit.ts";
 import { refusal } from "./artefact-check.ts";
 import { type ArtefactParsers, type ArtefactReader, openArtefact } from "./artefact-reader.ts";

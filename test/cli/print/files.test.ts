@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { outOfFiles } from "../../../src/cli/print/files.ts";
+import { outOfFiles } from "../../../src/cli/print/error.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 
 const system = (code: string): Error =>

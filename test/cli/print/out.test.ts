@@ -37,7 +37,7 @@ test("when the reader of a pipe goes away, the process ends with 141 and says no
   const print = new URL("../../../src/cli/print/", import.meta.url).href;
   const program = `
     import { endOnBrokenPipe } from "${print}out.js";
-    import { printView } from "${print}view.js";
+    import { printView } from "${print}out.js";
     endOnBrokenPipe(process.stdout, process.exit);
     function* rows() { for (;;) yield ["row"]; }
     await printView({ columns: ["A"], rows: rows() }, { format: "value" });`;

@@ -1,7 +1,11 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { createProgress, type ProgressLine } from "../../../src/cli/print/progress.ts";
-import { duration, measure } from "../../../src/cli/print/rate.ts";
+import {
+  createProgress,
+  duration,
+  measure,
+  type ProgressLine,
+} from "../../../src/cli/print/progress.ts";
 import { collector } from "../../report/collect.ts";
 
 interface Bench {

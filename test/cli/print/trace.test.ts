@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
-import { placed } from "../../../src/cli/print/trace.ts";
+import { placed } from "../../../src/cli/print/error.ts";
 import { packageRoot, program } from "../../../src/edge/disk/package-root.ts";
 
 const WORDS = "function errorText(";

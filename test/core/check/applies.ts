@@ -1,4 +1,4 @@
-import type { PlanApplies } from "../../../src/model/check-plan.ts";
+import type { PlanApplies } from "../../../src/model/check.ts";
 import { type CheckCase, PLAN, plan } from "./view.ts";
 
 const TITLE = "Plan can be applied";

@@ -5,8 +5,8 @@ import type {
   CheckView,
   IronicFacts,
   NovaFacts,
+  PlanFacts,
 } from "../../../src/model/check.ts";
-import type { PlanFacts } from "../../../src/model/check-plan.ts";
 
 /** Title, what is otherwise than ready, what the row says then. */
 export type CheckCase = readonly [string, Partial<CheckView>, CheckVerdict, RegExp];

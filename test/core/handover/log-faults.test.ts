@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { logFaults } from "../../../src/core/handover/log-faults.ts";
+import { logFaults } from "../../../src/core/handover/quotes.ts";
 
 const AT = "2023-05-01 10:00:00.1 77";
 

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { lacking } from "../../../src/core/handover/needs.ts";
+import { lacking } from "../../../src/core/handover/observe.ts";
 import { loadMappings } from "../../../src/stages/documents.ts";
 
 const { releases } = await loadMappings();

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { PlannedMachine, PlannedRecord } from "../../../src/model/plan.ts";
-import { type RunPlan, runNodes } from "../../../src/parts/run-nodes.ts";
+import { type RunPlan, runNodes } from "../../../src/parts/finish.ts";
 
 const ABOUT = { at: "2026-01-01T00:00:00.000Z", by: "a test" } as const;
 const MACHINES = ["a", "b", "c"];

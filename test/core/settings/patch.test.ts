@@ -6,8 +6,7 @@ import { join } from "node:path";
 import { test } from "node:test";
 import { applyPatch } from "diff";
 import fc from "fast-check";
-import { type Edit, withEdits } from "../../../src/core/settings/edit.ts";
-import { settingsPatch } from "../../../src/core/settings/patch.ts";
+import { type Edit, settingsPatch, withEdits } from "../../../src/core/settings/patch.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import { tool } from "../../lab/bmc/tools.ts";
 

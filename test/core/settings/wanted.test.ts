@@ -1,8 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { differingHosts, judgeSettings } from "../../../src/core/settings/judge.ts";
+import { differingHosts, judgeSettings, wantedSettings } from "../../../src/core/settings/judge.ts";
 import { strandedFlavors } from "../../../src/core/settings/stranded.ts";
-import { wantedSettings } from "../../../src/core/settings/wanted.ts";
 import { osloConfig } from "../../../src/edge/config/oslo.ts";
 import { releaseNames } from "../../../src/edge/disk/load-tables.ts";
 import type { FlavorSize } from "../../../src/model/settings.ts";

@@ -1,8 +1,7 @@
 import { createRestTarget, type Failpoint } from "../../../src/edge/ironic-rest/target.ts";
 import { back } from "../../../src/engine/back.ts";
 import { forward } from "../../../src/engine/forward.ts";
-import type { Leg } from "../../../src/engine/part.ts";
-import type { Session } from "../../../src/engine/session.ts";
+import type { Leg, Session } from "../../../src/engine/part.ts";
 import { gather, type Walked } from "../../../src/engine/walk.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { PlannedMachine, PlannedRecord, Step } from "../../../src/model/plan.ts";

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { Ajv2020, AnySchemaObject } from "ajv/dist/2020.js";
+import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
 import { checkDocument } from "../core/mapping/faults.ts";
 import {
   type Checked,
@@ -68,6 +68,7 @@ async function readMappings(): Promise<Mappings> {
     : checkDocuments(await ajvFor(), documents);
   const releases = checked.targets.map(toRelease);
   const validators = new Map<Release, Promise<Validate>>();
+  let validateSite: Promise<ValidateFunction> | undefined;
   return {
     releases,
     heads: checked.heads,
@@ -75,8 +76,8 @@ async function readMappings(): Promise<Mappings> {
     sha256,
     async site(file) {
       const text = readSite(file);
-      const validate = (await ajvFor()).compile(documents.schemas.site ?? {});
-      const site = parseSite(validate, parseText(text, file), file);
+      validateSite ??= ajvFor().then((ajv) => ajv.compile(documents.schemas.site ?? {}));
+      const site = parseSite(await validateSite, parseText(text, file), file);
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
     forRelease: (release, site) => mappingOf(checked, release, site),

@@ -20,6 +20,13 @@ const UNKNOWN_S = 0.5;
 const ALONE =
   /^((start|pack)[.]|hostile.outlives|edge.ipmi.flood|edge.ipmitool|edge.disk.artefact-hostile)/;
 
+/**
+ * What only a process has: deaths, signals, terminals, full disks, the package, README's own lines.
+ * Each starts the program dozens of times, so a quick look leaves them to the whole suite.
+ */
+export const PROCESSES =
+  /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals|terminal|disk)[.])/;
+
 /** Rooms by what their tests need, where that is not the folder's name. */
 const ROOMS: readonly (readonly [room: string, files: RegExp])[] = [
   ["an Ironic each", /^ironic.(rest-postgres|rows-postgres|rest-keystone)[.]/],

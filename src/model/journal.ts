@@ -112,7 +112,7 @@ interface TargetEntry {
   readonly at: string;
 }
 
-export interface OpenEntry {
+interface OpenEntry {
   readonly do: "open";
   readonly format: typeof JOURNAL_FORMAT;
   readonly tool: string;

@@ -1,5 +1,4 @@
 import { live } from "../core/power/advice.ts";
-import { asWritten } from "../edge/disk/artefact-reader.ts";
 import { createArtefact } from "../edge/disk/artefact-writer.ts";
 import { openPartial } from "../edge/disk/partial.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -95,9 +94,13 @@ export async function askFleet(
   );
   // A selection asks other questions, and the answers of a run of all that was stopped stay.
   const name = again ? `${POWER}.again` : POWER;
-  const partial = await openPartial(run, name, `${sha256} ${JSON.stringify(selection)}`);
+  const partial = await openPartial<PowerReading>(
+    run,
+    name,
+    `${sha256} ${JSON.stringify(selection)}`,
+  );
   try {
-    const kept = stillTrue(partial.kept.map(asWritten<PowerReading>), known);
+    const kept = stillTrue(partial.kept, known);
     for (const [id, reading] of kept) readings.set(id, reading);
     const wanted = (id: number): boolean =>
       !kept.has(id) && !settled.has(id) && (named === null || named.has(id));

@@ -1,4 +1,3 @@
-import { asWritten } from "../edge/disk/artefact-reader.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import {
   findPlan,
@@ -39,8 +38,7 @@ const LEGS = ["hosts", "shared", "flavors", "api"] as const satisfies readonly N
 export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null> {
   const { nova, files } = plan.manifest;
   if (nova === null) return null;
-  const open = <T extends object>(name: string) =>
-    openFileOf(plan, name, { header: (value: JsonObject) => value, line: asWritten<T> });
+  const open = <T>(name: string) => openFileOf<JsonObject, T>(plan, name);
   const opened = new Map<NovaLegName, () => AsyncIterable<readonly NovaStep[]>>();
   for (const leg of LEGS) {
     const { lines = 0 } = files[novaName(leg)] ?? {};

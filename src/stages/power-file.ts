@@ -1,5 +1,5 @@
 import type { PowerView } from "../core/power/gate.ts";
-import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PowerReading } from "../model/power.ts";
@@ -7,11 +7,7 @@ import type { PowerReading } from "../model/power.ts";
 export const POWER = "power.jsonl";
 
 export function openPower(path: string) {
-  return openArtefact(path, "power", {
-    header: asWritten<PowerHeader>,
-    line: asWritten<PowerReading>,
-    counts: asWritten<PowerCounts>,
-  });
+  return openArtefact<PowerHeader, PowerReading, PowerCounts>(path, "power");
 }
 
 export type Readings = Map<number, PowerReading>;

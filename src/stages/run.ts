@@ -1,6 +1,6 @@
 import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
-import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import { openFileOf, openManifest } from "../edge/disk/plan-folder.ts";
 import { lockRun, openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { createSeal, readKey } from "../edge/disk/seal.ts";
@@ -23,14 +23,10 @@ export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";
 
 export function openSnapshot(path: string) {
-  return openArtefact(path, "snapshot", {
-    header: asWritten<SnapshotHeader>,
-    line: (line) => {
-      const read = asWritten<SnapshotLine>(line);
-      return "orphan" in read ? read : atHome(read, line, read.node);
-    },
-    counts: asWritten<SnapshotCounts>,
-  });
+  const check = (line: SnapshotLine, value: JsonObject): void => {
+    if (!("orphan" in line)) checkSecrets(value, line.node);
+  };
+  return openArtefact<SnapshotHeader, SnapshotLine, SnapshotCounts>(path, "snapshot", check);
 }
 
 /** A plan of machines, after every line of theirs was compared with the digests. */
@@ -44,7 +40,11 @@ interface OpenPlan {
 /** @param path of a plan's folder */
 export async function openPlan(path: string): Promise<OpenPlan> {
   const opened = await openManifest(path);
-  const { header, lines } = await openFileOf(opened, MACHINES, machinesParsers);
+  const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
+    opened,
+    MACHINES,
+    checkHome,
+  );
   const { counts, nova: _nova, files: _files, ...about } = opened.manifest;
   return {
     header: { ...about, origins: header.origins },
@@ -53,28 +53,24 @@ export async function openPlan(path: string): Promise<OpenPlan> {
   };
 }
 
-export const machinesParsers = {
-  header: asWritten<MachinesHeader>,
-  line: (line: JsonObject) => {
-    const read = asWritten<PlannedMachine>(line);
-    return atHome(read, line, { ...read, id: read.bm_node_id });
-  },
-};
+/** Refuses a line of `machines.jsonl` with another machine's secret. @throws MigrationError N2I-E115 */
+export function checkHome(line: PlannedMachine, value: JsonObject): void {
+  checkSecrets(value, { ...line, id: line.bm_node_id });
+}
 
 /**
- * The line, once every secret in it is of its machine, or of the compute host whose nova.conf gives
- * machines one: a password that was moved to another machine would be sent to that one's BMC.
+ * Every secret of a line is of its machine, or of the compute host whose nova.conf gives machines
+ * one: a password that was moved to another machine would be sent to that one's BMC.
  *
  * @throws MigrationError N2I-E115
  */
-function atHome<T>(
-  read: T,
+function checkSecrets(
   line: Json,
   { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
-): T {
+): void {
   const places = [uuid ?? "", `bm_nodes:${id}`, `host:${service_host ?? ""}`, "host:*"];
   const other = strayed(line, new Set(places.map((place) => place.toLowerCase())));
-  if (other === null) return read;
+  if (other === null) return;
   if (other === UNBOUND)
     throw new MigrationError("N2I-E113", "this run was made by an earlier version of the tool", {
       fix: "End it with the version that began it; or run extract and plan again, if nothing is loaded yet.",

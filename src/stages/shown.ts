@@ -1,8 +1,8 @@
 import { statSync } from "node:fs";
 import { basename, dirname } from "node:path";
-import { asWritten, openArtefact } from "../edge/disk/artefact-reader.ts";
+import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import { MANIFEST, openManifest } from "../edge/disk/plan-folder.ts";
-import type { ArtefactKind, MachinesHeader } from "../model/artefact.ts";
+import type { MachinesHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import type { JsonObject } from "../model/json.ts";
@@ -10,7 +10,7 @@ import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { openNovaFiles } from "./nova-files.ts";
-import { machinesParsers, openPlan, openSnapshot } from "./run.ts";
+import { checkHome, openPlan, openSnapshot } from "./run.ts";
 
 /** Something that can be printed row by row. */
 export type Shown =
@@ -64,25 +64,23 @@ async function novaOf(folder: string): Promise<Shown> {
 }
 
 async function machinesFile(file: string): Promise<Shown> {
-  const { header, lines } = await openArtefact(file, "machines", { ...machinesParsers, counts });
+  const { header, lines } = await openArtefact<MachinesHeader, PlannedMachine>(
+    file,
+    "machines",
+    checkHome,
+  );
   return { kind: "machines", origins: header.origins, lines };
 }
 
 async function stepsFile(file: string): Promise<Shown> {
-  const { lines } = await openPlain<NovaStep>(file, "nova");
+  const { lines } = await openArtefact<JsonObject, NovaStep>(file, "nova");
   return { kind: "nova", steps: lines, findings: NONE };
 }
 
 async function findingsFile(file: string): Promise<Shown> {
-  const { lines } = await openPlain<Finding>(file, "nova-findings");
+  const { lines } = await openArtefact<JsonObject, Finding>(file, "nova-findings");
   return { kind: "nova", steps: NONE, findings: lines };
 }
-
-function openPlain<T extends object>(file: string, kind: ArtefactKind) {
-  return openArtefact(file, kind, { header: counts, line: asWritten<T>, counts });
-}
-
-const counts = (value: JsonObject): JsonObject => value;
 
 async function* NONE(): AsyncGenerator<never> {}
 

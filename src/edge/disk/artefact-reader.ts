@@ -14,13 +14,8 @@ import {
 import { parseObject } from "./artefact-form.ts";
 import { notRead } from "./failure.ts";
 
-/** How the objects of an artefact become what the caller works with; each throws what it refuses. */
-export interface ArtefactParsers<Header, Line, Counts> {
-  readonly header: (value: JsonObject) => Header;
-  /** @param number of the line, from 1; the header is line 0 */
-  readonly line: (value: JsonObject, number: number) => Line;
-  readonly counts: (value: JsonObject) => Counts;
-}
+/** Looks at a line before it is given out; it throws what it refuses. */
+type Check<Line> = (line: Line, value: JsonObject) => void;
 
 export interface ArtefactReader<Header, Line, Counts> {
   readonly header: Header;
@@ -35,32 +30,26 @@ const BATCH = 32;
 
 /**
  * Opens an artefact after it was read once and compared with its digest: no line of a file that
- * is truncated, edited or another's is ever given out. Without parsers it gives plain objects.
+ * is truncated, edited or another's is ever given out. Its types take the digest's word: under this
+ * format, this tool wrote them; whoever forges a digest deceives only the operator who owns the file.
  *
  * @throws MigrationError N2I-E110 missing, N2I-E111 truncated, N2I-E112 edited, N2I-E113 other
  */
-export function openArtefact(
+export async function openArtefact<Header = JsonObject, Line = JsonObject, Counts = JsonObject>(
   path: string,
   kind: ArtefactKind,
-): Promise<ArtefactReader<JsonObject, JsonObject, JsonObject>>;
-export function openArtefact<Header, Line, Counts>(
-  path: string,
-  kind: ArtefactKind,
-  parse: ArtefactParsers<Header, Line, Counts>,
-): Promise<ArtefactReader<Header, Line, Counts>>;
-export async function openArtefact(
-  path: string,
-  kind: ArtefactKind,
-  parse: ArtefactParsers<unknown, unknown, unknown> = PLAIN,
-): Promise<ArtefactReader<unknown, unknown, unknown>> {
+  check: Check<Line> = () => undefined,
+): Promise<ArtefactReader<Header, Line, Counts>> {
   const file = await openFile(path, kind);
   try {
     const ending = await readEnding(file, path, kind);
     await checkBody(file, path, ending);
+    const { sha256, counts } = ending;
     return {
-      header: parse.header(await headerOf(file, path, ending)),
-      footer: { footer: parse.counts(ending.counts), sha256: ending.sha256 },
-      lines: () => linesOf(path, kind, ending, parse.line),
+      // Format and digest were checked; they stand for a check of each field, of lines too.
+      header: (await headerOf(file, path, ending)) as Header,
+      footer: { footer: counts as Counts, sha256 },
+      lines: () => linesOf(path, kind, ending, check),
     };
   } catch (cause) {
     throw notRead(path, cause);
@@ -73,21 +62,6 @@ export async function openArtefact(
 export async function digestOnly(path: string, kind: ArtefactKind): Promise<string> {
   return (await openArtefact(path, kind)).footer.sha256;
 }
-
-/**
- * A parser that takes the digest's word: under this format, this tool wrote a T there. For the
- * records of the model; whoever forges a digest deceives only the operator who owns the file.
- */
-export function asWritten<T extends object>(value: JsonObject): T {
-  // The format and the digest in the footer were checked; they stand for a check of each field.
-  return value as unknown as T;
-}
-
-const PLAIN: ArtefactParsers<JsonObject, JsonObject, JsonObject> = {
-  header: (value) => value,
-  line: (value) => value,
-  counts: (value) => value,
-};
 
 async function headerOf(file: FileHandle, path: string, ending: ArtefactEnd): Promise<JsonObject> {
   for await (const text of blocks(file, path, ending)) {
@@ -102,7 +76,7 @@ async function* linesOf<Line>(
   path: string,
   kind: ArtefactKind,
   ending: ArtefactEnd,
-  parse: (value: JsonObject, number: number) => Line,
+  check: Check<Line>,
 ): AsyncGenerator<Line[]> {
   const file = await openFile(path, kind);
   try {
@@ -115,8 +89,11 @@ async function* linesOf<Line>(
         yield lines.slice(from, from + BATCH).map((line) => {
           number += 1;
           const value = parseObject(line);
-          if (value !== null) return parse(value, number);
-          throw refusal("N2I-E112", path, `has a line that is not a JSON object: ${number}`);
+          if (value === null)
+            throw refusal("N2I-E112", path, `has a line that is not a JSON object: ${number}`);
+          const read = value as Line;
+          check(read, value);
+          return read;
         });
       }
     }

@@ -1,138 +1,91 @@
 import { MigrationError } from "../../model/error.ts";
-import {
-  type BatchEntry,
-  type Entry,
-  JOURNAL_FORMAT,
-  type MachineEntry,
-  type OpenEntry,
-} from "../../model/journal.ts";
+import { type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
 import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 
+const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;
+const MACHINE = { part: "text", id: "text", at: "text" } as const;
+
+/** What an entry's fields hold; those with a `?` may be absent. */
+const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form | `${Form}?` } } =
+  {
+    open: { format: "text", tool: "text" },
+    target: { system: "text", target: "object", staged: "yes?", at: "text" },
+    begin: { ...BATCH, by: "text", staged: "yes?" },
+    observed: { ...BATCH, found: "texts", taken: "texts" },
+    done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
+    aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
+    undo: { ...BATCH, by: "text", nodes: "nodes" },
+    undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
+    start: { ...MACHINE, by: "text", observed: "object?" },
+    end: MACHINE,
+    return: { ...MACHINE, by: "text" },
+    returned: { ...MACHINE, left: "object?" },
+    close: { plan: "text", at: "text", by: "text" },
+    reopen: { at: "text", by: "text" },
+  };
+
+type Form = keyof typeof IS;
+
+const IS = {
+  text: isText,
+  texts: isTexts,
+  /** A whole number, not negative. */
+  number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  object: isObject,
+  nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
+  yes: (value: unknown): value is true => value === true,
+};
+
 /**
- * A journal line as an entry, every field looked at.
+ * A journal line as an entry, every field looked at; a run of the form before this one is ended with
+ * the version that began it.
  *
  * @param place of the line, for the message
  * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
  */
 export function parseEntry(line: JsonObject, place: string): Entry {
-  if (line.do === "open") return parseOpen(line, place);
-  const { text, object } = fields(line, place);
-  if (line.do === "close")
-    return { do: line.do, plan: text("plan"), at: text("at"), by: text("by") };
-  if (line.do === "reopen") return { do: line.do, at: text("at"), by: text("by") };
-  if (line.do === "target") {
-    const target = object("target");
-    const staged = line.staged === true && { staged: true as const };
-    return { do: line.do, system: text("system"), target, ...staged, at: text("at") };
-  }
-  const part = text("part");
-  return parseMachine(line, part, place) ?? parseBatch(line, part, place);
-}
-
-/** The first entry; a run of the form before this one is ended with the version that began it. */
-function parseOpen(line: JsonObject, place: string): OpenEntry {
-  if (line.format !== JOURNAL_FORMAT)
+  if (line.do === "open" && line.format !== JOURNAL_FORMAT)
     throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
       fix: "End the run with the version that began it: it was made by another one.",
     });
-  return { do: "open", format: line.format, tool: fields(line, place).text("tool") };
-}
-
-function parseBatch(line: JsonObject, part: string, place: string): BatchEntry {
-  const of = fields(line, place);
-  const { text, texts, number } = of;
-  const about = () => ({ part, plan: text("plan"), ...span(of, place), at: text("at") });
-  switch (line.do) {
-    case "begin":
-      return {
-        ...{ do: line.do, ...about(), by: text("by") },
-        ...(line.staged === true && { staged: true as const }),
-      };
-    case "observed":
-      return { do: line.do, ...about(), found: texts("found"), taken: texts("taken") };
-    case "done": {
-      const counts = { created: number("created"), found: texts("found") };
-      const failed = line.failed !== undefined && { failed: texts("failed") };
-      return { do: line.do, ...about(), ...counts, ...failed };
-    }
-    case "aborted":
-      return {
-        ...{ do: line.do, ...about(), why: text("why") },
-        ...(line.rows !== undefined && { rows: texts("rows") }),
-        ...(line.machines !== undefined && { machines: texts("machines") }),
-      };
-    case "undo":
-      return {
-        ...{ do: line.do, ...about(), by: text("by") },
-        nodes: line.nodes === "all" ? "all" : texts("nodes"),
-      };
-    case "undone": {
-      const counts = { removed: number("removed"), gone: number("gone") };
-      const rows = { settled: texts("settled"), conflicts: texts("conflicts") };
-      return { do: line.do, ...about(), ...counts, ...rows };
-    }
-    default:
-      throw malformed(place, "do");
+  const form = Object.entries(FORMS).find(([doing]) => doing === line.do)?.[1];
+  if (form === undefined) throw malformed(place, "do");
+  const entry: Record<string, Json> = { do: line.do ?? null };
+  for (const [name, said] of Object.entries(form)) {
+    const value = line[name];
+    if (value === undefined && said.endsWith("?")) continue;
+    // Without its mark it is a form's name.
+    if (value === undefined || !IS[said.replace("?", "") as Form](value))
+      throw malformed(place, name);
+    entry[name] = value;
   }
+  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
+  // It has what the form of its kind says, which is what the type says.
+  return entry as unknown as Entry;
 }
 
-/** Null for an entry of another kind. */
-function parseMachine(line: JsonObject, part: string, place: string): MachineEntry | null {
-  const { text, object } = fields(line, place);
-  const about = () => ({ part, id: text("id"), at: text("at") });
-  switch (line.do) {
-    case "start": {
-      const observed = line.observed !== undefined && { observed: object("observed") };
-      return { do: line.do, ...about(), by: text("by"), ...observed };
-    }
-    case "end":
-      return { do: line.do, ...about() };
-    case "return":
-      return { do: line.do, ...about(), by: text("by") };
-    case "returned": {
-      const left = line.left !== undefined && { left: object("left") };
-      return { do: line.do, ...about(), ...left };
-    }
-    default:
-      return null;
-  }
-}
-
-/** Fields of a journal line, each looked at as it is taken. */
-interface Fields {
-  readonly text: (name: string) => string;
-  readonly texts: (name: string) => readonly string[];
-  /** A whole number, not negative. */
-  readonly number: (name: string) => number;
-  readonly object: (name: string) => JsonObject;
-}
+/** Fields of a line, each looked at as it is taken. */
+type Fields = { readonly [F in "text" | "texts" | "number" | "object"]: (name: string) => Is<F> };
+type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
 
 export function fields(line: JsonObject, place: string): Fields {
   const field =
-    <T extends Json>(is: (value: unknown) => value is T) =>
+    <T>(is: (value: unknown) => value is T) =>
     (name: string): T => {
-      const value = line[name];
+      const value: unknown = line[name];
       if (is(value)) return value;
       throw malformed(place, name);
     };
-  return {
-    text: field(isText),
-    texts: field(
-      (value): value is readonly string[] => Array.isArray(value) && value.every(isText),
-    ),
-    number: field((value): value is number => Number.isSafeInteger(value) && Number(value) >= 0),
-    object: field(isObject),
-  };
+  const { text, texts, number, object } = IS;
+  return { text: field(text), texts: field(texts), number: field(number), object: field(object) };
 }
 
 function isText(value: unknown): value is string {
   return typeof value === "string";
 }
 
-function span({ number }: Fields, place: string): { from: number; to: number } {
-  const [from, to] = [number("from"), number("to")];
-  if (from > to) throw malformed(place, "to");
-  return { from, to };
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
 }
 
 export function malformed(place: string, field: string): MigrationError {

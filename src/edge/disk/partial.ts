@@ -7,9 +7,9 @@ import { notRead, notWritten } from "./failure.ts";
 import type { RunFolder } from "./run-folder.ts";
 
 /** Lines of a stage that was stopped, kept until the stage can write its artefact whole. */
-interface Partial {
+interface Partial<Line> {
   /** What an earlier run of the stage left, when it was for the same thing. */
-  readonly kept: readonly JsonObject[];
+  readonly kept: readonly Line[];
   /** Adds a line; a crash loses at most the lines of the last second, and those are asked again. */
   readonly add: (line: object) => Promise<void>;
   /** Makes what was added last a power cut. */
@@ -25,9 +25,14 @@ interface Partial {
  *
  * @throws MigrationError N2I-E120
  */
-export async function openPartial(run: RunFolder, name: string, about: string): Promise<Partial> {
+export async function openPartial<Line>(
+  run: RunFolder,
+  name: string,
+  about: string,
+): Promise<Partial<Line>> {
   const path = join(run.path, `${name}.partial`);
-  const kept = await read(path, about);
+  // Its first line was compared; it stands for a check of each field.
+  const kept = (await read(path, about)) as readonly unknown[] as readonly Line[];
   try {
     const { O_CREAT, O_WRONLY, O_APPEND, O_TRUNC } = constants;
     const fresh = kept.length === 0 ? O_TRUNC : 0;

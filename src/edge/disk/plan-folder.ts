@@ -8,7 +8,7 @@ import type { JsonObject } from "../../model/json.ts";
 import { MACHINES, type PlanFile, type PlanManifest } from "../../model/nova-plan.ts";
 import { atExit } from "../process/at-exit.ts";
 import { refusal } from "./artefact-check.ts";
-import { type ArtefactParsers, type ArtefactReader, openArtefact } from "./artefact-reader.ts";
+import { type ArtefactReader, openArtefact } from "./artefact-reader.ts";
 import { type ArtefactWriter, createArtefact } from "./artefact-writer.ts";
 import { notRead, notWritten } from "./failure.ts";
 import { LARGEST_MANIFEST, manifestText, readManifest } from "./manifest.ts";
@@ -117,8 +117,7 @@ async function moveTo(folder: string, temp: string): Promise<boolean> {
 async function isWhole(folder: string): Promise<boolean> {
   try {
     const { manifest } = await openManifest(folder);
-    for (const name of Object.keys(manifest.files))
-      await openFileOf({ folder, manifest }, name, PLAIN);
+    for (const name of Object.keys(manifest.files)) await openFileOf({ folder, manifest }, name);
     return true;
   } catch (cause) {
     if (cause instanceof MigrationError) return false;
@@ -211,20 +210,17 @@ const KINDS: ReadonlyMap<string, ArtefactKind> = new Map([
  *
  * @throws MigrationError N2I-E110 to N2I-E113, N2I-E114 when it is another plan's
  */
-export async function openFileOf<Header, Line>(
+export async function openFileOf<Header = JsonObject, Line = JsonObject>(
   { folder, manifest }: Pick<OpenedPlan, "folder" | "manifest">,
   name: string,
-  parse: Pick<ArtefactParsers<Header, Line, JsonObject>, "header" | "line">,
+  check?: (line: Line, value: JsonObject) => void,
 ): Promise<ArtefactReader<Header, Line, JsonObject>> {
   const path = join(folder, `${name}.jsonl`);
-  const counts = (value: JsonObject): JsonObject => value;
-  const file = await openArtefact(path, KINDS.get(name) ?? "nova", { ...parse, counts });
+  const file = await openArtefact<Header, Line>(path, KINDS.get(name) ?? "nova", check);
   if (file.footer.sha256 !== manifest.files[name]?.sha256)
     throw refusal("N2I-E114", path, `is not the file that ${MANIFEST} beside it names`);
   return file;
 }
-
-const PLAIN = { header: (value: JsonObject) => value, line: (value: JsonObject) => value };
 
 /**
  * The folder of the plan with this digest, the present one or one kept. Only its manifest was read;

@@ -2,10 +2,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
-import type { Answer } from "../openstack/session.ts";
 import { stopIfForbidden } from "./create.ts";
 import type { Link } from "./look.ts";
-import { type Move, nextMove, noHistory, note } from "./move.ts";
+import { type Call, nextMove, noHistory, note } from "./move.ts";
 
 /** Milliseconds a conductor may spend on one state: BMCs are given up long before. */
 const PATIENCE_MS = 600_000;
@@ -61,16 +60,17 @@ export async function drive(
         return `it is ${String(found.provision_state)} for ${PATIENCE_MS / 60_000} minutes`;
       await nap();
     } else if (move.do !== "done") {
-      const name = nameOf(move);
+      const { name, shows } = move;
       const mark = `${name} ${String(found.provision_state)}`;
       // A conductor that finds a node locked, or a change made twice, holds the call for a second.
       if ((isLocked(found) || mark === last) && waited.looks < LOOKS) await nap();
       else {
         const times = accepted.get(name) ?? 0;
-        if (times > 0 && move.do !== "provision") return `${name} was accepted, and does not show`;
+        if (times > 0 && shows !== "later") return `${name} was accepted, and does not show`;
         if (times === ACCEPTED)
           return `${name} was accepted ${times} times, and it is ${String(found.provision_state)} still`;
-        const answer = await tell(link, uuid, move);
+        const path = `/v1/nodes/${uuid}${move.path}`;
+        const answer = await link.service.tell(move.method, path, move.body);
         const isTaken = answer.status >= 200 && answer.status < 300;
         if (!isTaken) stopIfForbidden(link, `${name} of node ${uuid}`, answer);
         if (!isTaken && (!mayPass(answer) || tries === TRIES))
@@ -83,13 +83,13 @@ export async function drive(
         if (!isTaken) await pause(tries);
         tries = isTaken ? 0 : tries + 1;
         if (now !== null) {
-          believed = move.do === "hold" || move.do === "release" || move.do === "traits";
+          believed = shows !== "answer";
           found = now;
           continue;
         }
         if (isTaken) {
-          last = move.do === "provision" ? mark : last;
-          note(history, move, found);
+          last = shows === "later" ? mark : last;
+          note(history, name, found);
           await nap();
         }
       }
@@ -110,53 +110,14 @@ function isLocked({ reservation }: Row): boolean {
 }
 
 /** The node as an accepted call has left it, where that needs no look to go on. */
-function shownBy({ rows }: Link, move: Call, found: Row, body: unknown): Row | null {
-  switch (move.do) {
-    case "hold":
-      return { ...found, maintenance: true, maintenance_reason: move.reason };
-    case "release":
-      return { ...found, maintenance: false, maintenance_reason: null };
-    case "traits":
-      return { ...found, traits: move.traits };
-    case "fill":
-    case "protect":
-    case "settle":
-      return isObject(body) ? rows.told("node", body) : null;
-    case "provision":
-      return null;
-  }
+function shownBy({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
+  if (shows === "later") return null;
+  if (shows !== "answer") return { ...found, ...shows };
+  return isObject(body) ? rows.told("node", body) : null;
 }
 
 async function stateOf({ service, rows }: Link, uuid: string): Promise<Row | null> {
   const fields = DECIDING.filter((field) => rows.tells("node", field)).join(",");
   const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
   return body === null ? null : rows.told("node", body);
-}
-
-type Call = Exclude<Move, { readonly do: "wait" | "done" | "stop" }>;
-
-function tell({ service }: Link, uuid: string, move: Call): Promise<Answer> {
-  const node = `/v1/nodes/${uuid}`;
-  switch (move.do) {
-    case "provision":
-      return service.tell("PUT", `${node}/states/provision`, { target: move.target });
-    case "hold":
-      return service.tell(
-        "PUT",
-        `${node}/maintenance`,
-        move.reason === null ? {} : { reason: move.reason },
-      );
-    case "release":
-      return service.tell("DELETE", `${node}/maintenance`);
-    case "traits":
-      return service.tell("PUT", `${node}/traits`, { traits: move.traits });
-    case "fill":
-    case "protect":
-    case "settle":
-      return service.tell("PATCH", node, move.patch);
-  }
-}
-
-function nameOf(move: Call): string {
-  return move.do === "provision" ? move.target : move.do;
 }

@@ -9,22 +9,57 @@ import {
   wantsTraits,
 } from "./found-state.ts";
 
+/** A call that brings a node a step on. */
+export interface Call {
+  readonly do: "call";
+  readonly name: string;
+  readonly method: "PUT" | "PATCH" | "DELETE";
+  /** Below the node's own. */
+  readonly path: string;
+  readonly body?: Json;
+  /** Where its effect is seen once it is accepted: in these fields, in the answer's body, or later. */
+  readonly shows: Row | "answer" | "later";
+}
+
 /** What to do next with a node that is there. */
 export type Move =
-  | { readonly do: "provision"; readonly target: "manage" | "adopt" | "provide" }
-  | { readonly do: "hold"; readonly reason: string | null }
-  /** Out of the maintenance that a rollback of ours began and did not live to end. */
-  | { readonly do: "release" }
-  | { readonly do: "traits"; readonly traits: Json }
-  /** What the service filled in by itself when the node was made. */
-  | { readonly do: "fill"; readonly patch: readonly Json[] }
-  | { readonly do: "protect"; readonly patch: readonly Json[] }
-  /** Cleaning, which a free machine refused until it was available, is as planned from now on. */
-  | { readonly do: "settle"; readonly patch: readonly Json[] }
+  | Call
   /** The conductor works on it. */
   | { readonly do: "wait" }
   | { readonly do: "done" }
   | { readonly do: "stop"; readonly why: string };
+
+function provision(name: "manage" | "adopt" | "provide"): Call {
+  const body = { target: name };
+  return { do: "call", name, method: "PUT", path: "/states/provision", body, shows: "later" };
+}
+
+function hold(maintenance_reason: string | null): Call {
+  return {
+    ...{ do: "call", name: "hold", method: "PUT", path: "/maintenance" },
+    body: maintenance_reason === null ? {} : { reason: maintenance_reason },
+    shows: { maintenance: true, maintenance_reason },
+  };
+}
+
+/** Out of the maintenance that a rollback of ours began and did not live to end. */
+const RELEASE: Call = {
+  ...{ do: "call", name: "release", method: "DELETE", path: "/maintenance" },
+  shows: { maintenance: false, maintenance_reason: null },
+};
+
+function write(traits: Json): Call {
+  const body = { traits };
+  return { do: "call", name: "traits", method: "PUT", path: "/traits", body, shows: body };
+}
+
+/**
+ * `fill`: what the service filled in by itself when the node was made; `settle`: cleaning, which a
+ * free machine refused until it was available, is as planned from now on.
+ */
+function change(name: "fill" | "protect" | "settle", body: readonly Json[]): Call {
+  return { do: "call", name, method: "PATCH", path: "", body, shows: "answer" };
+}
 
 /** What this run did with the node before. */
 interface History {
@@ -40,11 +75,10 @@ export function noHistory(): History {
   return { managed: false, failed: null, retried: false };
 }
 
-/** Notes a move that the service accepted of a node as it was found before. */
-export function note(history: History, move: Move, found: Row): void {
-  if (move.do !== "provision") return;
-  if (move.target === "adopt") history.retried = history.failed !== null;
-  if (move.target !== "manage") return;
+/** Notes a call that the service accepted of a node as it was found before. */
+export function note(history: History, call: Call["name"], found: Row): void {
+  if (call === "adopt") history.retried = history.failed !== null;
+  if (call !== "manage") return;
   if (found.provision_state === "adopt failed") history.failed ??= errorOf(found);
   else history.managed = true;
 }
@@ -58,18 +92,20 @@ export function note(history: History, move: Move, found: Row): void {
 export function nextMove(planned: Row, found: Row, history: History): Move {
   const { provision_state: state } = found;
   const goal = planned.provision_state;
-  if (planned.maintenance === true && !isHeld(planned, found))
-    return { do: "hold", reason: reasonOf(planned) };
-  if (planned.maintenance !== true && isBeingUndone(found)) return { do: "release" };
+  if (planned.maintenance === true && !isHeld(planned, found)) return hold(reasonOf(planned));
+  if (planned.maintenance !== true && isBeingUndone(found)) return RELEASE;
   const other = unplanned(planned, found);
-  if (other.length > 0) return { do: "fill", patch: other.map((field) => put(field, planned)) };
-  if (isStill(state) && wantsTraits(planned, found))
-    return { do: "traits", traits: planned.traits ?? [] };
+  if (other.length > 0)
+    return change(
+      "fill",
+      other.map((field) => put(field, planned)),
+    );
+  if (isStill(state) && wantsTraits(planned, found)) return write(planned.traits ?? []);
   switch (state) {
     case "enroll":
       return history.managed && isTold(found)
         ? stop(`manage failed: ${errorOf(found)}`)
-        : { do: "provision", target: "manage" };
+        : provision("manage");
     case "verifying":
     case "adopting":
       return { do: "wait" };
@@ -81,12 +117,12 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
     case "adopt failed":
       if (history.retried)
         return stop(`adoption failed twice: first ${history.failed}; then ${errorOf(found)}`);
-      return { do: "provision", target: "manage" };
+      return provision("manage");
     case "manageable":
-      if (goal === "active") return { do: "provision", target: "adopt" };
+      if (goal === "active") return provision("adopt");
       if (goal !== "available") return finish(planned, found);
       return found.automated_clean === false
-        ? { do: "provision", target: "provide" }
+        ? provision("provide")
         : stop("automated_clean is not false: to provide it would wipe its disks");
     default:
       return state === goal ? finish(planned, found) : stop(`it is ${String(state)}`);
@@ -132,12 +168,12 @@ function reasonOf({ maintenance_reason: reason }: Row): string | null {
 }
 
 function finish(planned: Row, found: Row): Move {
-  if (isUntouched(planned, found)) return { do: "settle", patch: [cleaned(planned)] };
+  if (isUntouched(planned, found)) return change("settle", [cleaned(planned)]);
   const patch = ["protected", "protected_reason"].flatMap((field) => {
     const want = planned[field];
     return want === undefined || want === null || want === false || want === found[field]
       ? []
       : [{ op: "add", path: `/${field}`, value: want }];
   });
-  return patch.length === 0 ? { do: "done" } : { do: "protect", patch };
+  return patch.length === 0 ? { do: "done" } : change("protect", patch);
 }

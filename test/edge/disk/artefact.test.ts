@@ -3,7 +3,7 @@ import { readdir, readFile, stat, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { asWritten, digestOnly, openArtefact } from "../../../src/edge/disk/artefact-reader.ts";
+import { digestOnly, openArtefact } from "../../../src/edge/disk/artefact-reader.ts";
 import { createArtefact } from "../../../src/edge/disk/artefact-writer.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { tempRun, writePlan } from "./temp-run.ts";
@@ -29,7 +29,7 @@ test("any lines come back as they were written", async (t) => {
   );
 });
 
-test("header, counts and digest come back through the parsers given", async (t) => {
+test("header, counts and digest come back, and each line was looked at", async (t) => {
   const run = await tempRun(t);
   const header = { tool: "0.1", format: "nova2ironic/machines@1" };
   const writer = await createArtefact(run, "machines.jsonl", header);
@@ -37,18 +37,18 @@ test("header, counts and digest come back through the parsers given", async (t) 
   await writer.write({ id: 2 });
   const written = await writer.finish({ machines: 2 });
   const path = join(run.path, "machines.jsonl");
-  const plan = await openArtefact(path, "machines", {
-    header: asWritten<{ format: string; tool: string }>,
-    line: ({ id }, number) => `${number}: ${String(id)}`,
-    counts: ({ machines }) => Number(machines),
+  const looked: number[] = [];
+  const plan = await openArtefact<typeof header, { id: number }>(path, "machines", ({ id }) => {
+    looked.push(id);
   });
   assert.deepEqual(plan.header, header);
-  assert.deepEqual(plan.footer, { footer: 2, sha256: written.sha256 });
+  assert.deepEqual(plan.footer, { footer: { machines: 2 }, sha256: written.sha256 });
   for (const _twice of [1, 2]) {
     const batches = [];
     for await (const batch of plan.lines()) batches.push(batch);
-    assert.deepEqual(batches, [["1: 1", "2: 2"]]);
+    assert.deepEqual(batches, [[{ id: 1 }, { id: 2 }]]);
   }
+  assert.deepEqual(looked, [1, 2, 1, 2]);
   assert.equal(await digestOnly(path, "machines"), written.sha256);
   assert.equal(written.lines, 2);
   const found = await stat(path);

@@ -10,7 +10,7 @@ const ACTIVE: Row = { ...MARK, provision_state: "active", maintenance: false, pr
 /** The step from a state towards an active machine. */
 function move(found: Row, planned: Row = ACTIVE, history = noHistory()): string {
   const next = nextMove(planned, { maintenance: false, ...found }, history);
-  return "target" in next ? next.target : "why" in next ? next.why : next.do;
+  return "name" in next ? next.name : "why" in next ? next.why : next.do;
 }
 
 test("a machine goes from enroll over manageable and adopting to active, and is protected then", () => {
@@ -23,13 +23,13 @@ test("a machine goes from enroll over manageable and adopting to active, and is 
 test("one that came back to enroll, or failed twice, is stopped with both reasons", () => {
   const enroll = { provision_state: "enroll", last_error: "no BMC" };
   const history = noHistory();
-  note(history, { do: "provision", target: "manage" }, { provision_state: "enroll" });
+  note(history, "manage", { provision_state: "enroll" });
   assert.equal(move(enroll, ACTIVE, history), "manage failed: no BMC");
   const failed = { provision_state: "adopt failed", last_error: "no boot" };
   assert.equal(move(failed), "manage");
-  note(history, { do: "provision", target: "manage" }, failed);
+  note(history, "manage", failed);
   assert.equal(move(failed, ACTIVE, history), "manage", "nothing was tried since");
-  note(history, { do: "provision", target: "adopt" }, { provision_state: "manageable" });
+  note(history, "adopt", { provision_state: "manageable" });
   assert.match(
     move({ ...failed, last_error: "no image" }, ACTIVE, history),
     /first no boot; then no image/,

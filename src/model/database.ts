@@ -47,6 +47,18 @@ export function otherServer(planned: Named, found: Named): readonly (typeof FIEL
   return shorter ? changed.filter((field) => field !== "server") : changed;
 }
 
+/** In what two databases, or what is known of them, are not the same: `schema_version was 9, is 10`. */
+export function differences<K extends string>(
+  planned: Named & { readonly [field in K]?: string | number },
+  found: Named & { readonly [field in K]?: string | number },
+  fields: readonly K[],
+): readonly string[] {
+  const changed = fields.filter((field) => planned[field] !== found[field]);
+  return [...otherServer(planned, found), ...changed].map(
+    (field) => `${field} was ${planned[field] ?? "none"}, is ${found[field] ?? "none"}`,
+  );
+}
+
 /** What a statement does to a table; LOCK is what SELECT ... FOR UPDATE wants of its user. */
 export type Verb = "SELECT" | "LOCK" | "INSERT" | "UPDATE" | "DELETE";
 

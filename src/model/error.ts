@@ -31,6 +31,15 @@ export class MigrationError extends Error {
   }
 }
 
+/** What comes of it; null where it is refused, for one of these codes or without any for whichever. */
+export function orNull<T>(work: Promise<T>, ...codes: readonly RefusalCode[]): Promise<T | null> {
+  return work.catch((error: unknown) => {
+    if (!(error instanceof MigrationError)) throw error;
+    if (codes.length > 0 && !codes.includes(error.code)) throw error;
+    return null;
+  });
+}
+
 /** The system's name of a failure (`ENOSPC`), or null when `cause` is no answer of the system. */
 export function systemCode(cause: unknown): string | null {
   return cause instanceof Error && "code" in cause && typeof cause.code === "string"

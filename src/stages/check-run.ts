@@ -12,7 +12,7 @@ import { invert } from "../model/change.ts";
 import { isOdd, type OddText } from "../model/charset.ts";
 import type { PlanApplies, PlanFacts, RunPlace } from "../model/check.ts";
 import type { SpecCall, Verb } from "../model/database.ts";
-import { MigrationError } from "../model/error.ts";
+import { orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { HostConfig, Row } from "../model/machine.ts";
@@ -195,7 +195,7 @@ export async function oursByJournal(run: RunFolder): Promise<ReadonlySet<string>
   const { entries } = await readJournal(run);
   const ours = new Set<string>();
   for (const sha256 of plansOf(entries, IRONIC)) {
-    const path = await findPlan(run, sha256).catch(orNone);
+    const path = await orNull(findPlan(run, sha256), "N2I-E110");
     if (path === null) continue;
     const { header, lines } = await openPlan(path);
     const leg = ironicJournalled(header.target, { sha256, lines });
@@ -212,13 +212,8 @@ export async function hostsOf(run: RunFolder): Promise<readonly HostConfig[]> {
 }
 
 async function headerOf(run: RunFolder): Promise<SnapshotHeader | null> {
-  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`).catch(orNone);
+  const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
   return snapshot?.header ?? null;
-}
-
-function orNone(error: unknown): null {
-  if (error instanceof MigrationError && error.code === "N2I-E110") return null;
-  throw error;
 }
 
 function lower(value: string | null): string {
@@ -235,17 +230,15 @@ async function appliesOf(run: RunFolder, plan: Plan): Promise<PlanApplies> {
     for (const { verdict, bm_node_id, reason } of batch)
       if (verdict === "blocked" || verdict === "conflict")
         left[verdict].push(`bm_nodes.id=${bm_node_id} (${reason ?? "without a reason"})`);
-  const snapshot = await orNothing(async () => {
-    const { footer } = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-    return footer.sha256;
-  });
+  // What is missing or broken is none.
+  const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`));
   const { verdicts } = plan.footer.footer;
   return {
     loads: loadable(plan.footer.footer),
     there: verdicts.unchanged + verdicts.drift,
     blocked: left.blocked,
     conflicts: left.conflict,
-    fresh: snapshot === made_from.snapshot,
+    fresh: snapshot?.footer.sha256 === made_from.snapshot,
     readings: await readingsFor(run, plan),
   };
 }
@@ -253,18 +246,10 @@ async function appliesOf(run: RunFolder, plan: Plan): Promise<PlanApplies> {
 async function readingsFor(run: RunFolder, { header }: Plan): Promise<PlanApplies["readings"]> {
   const { power } = header.made_from;
   if (power === null) return null;
-  const found = await orNothing(() => readingsOf(`${run.path}/${POWER}`));
+  const found = await orNull(readingsOf(`${run.path}/${POWER}`));
   const { oldest } = power;
   return {
     same: found?.sha256 === power.sha256,
     minutes: oldest === null ? 0 : (Date.now() - Date.parse(oldest)) / 60_000,
   };
-}
-
-/** What is missing or broken is none. */
-async function orNothing<T>(work: () => Promise<T>): Promise<T | null> {
-  return work().catch((error: unknown) => {
-    if (error instanceof MigrationError) return null;
-    throw error;
-  });
 }

@@ -10,6 +10,7 @@ import type { GuardPreview } from "../model/preview.ts";
 import { listed } from "../model/text.ts";
 import { clearedFields, runNodes } from "../parts/finish.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
+import { closing } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { endOfRun, knowsGuards } from "./finished.ts";
 import { type Finished, finish, openGuard, unfinish, withFinishing } from "./finishing.ts";
@@ -91,20 +92,18 @@ function withJob<T>(
   { say }: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T> {
-  return inRun(words.run, "finish", { create: false }, async (run) => {
-    const { entries } = await readJournal(run);
-    checkLoaded(run, entries, words);
-    const plan = await openPlan(`${run.path}/${PLAN}`);
-    const plans = await plansOfRun(run, plan, entries);
-    const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
-    const backend = await openBackend(words, await loadMappings(), access, say);
-    try {
+  return inRun(words.run, "finish", { create: false }, (run) =>
+    closing(async (keep) => {
+      const { entries } = await readJournal(run);
+      checkLoaded(run, entries, words);
+      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const plans = await plansOfRun(run, plan, entries);
+      const wanted = await wantedOf(words.node ?? [], () => linesOf(plans));
+      const backend = keep(await openBackend(words, await loadMappings(), access, say));
       const nodes = () => runNodes(plans, entries, wanted);
-      return await work({ run, words, backend, plan, entries, nodes });
-    } finally {
-      await backend.close();
-    }
-  });
+      return work({ run, words, backend, plan, entries, nodes });
+    }),
+  );
 }
 
 function question({ node, undo }: FinishWords, { shown }: Backend): string {

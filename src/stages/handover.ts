@@ -1,16 +1,37 @@
-import type { Trouble } from "../core/handover/judge.ts";
-import type { Pace } from "../engine/window-part.ts";
+import type { PlannedNode, Trouble } from "../core/handover/judge.ts";
+import { createConductorHealth, type Log } from "../core/handover/takers.ts";
+import { lockTarget } from "../edge/database/lock.ts";
+import { createHandover } from "../edge/ironic-db/handover.ts";
+import { identifyTarget } from "../edge/ironic-db/open.ts";
+import { type Followed, follow } from "../edge/log/follow.ts";
+import {
+  type Ending,
+  type WindowEnd,
+  type WindowSession,
+  windowBack,
+  windowForward,
+} from "../engine/window.ts";
+import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import type { MigrationError } from "../model/error.ts";
-import { plannedNodes } from "../parts/hand-over.ts";
+import { HAND_OVER, type Handover } from "../model/handover.ts";
+import {
+  type HandOverChange,
+  type HandOverPosition,
+  handOverPart,
+  plannedNodes,
+  restagePart,
+} from "../parts/hand-over.ts";
 import { closing, openRole } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
+import { failpoint } from "./failpoint.ts";
 import { checkNotFinished } from "./finished.ts";
 import { rememberGiven } from "./given-file.ts";
-import { type Releasing, release, restage, withReleasing } from "./handing-over.ts";
+import { checkIdentity, checkReasons } from "./ironic-place.ts";
 import { wantedOf } from "./named.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
 import { STOPPED } from "./pipeline.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
+import { withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** What a hand-over is given. */
@@ -24,23 +45,16 @@ export interface HandoverWords {
   readonly afterFinish: boolean;
 }
 
-/** What became of a hand-over. */
-interface Ended {
-  readonly failed: readonly Trouble[];
-  /** Handed over, and a conductor says something of it. */
-  readonly noted: readonly Trouble[];
-  /** Why it ended after a machine was released. */
-  readonly broke: MigrationError | null;
-}
+/** What became of a hand-over, or of its way back. */
+type Ended = Pick<HandedOver, "trouble" | "noted" | "broke">;
 
 /** Hands staged machines over to conductors, or with `undo` puts those released into maintenance again. */
 export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<Ended> {
-  const { undo, node = [] } = words;
+  const { undo, node = [], lockWait, conductorLog = [] } = words;
   return inRun(words.run, "handover", { create: false }, (run) =>
     closing(async (keep) => {
       if (undo) await checkNotFinished(run, "tenants' machines would be in maintenance", words);
       const plan = await openPlan(`${run.path}/${PLAN}`);
-      const { header } = plan;
       const counts = plan.footer.footer;
       if (!undo && loadable(counts) === 0) throw nothingLoads(counts);
       const wanted = await wantedOf(node, plan.lines);
@@ -48,54 +62,167 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       const database = keep(await openRole("ironic-db", words.ironicDb, { readOnly: false }));
       const which = words.node === undefined ? "the staged machines" : node.join(", ");
       await sink.confirm(`${undo ? "Stage again" : "Hand over"} ${which} of ${database.shown}?`);
-      const ironic = { database, header, mappings };
-      return withReleasing(run, ironic, words.conductorLog ?? [], async (world) => {
+      const { target } = plan.header;
+      const { identity, release: found } = await identifyTarget(database, mappings, target.release);
+      checkIdentity(target, identity);
+      checkReasons(found);
+      const logs: Followed[] = [];
+      // A log that cannot be read is told before anything of the run is written.
+      for (const path of conductorLog) logs.push(keep(await follow(path)));
+      const handing = { handover: committing(createHandover(database, found)), logs };
+      return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
         if (!undo) await rememberGiven(run, "handover", words);
         const nodes = plannedNodes(plan.lines(), wanted);
-        const how = { nodes, world, machines: counts.machines };
-        return undo ? takeBack(how, words.lockWait, sink) : handOver(how, pace, sink);
+        const made = await sink.during(
+          undo ? "stage" : "handover",
+          counts.machines,
+          (progress) => {
+            const world = { ...session, ...handing, progress };
+            return undo ? restage(nodes, world, lockWait) : release(nodes, world, pace);
+          },
+          undo
+            ? ({ made: machines }) => `${machines} machines staged again`
+            : ({ made: machines, done }) => `${machines} machines released, ${done} handed over`,
+        );
+        sink.told(undo ? backText(made) : handedText(made));
+        for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
+        if (made.stopped) sink.say(STOPPED);
+        return made;
       });
     }),
   );
 }
 
-interface How {
-  readonly nodes: ReturnType<typeof plannedNodes>;
-  readonly world: Omit<Releasing, "progress">;
-  readonly machines: number;
+function handedText(handed: HandedOver): string {
+  const { made, done, waiting, held, trouble, noted } = handed;
+  const before = handed.before > 0 ? `, ${handed.before} of them before` : "";
+  const said = noted.length > 0 ? `; of ${noted.length} a conductor says something` : "";
+  return (
+    `Handover: ${made} machines released now, ${done} handed over, ${waiting} waiting, ` +
+    `${held} held by the plan, ${trouble.length} failed${before}${said}.`
+  );
 }
 
-async function handOver({ nodes, world, machines }: How, pace: Pace, sink: Sink): Promise<Ended> {
-  const made = await sink.during(
-    "handover",
-    machines,
-    (progress) => release(nodes, { ...world, progress }, pace),
-    ({ released, done }) => `${released} machines released, ${done} handed over`,
-  );
-  const before = made.before > 0 ? `, ${made.before} of them before` : "";
-  const noted = made.noted.length > 0 ? `; of ${made.noted.length} a conductor says something` : "";
-  sink.told(
-    `Handover: ${made.released} machines released now, ${made.done} handed over, ${made.waiting} waiting, ` +
-      `${made.held} held by the plan, ${made.trouble.length} failed${before}${noted}.`,
-  );
-  for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
-  if (made.stopped) sink.say(STOPPED);
-  return { failed: made.trouble, noted: made.noted, broke: made.broke };
+function backText({ made, trouble }: HandedOver): string {
+  return `Handover taken back: ${made} machines staged again, ${trouble.length} left.`;
 }
 
-async function takeBack(
-  { nodes, world, machines }: How,
+/** What release needs of the world. */
+export interface Releasing extends WindowSession {
+  readonly handover: Handover;
+  /** Of conductors. */
+  readonly logs: readonly Log[];
+  /** Told of machines behind us, and of what concerns all of them. */
+  readonly progress: (machines: number, more?: string) => void;
+}
+
+/** What became of machines that were handed over, or staged again. */
+interface HandedOver {
+  /** Changed now. */
+  readonly made: number;
+  /** Taken over, or free for a conductor to work with, those of earlier runs too. */
+  readonly done: number;
+  readonly held: number;
+  /** Released, and not seen taken over when this ended. */
+  readonly waiting: number;
+  /** Failed, or left as they are on the way back. */
+  readonly trouble: readonly Trouble[];
+  /** Handed over, and a conductor says something of it that is worth a look. */
+  readonly noted: readonly Trouble[];
+  /** How many of them stood so when this began. */
+  readonly before: number;
+  /** What became of conductors, and what ails all machines: a sentence each. */
+  readonly notices: readonly string[];
+  readonly stopped: boolean;
+  /** Why it ended after a machine was changed: to be thrown once the rest is told. */
+  readonly broke: MigrationError | null;
+}
+
+/**
+ * Hands staged machines over in the order of the plan and watches each until a conductor has it. Safe
+ * to run again: the rows tell who was released.
+ *
+ * @throws MigrationError when something breaks before the first is released, else as `broke`
+ */
+export async function release(
+  plan: AsyncIterable<readonly PlannedNode[]>,
+  releasing: Releasing,
+  pace: Pace,
+): Promise<HandedOver> {
+  const tally = tallyOf(releasing.progress);
+  const health = await createConductorHealth(releasing.handover, releasing.logs);
+  const part = handOverPart(releasing.handover, health, tally.notice, pace.deadline / 1000);
+  const leg = { part, command: "handover", changes: () => changesOf(plan), pace };
+  return tally.end(await windowForward(leg, releasing, tally.ends));
+}
+
+/**
+ * Takes releases back: the machines this run released are put into our maintenance again. Safe to run
+ * again.
+ *
+ * @throws MigrationError when something breaks before the first is staged, else as `broke`
+ * @param lockWait seconds to wait for conductors' locks
+ */
+export async function restage(
+  plan: AsyncIterable<readonly PlannedNode[]>,
+  releasing: Releasing,
   lockWait: number,
-  sink: Sink,
-): Promise<Ended> {
-  const made = await sink.during(
-    "stage",
-    machines,
-    (progress) => restage(nodes, { ...world, progress }, lockWait),
-    ({ staged }) => `${staged} machines staged again`,
-  );
-  const { staged, left, stopped, broke } = made;
-  sink.told(`Handover taken back: ${staged} machines staged again, ${left.length} left.`);
-  if (stopped) sink.say(STOPPED);
-  return { failed: left, noted: [], broke };
+): Promise<HandedOver> {
+  const tally = tallyOf(releasing.progress);
+  const part = restagePart(releasing.handover);
+  const pace = { ...ONE_BY_ONE, lockWait: lockWait * 1000 };
+  const leg = { part, command: "handover --undo", changes: () => changesOf(plan), pace };
+  // What a conductor said of a machine it has no more is no matter.
+  return { ...tally.end(await windowBack(leg, releasing, tally.ends)), noted: [] };
+}
+
+async function* changesOf(
+  plan: AsyncIterable<readonly PlannedNode[]>,
+): AsyncGenerator<readonly HandOverChange[]> {
+  for await (const batch of plan) yield batch.map((node) => ({ id: node.uuid, node }));
+}
+
+/** Counts machines as they end; keeps only those that somebody has to hear of. */
+function tallyOf(progress: Releasing["progress"]) {
+  const trouble: Trouble[] = [];
+  const noted: Trouble[] = [];
+  const notices: string[] = [];
+  let [done, held, before, last] = [0, 0, 0, 0];
+  return {
+    notice(text: string): void {
+      notices.push(text);
+      progress(last, text);
+    },
+    ends(ending: Ending<HandOverChange, HandOverPosition>): void {
+      const { uuid, bm_node_id } = ending.change.node;
+      const { is, judged, log } = ending.position;
+      const words = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
+      if (is !== "after") trouble.push(words);
+      else if (judged.standing === "held") held += 1;
+      else {
+        done += 1;
+        if (judged.why !== null) noted.push(words);
+      }
+      if (is === "other" && ending.found) before += 1;
+      last = ending.behind;
+      progress(last);
+    },
+    end: ({ made, underWay, stopped, broke }: WindowEnd): HandedOver => ({
+      ...{ made, done, held, waiting: underWay, trouble, noted, before, notices },
+      ...{ stopped, broke },
+    }),
+  };
+}
+
+/** A place to die right after each change. */
+function committing(handover: Handover): Handover {
+  const then = async (point: string, changed: boolean): Promise<boolean> => {
+    await failpoint(point);
+    return changed;
+  };
+  return {
+    ...handover,
+    clear: async (uuid) => then("clear.committed", await handover.clear(uuid)),
+    stage: async (uuid) => then("restage.committed", await handover.stage(uuid)),
+  };
 }

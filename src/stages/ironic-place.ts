@@ -2,7 +2,7 @@ import { digestOnly } from "../edge/disk/artefact-reader.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Part } from "../engine/part.ts";
 import type { PlanHeader, TargetIdentity } from "../model/artefact.ts";
-import { otherServer } from "../model/database.ts";
+import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import { IRONIC } from "../model/journal.ts";
 import type { Step } from "../model/plan.ts";
@@ -13,15 +13,9 @@ import type { Backend } from "./backend.ts";
 import { SNAPSHOT } from "./run.ts";
 import type { RunSession } from "./session.ts";
 
-/** Identity fields, besides the server's, that must not have changed between plan and apply. */
-const SAME = ["alembic_head", "release"] as const;
-
 /** @throws MigrationError N2I-E300 telling what changed */
 export function checkIdentity(planned: TargetIdentity, found: TargetIdentity): void {
-  const changed = [
-    ...otherServer(planned, found),
-    ...SAME.filter((field) => planned[field] !== found[field]),
-  ].map((field) => `${field} was ${planned[field]}, is ${found[field]}`);
+  const changed = differences(planned, found, ["alembic_head", "release"]);
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",

@@ -1,23 +1,32 @@
-import type { Stray } from "../core/hosts/computes.ts";
+import { type KnownComputes, type Stray, strayComputes } from "../core/hosts/computes.ts";
 import type { Database } from "../edge/database/open.ts";
-import { changedSince } from "../engine/back.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { openPlaces } from "../edge/nova-write/by-node.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import { changedSince, countBack, inspectBack, type Scope } from "../engine/back.ts";
 import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
+import type { Left } from "../model/change.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaStep, NovaTarget } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { novaLeg, novaParts } from "../parts/nova.ts";
-import { openRole } from "./databases.ts";
-import { type FlavorApiOptions, type Reach, reopenFlavorApi } from "./flavor-api.ts";
+import type { UndoPreview } from "../model/preview.ts";
+import { NOVA_LEGS, type NovaLegName, novaJournalled, novaLeg, novaParts } from "../parts/nova.ts";
+import type { Backend } from "./backend.ts";
+import { closing, openRole } from "./databases.ts";
+import { type Reach, reopenFlavorApi } from "./flavor-api.ts";
 import type { NovaFiles } from "./nova-files.ts";
-import { type NovaPlace, novaWalk, withNova } from "./nova-place.ts";
+import { checkNova, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
-import type { BACK_AFTER_IRONIC } from "./pipeline.ts";
-import type { Backing } from "./rollback-plan.ts";
-import { straysOf } from "./strays.ts";
+import { BACK_AFTER_IRONIC } from "./pipeline.ts";
+import { openPlan } from "./run.ts";
+import type { RunSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
 
 /** What to take back of Nova's rows. */
-export interface NovaWish {
+interface NovaWish {
   /** Plans that changed some, newest first. */
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;
@@ -25,15 +34,33 @@ export interface NovaWish {
   readonly machines: (machine: PlannedMachine) => boolean;
 }
 
+/** What of a run is to be taken back, and from where. */
+export interface Wanted {
+  readonly run: RunFolder;
+  /** Its journal. */
+  readonly entries: readonly Entry[];
+  /** Plans of the run that loaded something, newest first. */
+  readonly plans: readonly string[];
+  readonly scope: Scope<PlannedMachine>;
+  /** Of Nova's rows; null where the run changed none. */
+  readonly nova: NovaWish | null;
+  /** Null where Ironic is not asked: nothing is left there, or nobody said where it is. */
+  readonly backend: Backend | null;
+  readonly reach: Reach & { readonly keyFile?: string };
+}
+
+/** What a rollback acts with. */
+export interface Backing {
+  readonly session: RunSession;
+  /** Runs before each batch; what it throws keeps that from being begun. */
+  readonly look: () => Promise<void>;
+  /** Told of rows that stay as they are. */
+  readonly leave: (rows: readonly Left[]) => void;
+  readonly sink: Sink;
+}
+
 /** Legs that are taken back and reported together. */
 type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
-
-/** What became of some legs. */
-interface PartBack {
-  /** Rows restored now. */
-  readonly done: number;
-  readonly stopped: boolean;
-}
 
 /** Nova's side of a rollback. */
 interface NovaBack {
@@ -41,52 +68,64 @@ interface NovaBack {
   readonly look: () => Promise<Excluded>;
   /** @throws MigrationError N2I-E302 when its lock is lost */
   readonly check: () => Promise<void>;
-  /** Adds rows that stay as they are to the list of those left. */
-  readonly part: (stage: NovaStage, excluded: Excluded) => Promise<PartBack>;
-}
-
-interface Opened extends Backing {
-  readonly database: Database;
-  readonly place: NovaPlace;
-  readonly wish: NovaWish;
+  /** Restores rows; those that stay as they are are added to the list of those left. */
+  readonly part: (
+    stage: NovaStage,
+    excluded: Excluded,
+  ) => Promise<{ readonly done: number; readonly stopped: boolean }>;
 }
 
 /** Opens nova for the time of a rollback; null without its database, or where none of its rows was changed. */
-export async function withNovaBack<T>(
-  backing: Backing,
-  wish: NovaWish | null,
-  reach: Reach,
+export function withNovaBack<T>(
+  { run, nova: wish, reach }: Wanted,
+  { session, leave, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
 ): Promise<T> {
-  if (wish === null || reach.novaDb === undefined) return work(null);
-  const database = await openRole("nova-db", reach.novaDb, { readOnly: false });
-  try {
-    return await withNova(backing.session, database, wish.plans, watching, (place) => {
-      const opened = { ...backing, database, place, wish };
-      return work({
+  const { novaDb } = reach;
+  if (wish === null || novaDb === undefined) return work(null);
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
+    return withNova(session, database, wish.plans, watching, (place) =>
+      work({
         async look() {
           await place.watch.settle();
-          return changedHosts(place.target, wish, backing.session.journal.entries());
+          return changedHosts(place.target, wish, session.journal.entries());
         },
         check: place.check,
-        async part(stage, excluded) {
-          const undone = await takePartBack(opened, stage, excluded, reach);
-          if (stage.part === "hosts" && !undone.stopped) await tellStrays(opened);
-          return undone;
+        async part({ part, legs }, excluded) {
+          await place.watch.look();
+          let done = 0;
+          for (const plan of wish.plans) {
+            // What is not in nova itself is not asked for rows that are.
+            const api =
+              part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
+            const parts = novaParts(place.target, api?.target ?? null);
+            const walked = legs.map((name) => novaWalk(place, parts, name, plan));
+            const way = { direction: "back", only: wish, excluded } as const;
+            const undone = await execute(walked, session, way).finally(() => api?.close());
+            const shared =
+              undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
+            sink.told(
+              `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left${shared}.`,
+            );
+            leave(undone.left);
+            done += undone.done;
+            if (undone.stopped) return { done, stopped: true };
+          }
+          if (part === "hosts") tellStrays(await straysOf(run, wish, database), leave, sink);
+          return { done, stopped: false };
         },
-      });
-    });
-  } finally {
-    await database.close();
-  }
+      }),
+    );
+  });
 }
 
 /**
  * Machines of which somebody changed a row of Nova's hosts since: nothing of them is taken back, Ironic's
  * rows neither.
  */
-export async function changedHosts(
+async function changedHosts(
   nova: NovaTarget,
   wish: NovaWish,
   entries: readonly Entry[],
@@ -99,58 +138,168 @@ export async function changedHosts(
   return found;
 }
 
-/**
- * Takes back what the run changed in one part of nova, newest plan first.
- *
- * @returns rows restored now, and whether it was stopped
- */
-async function takePartBack(
-  { session, place, wish, leave, sink }: Opened,
-  { part, legs }: NovaStage,
-  excluded: Excluded,
-  reach: FlavorApiOptions,
-): Promise<PartBack> {
-  await place.watch.look();
-  let done = 0;
-  for (const plan of wish.plans) {
-    // What is not in nova itself is not asked for rows that are.
-    const api = part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
-    const parts = novaParts(place.target, api?.target ?? null);
-    const walked = legs.map((name) => novaWalk(place, parts, name, plan));
-    const way = { direction: "back", only: wish, excluded } as const;
-    const undone = await execute(walked, session, way).finally(() => api?.close());
-    const shared =
-      undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
-    sink.told(
-      `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left${shared}.`,
-    );
-    leave(undone.left);
-    done += undone.done;
-    if (undone.stopped) return { done, stopped: true };
-  }
-  return { done, stopped: false };
-}
-
-/** What of a compute node must be known to take it away. */
-export function whyStray({ host, hypervisor_hostname }: Stray): string {
-  return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
-}
-
 /** Compute nodes a statement names; the others are counted. */
 const NAMED = 20;
 
 /** Lists compute nodes that Nova made since; they are not this run's to take away. */
-async function tellStrays({ run, database, wish, leave, sink }: Opened): Promise<void> {
-  const strays: Stray[] = [];
-  for await (const stray of straysOf(run, wish.plans, database, wish.machines)) strays.push(stray);
+function tellStrays(strays: readonly Stray[], leave: Backing["leave"], { told }: Sink): void {
   if (strays.length === 0) return;
   leave(strays.map((stray) => ({ id: `compute_nodes:${stray.id}`, why: whyStray(stray) })));
   const more = strays.length > NAMED ? ", ..." : "";
-  const ids = `${strays
-    .slice(0, NAMED)
-    .map(({ id }) => id)
-    .join(", ")}${more}`;
-  sink.told(
-    `${strays.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids})`,
+  const ids = strays.slice(0, NAMED).map(({ id }) => id);
+  told(
+    `${strays.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
   );
+}
+
+/** What of a compute node must be known to take it away. */
+function whyStray({ host, hypervisor_hostname }: Stray): string {
+  return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
+}
+
+/** Compute nodes that Nova made since of machines that are taken back. */
+async function straysOf(
+  run: RunFolder,
+  { plans, machines: wants }: NovaWish,
+  database: Database,
+): Promise<readonly Stray[]> {
+  const found = new Map<number, Stray>();
+  const placesOf = await openPlaces(database);
+  const known = await knownTo(plans);
+  for (const nova of plans) {
+    const plan = await openPlan(await findPlan(run, nova.sha256));
+    const machines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
+      for await (const batch of plan.lines()) yield batch.filter(wants);
+    };
+    for await (const stray of strayComputes(machines(), placesOf, known))
+      if (!found.has(stray.id)) found.set(stray.id, stray);
+  }
+  return [...found.values()];
+}
+
+/** What one plan moved, a later one of the run finds where it was moved to. */
+async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
+  const ids = new Set<number>();
+  const machines = new Set<string>();
+  for (const nova of plans)
+    for (const leg of ["hosts", "shared"] as const)
+      for await (const batch of nova.steps(leg)) {
+        const computes = batch.filter(({ table }) => table === "compute_nodes");
+        for (const id of computes.map(({ key }) => key.id)) if (typeof id === "number") ids.add(id);
+        for (const machine of computes.flatMap((step) => step.machine ?? [])) machines.add(machine);
+      }
+  return { ids, machines };
+}
+
+/**
+ * How many rows of Nova a rollback is to take back, by the journal, before any is. Where flavors are
+ * elsewhere that place is opened: Ironic's rows must not be gone when it is found out of reach.
+ *
+ * @throws MigrationError N2I-E311, N2I-E300 and those of opening it
+ */
+export async function novaStepsBack(
+  wish: NovaWish,
+  entries: readonly Entry[],
+  reach: Reach,
+): Promise<number> {
+  let count = 0;
+  for (const plan of wish.plans)
+    for (const leg of NOVA_LEGS) {
+      const own = await countBack(novaJournalled(leg, plan), entries, wish);
+      count += own;
+      if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
+      const api = await reopenFlavorApi(plan.header.api, reach, true);
+      await api?.close();
+    }
+  return count;
+}
+
+/**
+ * Shows what the same command line would do with Nova's rows, which are only read. Those that are so
+ * already are not told, as those of Ironic that are gone.
+ *
+ * @param ironic shows Ironic's rows, which go first, but those of machines of which a row of Nova was
+ *   changed; gives the machines that stay, with why
+ * @throws MigrationError N2I-E300 when the plans were made for another nova
+ */
+export async function* previewNova(
+  { run, entries, nova: wish, reach }: Wanted,
+  ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
+): AsyncGenerator<UndoPreview> {
+  const { novaDb } = reach;
+  const database =
+    wish === null || novaDb === undefined
+      ? null
+      : await openRole("nova-db", novaDb, { readOnly: true });
+  try {
+    const nova = database && (await openFor(database, wish?.plans ?? []));
+    const excluded = wish && nova ? await changedHosts(nova, wish, entries) : new Map();
+    const stays = yield* ironic(excluded);
+    if (wish === null) return;
+    const all = new Map([...excluded, ...stays]);
+    yield* rowsOf(wish, entries, all, nova === null ? unasked : legsOf(nova, reach));
+    for (const stray of database === null ? [] : await straysOf(run, wish, database)) {
+      const { id, bm_node_id } = stray;
+      const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
+      yield { ...row, bm_node_id, why: whyStray(stray) };
+    }
+  } finally {
+    await database?.close();
+  }
+}
+
+async function openFor(database: Database, plans: readonly NovaFiles[]): Promise<NovaTarget> {
+  const identity = await identifyNova(database);
+  for (const { header } of plans) checkNova(header.target, identity);
+  return createNovaTarget(database, identity);
+}
+
+/** A leg of a plan to inspect, and what of it is to be closed again. */
+type Opened = Parameters<typeof inspectBack<NovaStep, NovaStep>>[0] & {
+  readonly close?: () => Promise<void>;
+};
+
+async function* rowsOf(
+  wish: NovaWish,
+  entries: readonly Entry[],
+  excluded: Excluded,
+  open: (name: NovaLegName, plan: NovaFiles) => Promise<Opened>,
+): AsyncGenerator<UndoPreview> {
+  for (const plan of wish.plans)
+    for (const name of BACK_AFTER_IRONIC.flatMap(({ legs }) => legs)) {
+      const leg = await open(name, plan);
+      try {
+        for await (const batch of inspectBack(leg, entries, wish, excluded))
+          yield* batch.flatMap(({ change, state: { is, why } }) =>
+            is === "after" ? [] : [shown(change, is === "other" ? why : null)],
+          );
+      } finally {
+        await leg.close?.();
+      }
+    }
+}
+
+/** Nobody said where nova is: all of it stays. */
+async function unasked(name: NovaLegName, plan: NovaFiles): Promise<Opened> {
+  const stays = { is: "other", why: "--nova-db is not given" } as const;
+  const inspect = (steps: readonly NovaStep[]) =>
+    Promise.resolve(steps.map(({ id }) => ({ id, ...stays })));
+  const leg = novaJournalled(name, plan);
+  return { ...leg, part: { ...leg.part, inspect } };
+}
+
+function legsOf(nova: NovaTarget, reach: Reach): typeof unasked {
+  const parts = novaParts(nova, null);
+  return async (name, plan) => {
+    const api = name === "api" ? await reopenFlavorApi(plan.header.api, reach, true) : null;
+    if (api === null) return novaLeg(parts[name], name, plan);
+    return { ...novaLeg(novaParts(nova, api.target).api, "api", plan), close: api.close };
+  };
+}
+
+/** @param why it is left; null: it is taken back */
+function shown({ table, id }: NovaStep, why: string | null): UndoPreview {
+  const action = why === null ? "restore" : "leave";
+  const uuid = id.slice(id.indexOf(":") + 1);
+  return { action, resource: table, uuid, bm_node_id: null, why };
 }

@@ -4,7 +4,7 @@ import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { batches } from "../engine/batches.ts";
 import { ownershipOf, wasBegun } from "../engine/ownership.ts";
 import type { Leg } from "../engine/part.ts";
-import { otherServer } from "../model/database.ts";
+import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity, NovaStep, NovaTarget } from "../model/nova-plan.ts";
@@ -21,15 +21,9 @@ import type { NovaFiles } from "./nova-files.ts";
 import { type ComputeWatch, type Watching, watchComputes } from "./nova-watch.ts";
 import type { RunSession } from "./session.ts";
 
-/** Identity fields, besides the server's, that must not have changed between plan and apply. */
-const SAME = ["schema_version", "head"] as const;
-
 /** @throws MigrationError N2I-E300 telling what changed */
 export function checkNova(planned: NovaIdentity, found: NovaIdentity): void {
-  const changed = [
-    ...otherServer(planned, found),
-    ...SAME.filter((field) => planned[field] !== found[field]),
-  ].map((field) => `${field} was ${planned[field] ?? "none"}, is ${found[field] ?? "none"}`);
+  const changed = differences(planned, found, ["schema_version", "head"]);
   if (changed.length > 0)
     throw new MigrationError(
       "N2I-E300",

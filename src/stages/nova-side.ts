@@ -14,8 +14,8 @@ import { type Entry, IRONIC } from "../model/journal.ts";
 import { type NovaPlanHeader, type NovaStep, stepsOf } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { type NovaLegName, novaParts } from "../parts/nova.ts";
-import { openRole } from "./databases.ts";
-import { type FlavorApi, type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
+import { closing, openRole } from "./databases.ts";
+import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
 import { lookAtNova, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
@@ -106,15 +106,15 @@ export async function besideNova<T>(
     throw new MigrationError("N2I-E114", "the plan for Nova has no flavors outside of nova", {
       fix: "Run plan again, with the same options.",
     });
-  const database = await openRole("nova-db", novaDb, { readOnly: false });
-  let api: FlavorApi | null = null;
-  try {
-    api = await reopenFlavorApi(file.header.api, words, false);
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
+    const api = await reopenFlavorApi(file.header.api, words, false);
+    if (api !== null) keep(api);
     const { api: apart = 0 } = file.counts;
     const inNova = stepsOf(file.counts) - apart;
     if (inNova > 0) await confirm(`Change ${inNova} rows of ${database.shown}?`);
     if (apart > 0) await confirm(`Change ${apart} extra specs of ${api?.shown}?`);
-    return await withNova(session, database, [file], watching, (place) => {
+    return withNova(session, database, [file], watching, (place) => {
       const parts = novaParts(place.target, api?.target ?? null);
       const walk = (names: readonly NovaLegName[], excluded?: Excluded) => {
         const legs = names.map((name) => novaWalk(place, parts, name, file));
@@ -136,10 +136,7 @@ export async function besideNova<T>(
         hosts: (excluded) => walk(FORWARD.afterIronic, excluded),
       });
     });
-  } finally {
-    await api?.close();
-    await database.close();
-  }
+  });
 }
 
 /** A plan's machines, and the digest by which the journal knows it. */

@@ -9,7 +9,7 @@ import type { ConductorIpmitool } from "../model/power.ts";
 import { openBackend, type TargetOptions } from "./backend.ts";
 import { othersAt } from "./check-others.ts";
 import { identified } from "./cloud.ts";
-import { openRole } from "./databases.ts";
+import { closing, type Keep, openRole } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { type FlavorApi, openFlavorApi, type Reach } from "./flavor-api.ts";
 import { rememberGiven } from "./given-file.ts";
@@ -70,33 +70,30 @@ export function plan(
   sink: Sink,
   each: (line: PlannedMachine) => void,
 ): Promise<Made> {
-  return inRun(words.run, "plan", { create: false }, async (run) => {
-    const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
-    const seal = await sealOf(run, words.keyFile, snapshot.header.key);
-    const mappings = await loadMappings();
-    const noSite = { site: NO_SITE, sha256: null };
-    const site = words.site === undefined ? noSite : await mappings.site(words.site);
-    const backend = await openBackend(words, mappings, { readOnly: true }, sink.say);
-    try {
-      return await withNova(words, asked.nova, async (places) => {
-        const opening = backend.open(words.ironicRelease, seal, { planning: true });
-        const ironic = { ...(await opening), same: backend.same(seal) };
-        const { entries } = await readJournal(run);
-        // Asked before anything is saved: what fails after that would leave a plan nobody is told of.
-        const { target } = ironic;
-        const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
-        const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
-        const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
-        // A plan that was applied stays readable under its digest: rollback needs its lines.
-        await removePlans(run, plansNamed(entries));
-        await rememberGiven(run, "plan", words);
-        const path = `${run.path}/${PLAN}`;
-        return { ...made, path, others, api: places?.api?.identity };
-      });
-    } finally {
-      await backend.close();
-    }
-  });
+  return inRun(words.run, "plan", { create: false }, (run) =>
+    closing(async (keep) => {
+      const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+      const seal = await sealOf(run, words.keyFile, snapshot.header.key);
+      const mappings = await loadMappings();
+      const noSite = { site: NO_SITE, sha256: null };
+      const site = words.site === undefined ? noSite : await mappings.site(words.site);
+      const backend = keep(await openBackend(words, mappings, { readOnly: true }, sink.say));
+      const places = await openNova(words, asked.nova, keep);
+      const opening = backend.open(words.ironicRelease, seal, { planning: true });
+      const ironic = { ...(await opening), same: backend.same(seal) };
+      const { entries } = await readJournal(run);
+      // Asked before anything is saved: what fails after that would leave a plan nobody is told of.
+      const { target } = ironic;
+      const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
+      const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };
+      const made = await make(run, { ...from, ...asked }, ironic, places, { words, sink, each });
+      // A plan that was applied stays readable under its digest: rollback needs its lines.
+      await removePlans(run, plansNamed(entries));
+      await rememberGiven(run, "plan", words);
+      const path = `${run.path}/${PLAN}`;
+      return { ...made, path, others, api: places?.api?.identity };
+    }),
+  );
 }
 
 interface Given {
@@ -138,27 +135,20 @@ interface Planning extends NovaPlaces {
   readonly asked: NovaAsked;
 }
 
-/** Opens nova, and where its flavors are, for the time of `work`, which is given null without. */
-async function withNova<T>(
+/** Opens nova, and where its flavors are; null without. */
+async function openNova(
   words: PlanWords,
   wanted: NovaAsked | null,
-  work: (nova: Planning | null) => Promise<T>,
-): Promise<T> {
+  keep: Keep,
+): Promise<Planning | null> {
   const { novaDb } = words;
-  if (novaDb === undefined || wanted === null) return work(null);
-  const database = await openRole("nova-db", novaDb, { readOnly: true });
-  try {
-    const images = await identified(wanted.flavors.images, words);
-    const asked = { ...wanted, flavors: { ...wanted.flavors, images } };
-    const api = await openFlavorApi(words, true);
-    try {
-      return await work({ database, api, asked });
-    } finally {
-      await api?.close();
-    }
-  } finally {
-    await database.close();
-  }
+  if (novaDb === undefined || wanted === null) return null;
+  const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+  const images = await identified(wanted.flavors.images, words);
+  const asked = { ...wanted, flavors: { ...wanted.flavors, images } };
+  const api = await openFlavorApi(words, true);
+  if (api !== null) keep(api);
+  return { database, api, asked };
 }
 
 async function powerOf(

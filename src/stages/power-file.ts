@@ -1,7 +1,7 @@
 import type { PowerView } from "../core/power/gate.ts";
 import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
-import { MigrationError } from "../model/error.ts";
+import { orNull } from "../model/error.ts";
 import type { PowerReading } from "../model/power.ts";
 
 export const POWER = "power.jsonl";
@@ -18,20 +18,15 @@ export type Readings = Map<number, PowerReading>;
  */
 export async function readingsOf(path: string): Promise<{
   readonly readings: Readings;
-  readonly askedFor: PowerHeader["asked_for"] | null;
   readonly sha256: string;
   readonly counts: PowerCounts;
 } | null> {
-  const power = await openPower(path).catch((error: unknown) => {
-    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
-    throw error;
-  });
+  const power = await orNull(openPower(path), "N2I-E110");
   if (power === null) return null;
   const readings: Readings = new Map();
   for await (const batch of power.lines()) for (const reading of batch) put(readings, reading);
-  const { footer, header } = power;
-  const askedFor = header.asked_for ?? null;
-  return { readings, askedFor, sha256: footer.sha256, counts: footer.footer };
+  const { sha256, footer: counts } = power.footer;
+  return { readings, sha256, counts };
 }
 
 /** A reading may be of several machines behind one BMC. */

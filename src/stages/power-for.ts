@@ -3,7 +3,7 @@ import { NO_SITE } from "../core/mapping/site.ts";
 import { createWays, type Ways } from "../core/transform/power-way.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { PowerHeader } from "../model/artefact.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import type { ConductorIpmitool } from "../model/power.ts";
 import type { Mappings } from "./documents.ts";
 import { openPower, POWER } from "./power-file.ts";
@@ -33,8 +33,9 @@ export async function powerFor(
     readonly ipmitool: ConductorIpmitool | undefined;
   },
 ): Promise<PowerFor> {
-  const last = (await headerOf(openPower(`${run.path}/${POWER}`)))?.asked_for;
-  const plan = await headerOf(openPlan(`${run.path}/${PLAN}`));
+  // What is not there, or spoilt, says nothing of before.
+  const last = (await orNull(openPower(`${run.path}/${POWER}`)))?.header.asked_for;
+  const plan = (await orNull(openPlan(`${run.path}/${PLAN}`)))?.header;
   const named = words.release ?? plan?.target.release ?? last?.release ?? RELEASE;
   const release = mappings.releases.find(({ doc }) => doc.release === named);
   if (release === undefined)
@@ -50,16 +51,6 @@ export async function powerFor(
     ipmitool: said ?? release.doc.ipmitool,
     askedFor: { release: release.doc.release, ipmitool: said ?? null, site: file },
   };
-}
-
-/** The header of an artefact that may not be there, or be spoilt: then nothing is known of before. */
-async function headerOf<T>(opening: Promise<{ readonly header: T }>): Promise<T | undefined> {
-  try {
-    return (await opening).header;
-  } catch (error) {
-    if (error instanceof MigrationError) return undefined;
-    throw error;
-  }
 }
 
 function known(text: string | null | undefined): ConductorIpmitool | undefined {

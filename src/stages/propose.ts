@@ -8,7 +8,7 @@ import { MigrationError, systemCode } from "../model/error.ts";
 import type { TargetDoc } from "../model/mapping.ts";
 import type { PowerReading } from "../model/power.ts";
 import type { MachineFlavor } from "../model/settings.ts";
-import { openRole } from "./databases.ts";
+import { closing, openRole } from "./databases.ts";
 import { type FlavorPlaces, flavorsIn } from "./sizes.ts";
 
 interface Args extends FlavorPlaces {
@@ -55,13 +55,10 @@ async function machineFlavors(
   );
 }
 
-async function read(spec: string): Promise<ReadonlyMap<string, string>> {
-  const database = await openRole("placement-db", spec, { readOnly: true });
-  try {
-    return await readClasses(database);
-  } finally {
-    await database.close();
-  }
+function read(spec: string): Promise<ReadonlyMap<string, string>> {
+  return closing(async (keep) =>
+    readClasses(keep(await openRole("placement-db", spec, { readOnly: true }))),
+  );
 }
 
 /**

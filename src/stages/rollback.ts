@@ -9,23 +9,22 @@ import { stagedTrees } from "../parts/boot-steps.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
 import { costOfDelete } from "./cost.ts";
+import { closing } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { checkNotFinished, endOfRun } from "./finished.ts";
 import type { Reach } from "./flavor-api.ts";
 import { isThere } from "./loaded-plans.ts";
 import { namedIn } from "./named.ts";
 import { nextCommand } from "./next.ts";
+import { type Backing, novaStepsBack, type Wanted } from "./nova-back.ts";
 import { novaPlans } from "./nova-files.ts";
-import { novaStepsBack } from "./nova-preview.ts";
 import type { Watching } from "./nova-watch.ts";
 import { STOPPED } from "./pipeline.ts";
-import type { Backing } from "./rollback-plan.ts";
-import { preview } from "./rollback-preview.ts";
 import { inRun, openPlan } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { checkStill, type Leaving, leavingOf, withStill } from "./still.ts";
-import { takeBack, type Wanted } from "./take-back.ts";
+import { previewBack, takeBack } from "./take-back.ts";
 
 /** What a rollback is given. */
 export interface RollbackWords extends TargetOptions, Reach {
@@ -40,8 +39,6 @@ export interface RollbackWords extends TargetOptions, Reach {
 /** What there is to take back, and from where. */
 interface Job extends Wanted {
   readonly leaving: Leaving;
-  /** Null where Ironic is not asked. */
-  readonly backend: Backend | null;
   /** Rows of Nova are to be taken back, and nothing says where it is. */
   readonly untold: boolean;
 }
@@ -66,17 +63,18 @@ export function rollback(
   leave: Backing["leave"],
 ): Promise<Ended | null> {
   return withJob(words, { preview: false }, sink, async (job) => {
-    const { run, scope, nova, backend, leaving, untold } = job;
+    const { run, nova, backend, leaving, untold } = job;
     const named = words.all ? "everything" : `${words.node?.length} machines`;
     await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?`);
-    const backing = { run, scope, leave, sink, keyFile: words.keyFile };
     const ended = await withStill(words.novaDb, leaving, nova?.plans ?? [], watching, (look) =>
       withSession(run, (session) =>
-        takeBack({ ...backing, session, look }, backend, job, { ...watching, seconds: 0 }, words),
+        takeBack(job, { session, look, leave, sink }, { ...watching, seconds: 0 }),
       ),
     );
-    if (ended === null) sink.say(STOPPED);
-    if (ended !== true) return null;
+    if (ended !== true) {
+      sink.say(STOPPED);
+      return null;
+    }
     const still =
       "Rows of nova that this run changed are as they are; --nova-db takes them back too.";
     return { notes: [...(untold ? [still] : []), ...(await treesOf(run, words))], untold };
@@ -88,7 +86,7 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
   const shown = await withJob(words, { preview: true }, sink, async (job) => {
     let nodes = 0;
     const rows = async function* (): AsyncGenerator<UndoPreview> {
-      for await (const row of preview(job, job.backend, words)) {
+      for await (const row of previewBack(job)) {
         if (row.action === "remove" && row.resource === "node") nodes += 1;
         yield row;
       }
@@ -146,13 +144,13 @@ async function withJob<T>(
     if (!access.preview) checkStill(leaving, words);
     const there = plans.some((sha256) => isThere(entries, sha256));
     const optional = changed && words.novaDb !== undefined && !there;
-    const backend = await backendOf(words, access.preview, optional, sink);
-    try {
-      const nova = changed ? wish : null;
-      return await work({ run, entries, plans, scope, nova, leaving, backend, untold });
-    } finally {
-      await backend?.close();
-    }
+    const nova = changed ? wish : null;
+    return closing(async (keep) => {
+      const backend = await backendOf(words, access.preview, optional, sink);
+      if (backend !== null) keep(backend);
+      const wanted = { run, entries, plans, scope, nova, backend, reach: words };
+      return work({ ...wanted, leaving, untold });
+    });
   });
 }
 

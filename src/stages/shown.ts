@@ -3,7 +3,7 @@ import { basename, dirname } from "node:path";
 import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import { MANIFEST, openManifest } from "../edge/disk/plan-folder.ts";
 import type { MachinesHeader } from "../model/artefact.ts";
-import { MigrationError } from "../model/error.ts";
+import { MigrationError, orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { SnapshotLine } from "../model/machine.ts";
@@ -38,9 +38,9 @@ export async function openShown(file: string, nova: boolean): Promise<Shown> {
   if (nova)
     throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is none`);
   return (
-    (await orNull(async () => machinesFile(file))) ??
-    (await orNull(async () => stepsFile(file))) ??
-    (await orNull(async () => findingsFile(file))) ?? {
+    (await orNull(machinesFile(file), OTHER)) ??
+    (await orNull(stepsFile(file), OTHER)) ??
+    (await orNull(findingsFile(file), OTHER)) ?? {
       kind: "snapshot",
       lines: (await openSnapshot(file)).lines,
     }
@@ -84,10 +84,5 @@ async function findingsFile(file: string): Promise<Shown> {
 
 async function* NONE(): AsyncGenerator<never> {}
 
-/** Null for an artefact of another kind. */
-function orNull<T>(work: () => Promise<T>): Promise<T | null> {
-  return work().catch((error: unknown) => {
-    if (error instanceof MigrationError && error.code === "N2I-E113") return null;
-    throw error;
-  });
-}
+/** An artefact of another kind. */
+const OTHER = "N2I-E113";

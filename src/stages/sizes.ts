@@ -2,13 +2,13 @@ import type { Database } from "../edge/database/open.ts";
 import { readFlavorSizes } from "../edge/nova/flavors.ts";
 import { novaVersion } from "../edge/nova/open.ts";
 import { identifyNovaApi } from "../edge/nova-write/open.ts";
-import { MigrationError } from "../model/error.ts";
+import { orNull } from "../model/error.ts";
 import { isObject, type Json } from "../model/json.ts";
 import type { Machine } from "../model/machine.ts";
 import { hasApiFlavors } from "../model/nova-release.ts";
 import { nodeOf } from "../model/plan.ts";
 import type { FlavorSize, NodeSize } from "../model/settings.ts";
-import { openRole } from "./databases.ts";
+import { closing, openRole } from "./databases.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 
 /** Databases that have flavors, as the options name them. */
@@ -97,13 +97,11 @@ export async function flavorsIn<T>(
     ["nova-api-db", novaApiDb, "nova_api"],
   ] as const) {
     if (spec === undefined) continue;
-    const database = await openRole(role, spec, { readOnly: true });
-    try {
+    await closing(async (keep) => {
+      const database = keep(await openRole(role, spec, { readOnly: true }));
       await (place === "nova_api" ? identifyNovaApi : novaVersion)(database);
       for (const [id, flavor] of await read(database, place)) found.set(id, flavor);
-    } finally {
-      await database.close();
-    }
+    });
   }
   return [...found.values()];
 }
@@ -126,13 +124,8 @@ async function planSizes(run: string, snapshot: string): Promise<readonly NodeSi
 }
 
 /** The run's plan; null when it has none. */
-export async function planOrNull(run: string) {
-  try {
-    return await openPlan(`${run}/${PLAN}`);
-  } catch (error) {
-    if (error instanceof MigrationError && error.code === "N2I-E110") return null;
-    throw error;
-  }
+export function planOrNull(run: string) {
+  return orNull(openPlan(`${run}/${PLAN}`), "N2I-E110");
 }
 
 function numberOf(properties: Json | undefined, key: string): number | null {

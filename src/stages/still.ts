@@ -12,7 +12,7 @@ import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
 import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
-import { openRole } from "./databases.ts";
+import { closing, openRole } from "./databases.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
 import { type Watching, watchComputes } from "./nova-watch.ts";
@@ -86,8 +86,8 @@ export async function withStill<T>(
 ): Promise<T | null> {
   if (novaDb === undefined || machines.length + changed.length === 0)
     return work(() => Promise.resolve());
-  const database = await openRole("nova-db", novaDb, { readOnly: true });
-  try {
+  return closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const identity = await identifyNova(database);
     const hosts = new Set(machines.flatMap(({ host }) => host ?? []));
     for (const source of sources) if (source !== null) checkSame(source, identity);
@@ -114,9 +114,7 @@ export async function withStill<T>(
     } finally {
       interrupt.end();
     }
-  } finally {
-    await database.close();
-  }
+  });
 }
 
 /** The schema may be a later one: heartbeats are read from every version alike. */

@@ -1,57 +1,48 @@
-import type { RunFolder } from "../edge/disk/run-folder.ts";
-import type { Scope } from "../engine/back.ts";
+import { findPlan } from "../edge/disk/plan-folder.ts";
+import { inspectBack } from "../engine/back.ts";
+import { execute } from "../engine/execute.ts";
 import type { Excluded } from "../engine/part.ts";
-import type { Entry } from "../model/journal.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import type { Walked } from "../engine/walk.ts";
+import type { PlanHeader, TargetIdentity } from "../model/artefact.ts";
+import { IRONIC } from "../model/journal.ts";
+import { type PlannedMachine, type Step, stepsOf } from "../model/plan.ts";
+import type { UndoPreview } from "../model/preview.ts";
+import { batchOf, ironicLeg, ironicPart } from "../parts/ironic.ts";
 import { afterNova } from "./apply-nova.ts";
 import type { Backend } from "./backend.ts";
-import type { Reach } from "./flavor-api.ts";
-import { type NovaWish, withNovaBack } from "./nova-back.ts";
+import { checkEngine, checkIdentity, withIronic } from "./ironic-place.ts";
+import { type Backing, previewNova, type Wanted, withNovaBack } from "./nova-back.ts";
 import type { Watching } from "./nova-watch.ts";
-import { BACK_AFTER_IRONIC, STOPPED } from "./pipeline.ts";
-import { type Backing, undoPlan } from "./rollback-plan.ts";
-
-/** What of a run is to be taken back. */
-export interface Wanted {
-  readonly run: RunFolder;
-  /** Its journal. */
-  readonly entries: readonly Entry[];
-  /** Plans of the run that loaded something, newest first. */
-  readonly plans: readonly string[];
-  readonly scope: Scope<PlannedMachine>;
-  /** Of Nova's rows; null where the run changed none. */
-  readonly nova: NovaWish | null;
-}
+import { BACK_AFTER_IRONIC } from "./pipeline.ts";
+import { openPlan, sealOf } from "./run.ts";
 
 /**
  * Takes Ironic's rows back, then Nova's. What stays of either is added to the list of those left.
  *
- * @param backend null where nothing of the run is in Ironic any more, which is not asked then
  * @returns whether it came to its end; not when it was stopped on request
  */
-export function takeBack(
-  backing: Backing,
-  backend: Backend | null,
-  { plans, nova: wish }: Pick<Wanted, "plans" | "nova">,
-  watching: Watching,
-  reach: Reach,
-): Promise<boolean> {
+export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): Promise<boolean> {
   const { leave, sink } = backing;
-  const stop = (): boolean => {
-    sink.say(STOPPED);
-    return false;
-  };
-  return withNovaBack(backing, wish, reach, watching, async (nova) => {
-    const excluded = new Map((await nova?.look()) ?? []);
-    leave(whole(excluded));
+  const { backend, plans } = wanted;
+  return withNovaBack(wanted, backing, watching, async (nova) => {
+    const excluded = new Map(await nova?.look());
+    leave(
+      [...excluded].map(([id, why]) => ({ id: `machine:${id}`, why: `${why}: all of it stays` })),
+    );
     const look = async (): Promise<void> => {
       // Its lock waits for the whole of Ironic's part: lost, it is met before the next batch.
       await nova?.check();
       await backing.look();
     };
-    const ironic = await takeIronicBack({ ...backing, look }, backend, plans, excluded);
-    const { removed, stays, stopped } = ironic;
-    if (stopped) return stop();
+    let removed = 0;
+    const stays = new Map<string, string>();
+    for (const sha256 of plans) {
+      if (backend === null) break;
+      const undone = await undoPlan(wanted, { ...backing, look }, backend, sha256, excluded);
+      removed += undone.done;
+      for (const [uuid, why] of undone.stays) stays.set(uuid, why);
+      if (undone.stopped) return false;
+    }
     if (nova === null) return true;
     if (stays.size > 0)
       sink.told(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
@@ -64,34 +55,104 @@ export function takeBack(
         const some = restored === 0 ? "" : `${restored} restored in nova, `;
         throw afterNova(cause, `${ironic}${some}nova's are not all back`);
       });
-      if (undone.stopped) return stop();
+      if (undone.stopped) return false;
       restored += undone.done;
     }
     return true;
   });
 }
 
-async function takeIronicBack(
-  backing: Backing,
-  backend: Backend | null,
-  plans: readonly string[],
+/**
+ * Takes back what one plan of the run loaded, and tells it.
+ *
+ * @param excluded machines that stay as they are
+ */
+async function undoPlan(
+  { run, scope, reach }: Wanted,
+  { session, look, leave, sink }: Backing,
+  backend: Backend,
+  sha256: string,
   excluded: Excluded,
-): Promise<{ readonly removed: number; readonly stays: Excluded; readonly stopped: boolean }> {
-  let removed = 0;
-  const stays = new Map<string, string>();
-  for (const sha256 of plans) {
-    if (backend === null) break;
-    const undone = await undoPlan(backing, backend, sha256, excluded);
-    removed += undone.removed;
-    for (const [uuid, why] of undone.stays) stays.set(uuid, why);
-    if (undone.stopped) return { removed, stays, stopped: true };
-  }
-  return { removed, stays, stopped: false };
+): Promise<Walked<PlannedMachine>> {
+  const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
+  const seal = await sealOf(run, reach.keyFile, header.key);
+  const how = { header, seal, check: false };
+  const undone = await withIronic(run, session, backend, how, ({ part, check, precondition }) => {
+    const before = async (): Promise<void> => {
+      await check();
+      await look();
+    };
+    const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
+    return sink.during(
+      "rollback",
+      footer.footer.machines,
+      (progress) => execute([leg], session, { direction: "back", only: scope, excluded }, progress),
+      ({ done }) => `${done} rows removed`,
+    );
+  });
+  sink.told(
+    `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length} left.`,
+  );
+  leave(undone.left);
+  if (undone.broke !== null) throw undone.broke;
+  return undone;
 }
 
-function whole(excluded: Excluded): readonly { readonly id: string; readonly why: string }[] {
-  return [...excluded].map(([uuid, why]) => ({
-    id: `machine:${uuid}`,
-    why: `${why}: all of it stays`,
-  }));
+/**
+ * What the same command line would take back, in its order: Ironic's rows, then Nova's, those of a machine
+ * that stays in Ironic not. What is gone already is not told.
+ */
+export function previewBack(wanted: Wanted): AsyncGenerator<UndoPreview> {
+  return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));
+}
+
+/** @returns machines of which something stays, and why */
+async function* previewIronic(
+  wanted: Wanted,
+  excluded: Excluded,
+): AsyncGenerator<UndoPreview, Excluded> {
+  const stays = new Map<string, string>();
+  for (const sha256 of wanted.plans) {
+    const { header, lines } = await openPlan(await findPlan(wanted.run, sha256));
+    const part = await inspected(wanted, header);
+    const leg = { part, plan: sha256, lines, changesOf: stepsOf };
+    for await (const batch of inspectBack(leg, wanted.entries, wanted.scope, excluded))
+      for (const { line, change, state } of batch) {
+        const { id, resource, machine } = change;
+        const { is } = state;
+        if (is === "after") continue;
+        if (is === "other" && machine !== null && !excluded.has(machine))
+          stays.set(machine, `in Ironic ${id} ${state.why}`);
+        const waits = `${state.why}: it is waited for`;
+        yield {
+          action: is === "other" ? "leave" : "remove",
+          ...{ resource, uuid: id.slice(id.indexOf(":") + 1), bm_node_id: line.bm_node_id },
+          why: is === "before" ? null : is === "waiting" ? waits : state.why,
+        };
+      }
+  }
+  return stays;
+}
+
+type Inspected = Parameters<typeof inspectBack<Step, PlannedMachine>>[0]["part"];
+
+/** @throws MigrationError N2I-E300 and those of opening it, as the command itself would */
+async function inspected(
+  { run, backend, reach }: Wanted,
+  { target: planned, key }: PlanHeader,
+): Promise<Inspected> {
+  if (backend === null) return unasked(planned);
+  checkEngine(planned, backend);
+  const seal = await sealOf(run, reach.keyFile, key);
+  const { identity, target } = await backend.open(planned.release, seal);
+  checkIdentity(planned, identity);
+  return ironicPart(target);
+}
+
+/** Nobody said where Ironic is: nothing is known but what the journal says. */
+function unasked(target: TargetIdentity): Inspected {
+  return {
+    ...{ name: IRONIC, size: batchOf(target) },
+    inspect: (steps) => Promise.resolve(steps.map(({ id }) => ({ id, is: "before", why: "" }))),
+  };
 }

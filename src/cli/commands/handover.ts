@@ -9,11 +9,11 @@ import { printView } from "../print/out.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
 
 export async function handoverCommand(args: HandoverArgs): Promise<void> {
-  const { failed, noted, broke } = await handover(args, paceOf(args), sinkOf(args));
-  const listed = [...failed, ...noted];
+  const { trouble, noted, broke } = await handover(args, paceOf(args), sinkOf(args));
+  const listed = [...trouble, ...noted];
   const logs = (args.conductorLog ?? []).length > 0;
   if (listed.length > 0) await printView(standingsView(listed, logs), args);
-  if (failed.length > 0) exitWith(EXIT_STATUS.partial.status);
+  if (trouble.length > 0) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   say(args, AFTER.handover(args));
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ONE_BY_ONE, type Pace } from "../../../src/engine/window-part.ts";
 import { stillReleased } from "../../../src/parts/hand-over.ts";
-import { release, restage } from "../../../src/stages/handing-over.ts";
+import { release, restage } from "../../../src/stages/handover.ts";
 import { CONDUCTOR, ironic } from "./world.ts";
 
 const PACE: Pace = { ...ONE_BY_ONE, inFlight: 2, deadline: 100_000, maxFailures: 1 };
@@ -10,7 +10,7 @@ const PACE: Pace = { ...ONE_BY_ONE, inFlight: 2, deadline: 100_000, maxFailures:
 test("no more machines are under way than the pace allows, and all get there", async () => {
   const world = ironic(10, { takes: 5 });
   const result = await release(world.plan(), world.releasing(), PACE);
-  assert.deepEqual({ ...result, trouble: [] }, { ...NOTHING, released: 10, done: 10 });
+  assert.deepEqual({ ...result, trouble: [] }, { ...NOTHING, made: 10, done: 10 });
   assert.equal(world.most(), 2);
   assert.equal(stillReleased(world.entries).size, 10);
 });
@@ -29,8 +29,8 @@ test("a machine that fails lets no other go, and those under way are watched to 
     result.trouble.map(({ uuid, why }) => [uuid, why]),
     [["n3", "take-over failed: no route to host"]],
   );
-  assert.equal(result.done, result.released - 1);
-  assert.ok(result.released < 10 && result.waiting === 0);
+  assert.equal(result.done, result.made - 1);
+  assert.ok(result.made < 10 && result.waiting === 0);
 });
 
 test("a machine that failed in an earlier run is told, and does not end this one", async () => {
@@ -39,7 +39,7 @@ test("a machine that failed in an earlier run is told, and does not end this one
   assert.deepEqual([first.trouble.length, first.before], [1, 0]);
   const second = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual([second.trouble.length, second.before], [1, 1]);
-  assert.deepEqual([first.released + second.released, second.done], [6, 5]);
+  assert.deepEqual([first.made + second.made, second.done], [6, 5]);
 });
 
 test("a machine whose conductor died is waited for until another one has it", async () => {
@@ -48,7 +48,7 @@ test("a machine whose conductor died is waited for until another one has it", as
   world.change("n1", { taker: { hostname: "other", alive: false }, last_error: null });
   world.at(20, () => world.change("n1", { taker: null }));
   const found = await release(world.plan(), world.releasing(), PACE);
-  assert.deepEqual([found.released, found.done, found.trouble], [0, 2, []]);
+  assert.deepEqual([found.made, found.done, found.trouble], [0, 2, []]);
   assert.ok(world.now() >= 20_000);
   world.change("n2", { taker: { hostname: null, alive: false } });
   const { trouble } = await release(world.plan(), world.releasing(), PACE);
@@ -78,8 +78,8 @@ test("a machine no living conductor would take stays staged, and ends it", async
   ] as const) {
     const world = ironic(3, { takes: 1 });
     world.conductors(...conductors);
-    const { released, trouble } = await release(world.plan(), world.releasing(), PACE);
-    assert.deepEqual([released, world.entries, trouble.length], [0, [], 1]);
+    const { made, trouble } = await release(world.plan(), world.releasing(), PACE);
+    assert.deepEqual([made, world.entries, trouble.length], [0, [], 1]);
     assert.equal(trouble[0]?.standing, "staged");
     assert.match(trouble[0]?.why ?? "", says);
   }
@@ -93,19 +93,19 @@ test("when the last conductor dies nothing is waited for, and the same command g
   world.at(15, () => world.conductors({ ...CONDUCTOR, alive: false }));
   const first = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual(first.notices, ["conductor lab died", "conductor other died"]);
-  assert.deepEqual([first.released, first.done, first.waiting], [4, 2, 0]);
+  assert.deepEqual([first.made, first.done, first.waiting], [4, 2, 0]);
   for (const { standing, why } of first.trouble)
     assert.deepEqual([standing, why], ["failed", "no conductor is alive: lab"]);
   world.conductors(CONDUCTOR);
   const second = await release(world.plan(), world.releasing(), PACE);
-  assert.deepEqual([second.released, second.done, second.trouble], [2, 6, []]);
+  assert.deepEqual([second.made, second.done, second.trouble], [2, 6, []]);
 });
 
 test("what a conductor says of a machine it took over is told, and ends nothing", async () => {
   const console = "Failed to start console while taking over the node";
   const world = ironic(3, { takes: 1, says: { n1: console } });
   const made = await release(world.plan(), world.releasing(), { ...PACE, maxFailures: 1 });
-  assert.deepEqual([made.released, made.done, made.trouble], [3, 3, []]);
+  assert.deepEqual([made.made, made.done, made.trouble], [3, 3, []]);
   assert.deepEqual(
     made.noted.map(({ uuid, standing, why }) => [uuid, standing, why]),
     [["n1", "done", `a conductor says: ${console}`]],
@@ -137,9 +137,9 @@ test("stopped on request it leaves the rest staged, and goes on with the same co
     return asked > 6;
   };
   const first = await release(world.plan(), { ...world.releasing(), stopping }, PACE);
-  assert.ok(first.stopped && first.released < 6);
+  assert.ok(first.stopped && first.made < 6);
   const second = await release(world.plan(), world.releasing(), PACE);
-  assert.equal(first.released + second.released, 6);
+  assert.equal(first.made + second.made, 6);
   assert.equal(second.done, 6);
 });
 
@@ -147,14 +147,14 @@ test("what was released is staged again, but for a machine that is in another's 
   const world = ironic(3, { takes: 1 });
   await release(world.plan(), world.releasing(), PACE);
   world.hold("n2", "fans broken");
-  const { staged, left } = await restage(world.plan(), world.releasing(), 60);
-  assert.equal(staged, 2);
+  const { made, trouble } = await restage(world.plan(), world.releasing(), 60);
+  assert.equal(made, 2);
   assert.deepEqual(
-    left.map(({ uuid, why }) => [uuid, why]),
+    trouble.map(({ uuid, why }) => [uuid, why]),
     [["n2", "in maintenance: fans broken"]],
   );
   assert.deepEqual([...stillReleased(world.entries)], ["n2"]);
-  assert.equal((await restage(world.plan(), world.releasing(), 60)).staged, 0);
+  assert.equal((await restage(world.plan(), world.releasing(), 60)).made, 0);
 });
 
 test("a machine a conductor works on is staged again when it lets go, or named with its conductor", async () => {
@@ -163,17 +163,17 @@ test("a machine a conductor works on is staged again when it lets go, or named w
   world.reserve("n1", "lab");
   world.reserve("n3", "rack7-conductor");
   world.at(30, () => world.reserve("n1", null));
-  const { staged, left } = await restage(world.plan(), world.releasing(), 60);
-  assert.equal(staged, 3);
+  const { made, trouble } = await restage(world.plan(), world.releasing(), 60);
+  assert.equal(made, 3);
   assert.deepEqual(
-    left.map(({ uuid, why, fix }) => [uuid, why, fix]),
+    trouble.map(({ uuid, why, fix }) => [uuid, why, fix]),
     [["n3", "rack7-conductor is working on it", "Run the same command again."]],
   );
   assert.deepEqual([...stillReleased(world.entries)], ["n3"]);
 });
 
 const NOTHING = {
-  released: 0,
+  made: 0,
   done: 0,
   held: 0,
   waiting: 0,

@@ -2,7 +2,7 @@ import type { PlannedNode } from "../../../src/core/handover/judge.ts";
 import { type Handover, type ObservedNode, STAGED } from "../../../src/model/handover.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import type { Conductor } from "../../../src/model/service.ts";
-import type { Releasing } from "../../../src/stages/handing-over.ts";
+import type { Releasing } from "../../../src/stages/handover.ts";
 
 const LAB = { hostname: "lab", alive: true };
 

@@ -1,7 +1,9 @@
 import type { PlanCounts, PlanHeader, ServerIdentity } from "./artefact.ts";
 import type { Hooks, Outcome, State } from "./change.ts";
+import { MigrationError } from "./error.ts";
 import type { Row } from "./machine.ts";
 import type { Lock } from "./target.ts";
+import { listed } from "./text.ts";
 
 /**
  * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
@@ -149,3 +151,22 @@ export interface PlanManifest extends PlanHeader {
 
 /** The file of machines; those of Nova are named as the legs of its part. */
 export const MACHINES = "machines";
+
+/** Rows a message names; the others are counted. */
+const NAMED = 5;
+
+/**
+ * Refuses a batch with rows that are neither as planned nor ours.
+ *
+ * @throws MigrationError N2I-E300
+ */
+export function refuseStrange(
+  left: Outcome["left"],
+  owned: (id: string) => boolean,
+  what: string,
+): void {
+  const strange = left.filter(({ id }) => !owned(id)).map(({ id, why }) => `${id} ${why}`);
+  if (strange.length === 0) return;
+  const some = listed(strange, NAMED, "; ");
+  throw new MigrationError("N2I-E300", `${strange.length} ${what} are not as planned: ${some}`);
+}

@@ -1,6 +1,6 @@
 import { isUtf8, type StoredText } from "../../model/charset.ts";
 import type { Database } from "./open.ts";
-import { ask, askIn, integer, marks, text } from "./rows.ts";
+import { ask, askIn, integer, marks, string, text } from "./rows.ts";
 
 /** How each engine says that a text is not plain ASCII. */
 const ODD: { readonly [engine in Database["engine"]]: (column: string) => string } = {
@@ -41,6 +41,22 @@ export async function storedTexts(
       found.push({ table: one.table, column, ...as, odd });
     }
   return found;
+}
+
+/** The charsets of the columns of tables; on PostgreSQL the server's encoding; none on SQLite. */
+export async function charsetsOf(
+  database: Database,
+  tables: readonly string[],
+): Promise<readonly string[]> {
+  const from = {
+    mysql: `information_schema.columns WHERE table_schema = DATABASE() AND table_name IN (${marks(tables)}) AND character_set_name IS NOT NULL ORDER BY 1`,
+    postgresql: "current_setting('server_encoding') AS character_set_name",
+    sqlite: null,
+  }[database.engine];
+  if (from === null) return [];
+  const sql = `SELECT DISTINCT character_set_name AS name FROM ${from}`;
+  const values = database.engine === "mysql" ? tables : [];
+  return (await ask(database, "reading charsets", sql, values)).map(({ name }) => string(name));
 }
 
 type Kept = Pick<StoredText, "charset" | "own">;

@@ -1,5 +1,6 @@
 import type { Knex } from "knex";
 import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
 import type { Seal } from "../../model/secret.ts";
 import type { Claims, Current, Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
@@ -14,37 +15,25 @@ export interface Ironic {
   readonly seal: Seal;
 }
 
-export function columnsOf(
-  { database, release }: Ironic,
-  table: "node" | "port",
-  prefix: string,
-): string {
+export function columnsOf({ database, release }: Ironic, table: Resource, prefix: string): string {
   const names = release[table].map(({ name }) => name);
   return columnList(database, names, prefix);
 }
 
-function nodesBy(
-  ironic: Ironic,
-  on: Knex,
-  column: string,
-  values: readonly string[],
-  lock = "",
-): Promise<readonly RawRow[]> {
-  const sql = `SELECT ${columnsOf(ironic, "node", "n")} FROM nodes n WHERE n.${column} IN (...) ${lock}`;
-  return askIn(ironic.database, "reading nodes", sql, values, on);
-}
+const FROM = { node: "nodes n", port: "ports p LEFT JOIN nodes n ON n.id = p.node_id" };
 
-function portsBy(
+function rowsBy(
   ironic: Ironic,
   on: Knex,
-  column: string,
+  [table, column]: readonly [Resource, string],
   values: readonly string[],
   lock = "",
 ): Promise<readonly RawRow[]> {
   const { database } = ironic;
-  const columns = `${columnsOf(ironic, "port", "p")}, ${whole(database.engine, "n.uuid")} AS node_uuid`;
-  const sql = `SELECT ${columns} FROM ports p LEFT JOIN nodes n ON n.id = p.node_id WHERE p.${column} IN (...) ${lock}`;
-  return askIn(database, "reading ports", sql, values, on);
+  const prefix = table === "node" ? "n" : "p";
+  const owner = table === "node" ? "" : `, ${whole(database.engine, "n.uuid")} AS node_uuid`;
+  const sql = `SELECT ${columnsOf(ironic, table, prefix)}${owner} FROM ${FROM[table]} WHERE ${prefix}.${column} IN (...) ${lock}`;
+  return askIn(database, `reading ${table}s`, sql, values, on);
 }
 
 export function toNode({ release, seal }: Ironic, raw: RawRow): Row {
@@ -70,13 +59,13 @@ function unique(rows: readonly RawRow[]): readonly RawRow[] {
 export async function readCurrent(ironic: Ironic, on: Knex, wanted: Claims): Promise<Current> {
   const hasName = ironic.release.node.some(({ name }) => name === "name");
   const nodes = [
-    ...(await nodesBy(ironic, on, "uuid", wanted.uuids)),
-    ...(await nodesBy(ironic, on, "instance_uuid", wanted.instance_uuids)),
-    ...(hasName ? await nodesBy(ironic, on, "name", wanted.names) : []),
+    ...(await rowsBy(ironic, on, ["node", "uuid"], wanted.uuids)),
+    ...(await rowsBy(ironic, on, ["node", "instance_uuid"], wanted.instance_uuids)),
+    ...(hasName ? await rowsBy(ironic, on, ["node", "name"], wanted.names) : []),
   ];
   const ports = [
-    ...(await portsBy(ironic, on, "uuid", wanted.port_uuids)),
-    ...(await portsBy(ironic, on, "address", wanted.addresses)),
+    ...(await rowsBy(ironic, on, ["port", "uuid"], wanted.port_uuids)),
+    ...(await rowsBy(ironic, on, ["port", "address"], wanted.addresses)),
   ];
   const known = await withTraits(ironic, on, unique(nodes));
   return {
@@ -99,8 +88,8 @@ export async function readRows(
 ): Promise<{ readonly nodes: readonly RawRow[]; readonly ports: readonly RawRow[] }> {
   const lock = !locking || ironic.database.engine === "sqlite" ? "" : "FOR UPDATE";
   const lockPorts = locking && ironic.database.engine === "postgresql" ? "FOR UPDATE OF p" : lock;
-  const nodes = await nodesBy(ironic, trx, "uuid", nodeUuids, lock);
-  const ports = await portsBy(ironic, trx, "uuid", portUuids, lockPorts);
+  const nodes = await rowsBy(ironic, trx, ["node", "uuid"], nodeUuids, lock);
+  const ports = await rowsBy(ironic, trx, ["port", "uuid"], portUuids, lockPorts);
   return { nodes: await withTraits(ironic, trx, nodes), ports };
 }
 

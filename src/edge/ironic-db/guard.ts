@@ -1,13 +1,10 @@
-import type { Guard, Guarded, Guards } from "../../model/handover.ts";
+import type { Guard, Guards } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { askIn, boolean, columnList, type RawRow, text } from "../database/rows.ts";
+import { read, sql } from "../database/read.ts";
+import { boolean, isTrue, string, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 
-const SEEN = [
-  ...["uuid", "provision_state", "instance_uuid", "maintenance", "maintenance_reason"],
-  ...["reservation", "conductor_affinity"],
-];
 const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 
 /**
@@ -18,12 +15,19 @@ const GUARDS = ["protected", "protected_reason", "automated_clean"] as const;
 export function createGuard(database: Database, { node }: Release): Guard {
   const has = (column: string): boolean => node.some(({ name }) => name === column);
   const guards = GUARDS.filter(has);
-  const columns = columnList(database, [...SEEN.filter(has), ...guards]);
+  const column = (name: string): string => (has(name) ? name : "NULL");
+  const fields = {
+    ...{ uuid: string, provision_state: text, instance_uuid: text, reservation: text },
+    ...{ maintenance: isTrue, maintenance_reason: sql(column("maintenance_reason"), text) },
+    taken: sql("conductor_affinity", (value) => value !== null),
+    protected: sql(column("protected"), isTrue),
+    protected_reason: sql(column("protected_reason"), text),
+    automated_clean: sql(column("automated_clean"), boolean),
+  };
   return {
     async observe(uuids) {
-      const sql = `SELECT ${columns} FROM nodes WHERE uuid IN (...)`;
-      const rows = await askIn(database, "observing nodes", sql, uuids);
-      return new Map(rows.map((row) => [text(row.uuid) ?? "", guarded(row)]));
+      const rows = await read(database, fields, "nodes WHERE uuid IN (...)", uuids);
+      return new Map(rows.map(({ uuid, ...node }) => [uuid, node]));
     },
     write: (uuid, seen, change) =>
       writing(database, (trx) =>
@@ -38,19 +42,5 @@ export function createGuard(database: Database, { node }: Release): Guard {
           return changed === 1 ? "done" : "again";
         }),
       ),
-  };
-}
-
-function guarded(row: RawRow): Guarded {
-  return {
-    provision_state: text(row.provision_state),
-    instance_uuid: text(row.instance_uuid),
-    maintenance: boolean(row.maintenance) === true,
-    maintenance_reason: text(row.maintenance_reason),
-    reservation: text(row.reservation),
-    taken: row.conductor_affinity !== null,
-    protected: boolean(row.protected) === true,
-    protected_reason: text(row.protected_reason),
-    automated_clean: boolean(row.automated_clean),
   };
 }

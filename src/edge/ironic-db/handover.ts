@@ -1,15 +1,11 @@
 import type { Knex } from "knex";
-import { type Handover, type ObservedNode, STAGED } from "../../model/handover.ts";
+import { type Handover, STAGED } from "../../model/handover.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
-import { ageOf, askIn, boolean, columnList, integer, type RawRow, text } from "../database/rows.ts";
+import { read, sql } from "../database/read.ts";
+import { ageOf, integer, isTrue, string, text } from "../database/rows.ts";
 import { writing } from "../database/write.ts";
 import { isAlive, readService } from "./service.ts";
-
-const COLUMNS = [
-  ...["uuid", "provision_state", "maintenance", "maintenance_reason"],
-  ...["conductor_affinity", "reservation", "last_error", "power_state"],
-];
 
 /**
  * The hand-over by Ironic's own database. Each change is one statement that changes the row only
@@ -20,13 +16,14 @@ const COLUMNS = [
 export function createHandover(database: Database, release: Release): Handover {
   const { node } = release;
   // Juno keeps no reason of a maintenance.
-  const has = (column: string): boolean => node.some(({ name }) => name === column);
-  const { engine } = database;
-  const columns = [
-    columnList(database, COLUMNS.filter(has), "nodes"),
-    columnList(database, ["hostname"], "conductors"),
-    `conductors.online, ${ageOf(engine, "conductors.updated_at")} AS age`,
-  ].join(", ");
+  const hasReason = node.some(({ name }) => name === "maintenance_reason");
+  const fields = {
+    ...{ uuid: string, provision_state: text, maintenance: isTrue },
+    maintenance_reason: sql(hasReason ? "maintenance_reason" : "NULL", text),
+    ...{ reservation: text, last_error: text, power_state: text },
+    ...{ conductor_affinity: integer, hostname: text, online: isTrue },
+    age: sql(ageOf(database.engine, "conductors.updated_at"), integer),
+  };
   const set = (doing: string, uuid: string, from: Maintenance, to: Maintenance, more = {}) =>
     writing(database, (trx) =>
       database.run(doing, async () => {
@@ -38,9 +35,15 @@ export function createHandover(database: Database, release: Release): Handover {
     );
   return {
     async observe(uuids) {
-      const sql = `SELECT ${columns} FROM nodes LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)`;
-      const rows = await askIn(database, "observing nodes", sql, uuids);
-      return new Map(rows.map((row) => [text(row.uuid) ?? "", observed(row)]));
+      const from =
+        "nodes LEFT JOIN conductors ON conductors.id = nodes.conductor_affinity WHERE nodes.uuid IN (...)";
+      const rows = await read(database, fields, from, uuids);
+      return new Map(
+        rows.map(({ uuid, conductor_affinity, hostname, online, age, ...node }) => {
+          const taker = { hostname, alive: isAlive({ online, age }) };
+          return [uuid, { ...node, taker: conductor_affinity === null ? null : taker }];
+        }),
+      );
     },
     // A power state recorded before the maintenance is old: a conductor would drive the machine to it.
     clear: (uuid) => set("releasing a node", uuid, STAGED, null, { power_state: null }),
@@ -57,19 +60,4 @@ function maintenance(query: Knex.QueryBuilder, reason: Maintenance): Knex.QueryB
   return reason === null
     ? query.where({ maintenance: false })
     : query.where({ maintenance: true, maintenance_reason: reason });
-}
-
-function observed(row: RawRow): ObservedNode {
-  return {
-    provision_state: text(row.provision_state),
-    maintenance: boolean(row.maintenance) === true,
-    maintenance_reason: text(row.maintenance_reason),
-    taker:
-      integer(row.conductor_affinity) === null
-        ? null
-        : { hostname: text(row.hostname), alive: isAlive(row) },
-    reservation: text(row.reservation),
-    last_error: text(row.last_error),
-    power_state: text(row.power_state),
-  };
 }

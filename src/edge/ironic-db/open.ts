@@ -5,6 +5,7 @@ import type { Release } from "../../model/target.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { ask, columnList, text } from "../database/rows.ts";
+import { charsetsOf } from "../database/stored-text.ts";
 import { type KnownReleases, releaseOf } from "./release.ts";
 
 export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
@@ -16,12 +17,9 @@ export async function headOf(database: Database, on: Knex = database.knex): Prom
 /** The narrowest charset of the columns we write; PostgreSQL and SQLite hold everything. */
 async function charsetOf(database: Database): Promise<string> {
   if (database.engine !== "mysql") return "utf8";
-  const sql =
-    "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('nodes','ports') AND character_set_name IS NOT NULL";
-  const rows = await ask(database, "reading charsets", sql);
+  const names = await charsetsOf(database, ["nodes", "ports"]);
   // Servers before MariaDB 10.6 and MySQL 8.0.28 call utf8mb3 utf8.
-  const names = rows.map(({ name }) => (text(name) ?? "").replace(/^utf8$/, "utf8mb3"));
-  return names.find((name) => name !== "utf8mb4") ?? "utf8mb4";
+  return names.find((name) => name !== "utf8mb4")?.replace(/^utf8$/, "utf8mb3") ?? "utf8mb4";
 }
 
 /**

@@ -9,19 +9,6 @@ import { askIn, integer, marks, portions, type RawRow, text } from "../database/
 import { columnsOf, type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
-/** The steps of one machine: they are undone together or not at all. */
-interface Group {
-  readonly node: string;
-  readonly steps: readonly Step[];
-}
-
-function groupsOf(steps: readonly Step[]): readonly Group[] {
-  const groups = grouped(steps, ({ resource, before }) =>
-    String(resource === "node" ? before?.uuid : before?.node_uuid),
-  );
-  return [...groups].map(([node, list]) => ({ node, steps: list }));
-}
-
 /** Ports of these nodes that the steps do not name: somebody added them after the load. */
 async function strangers(
   ironic: Ironic,
@@ -106,7 +93,10 @@ async function part(
   const locked = new Set<string>();
   const going: Step[] = [];
   const gone: string[] = [];
-  for (const { steps: group } of groupsOf(steps)) {
+  const machineOf = ({ resource, before }: Step): string =>
+    String(resource === "node" ? before?.uuid : before?.node_uuid);
+  // The steps of one machine are undone together or not at all.
+  for (const group of grouped(steps, machineOf).values()) {
     const why = group.map((step) => reason(step, ironic, { nodes, ports, strange }));
     const fault = why.find((text) => text !== null && text !== "gone");
     if (typeof fault === "string") {

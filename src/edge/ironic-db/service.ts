@@ -3,7 +3,7 @@ import { HEARTBEAT, type Service } from "../../model/service.ts";
 import type { Release } from "../../model/target.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
-import { ageOf, ask, integer, isTrue, lower, type RawRow, string, text } from "../database/rows.ts";
+import { ageOf, ask, integer, isTrue, lower, string, text } from "../database/rows.ts";
 
 const RESERVED = 1000;
 
@@ -33,7 +33,7 @@ export async function readService(database: Database, { node }: Release): Promis
     conductors: conductors.map((row) => ({
       hostname: string(row.hostname),
       group: lower(row.conductor_group),
-      alive: isAlive(row),
+      alive: isAlive({ online: isTrue(row.online), age: integer(row.age) }),
       drivers: driversOf(text(row.drivers)),
     })),
     interfaces:
@@ -50,8 +50,14 @@ export async function readService(database: Database, { node }: Release): Promis
 }
 
 /** Of `online` and `age`, as ironic itself goes by them. */
-export function isAlive({ online, age }: RawRow): boolean {
-  return isTrue(online) && (integer(age) ?? HEARTBEAT) < HEARTBEAT;
+export function isAlive({ online, age }: Beat): boolean {
+  return online && (age ?? HEARTBEAT) < HEARTBEAT;
+}
+
+interface Beat {
+  readonly online: boolean;
+  /** Seconds. */
+  readonly age: number | null;
 }
 
 /** A JSON list; what is none says nothing. */

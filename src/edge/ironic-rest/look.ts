@@ -1,6 +1,8 @@
 import { MigrationError } from "../../model/error.ts";
 import { isObject, type Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
+import type { Current } from "../../model/target.ts";
 import type { RestRows } from "./row.ts";
 import type { RestService } from "./service.ts";
 
@@ -73,6 +75,17 @@ export async function portsByAddress({ service }: Link, address: string): Promis
 export function listed(body: unknown, name: string): readonly Json[] {
   const list = isObject(body) ? body[name] : [];
   return Array.isArray(list) ? list : [];
+}
+
+/** All nodes and ports, as rows. @throws MigrationError as `pages` */
+export async function listAll({ service, rows }: Link): Promise<Current> {
+  const all = async (resource: Resource): Promise<readonly Row[]> => {
+    const found: Row[] = [];
+    for await (const page of pages(service, `${resource}s/detail`))
+      found.push(...page.map((body) => rows.told(resource, body)));
+    return found;
+  };
+  return { nodes: await all("node"), ports: await all("port") };
 }
 
 /** Bodies a page. @source ironic: [api]max_limit */

@@ -7,7 +7,7 @@ import type { Claims, Current, Target, Verifier } from "../../model/target.ts";
 import type { Answer } from "../openstack/session.ts";
 import { adopt } from "./adopt.ts";
 import { readBehind } from "./conductors.ts";
-import { type Link, pages } from "./look.ts";
+import { type Link, listAll, pages } from "./look.ts";
 import type { AdoptedMachine, AdoptionOutcome } from "./outcome.ts";
 import { gate, inFlight } from "./pool.ts";
 import { judgeRemoval, patienceOf, remove } from "./remove.ts";
@@ -168,16 +168,6 @@ function performed(outcomes: readonly Worked[], touched: boolean): Outcome {
       },
     }),
   };
-}
-
-async function listAll({ service, rows }: Link): Promise<Current> {
-  const nodes: Row[] = [];
-  const ports: Row[] = [];
-  for await (const page of pages(service, "nodes/detail"))
-    nodes.push(...page.map((body) => rows.told("node", body)));
-  for await (const page of pages(service, "ports/detail"))
-    ports.push(...page.map((body) => rows.told("port", body)));
-  return { nodes, ports };
 }
 
 function among({ nodes, ports }: Current, wanted: Claims): Current {

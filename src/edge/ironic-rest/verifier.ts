@@ -2,7 +2,7 @@ import { grouped } from "../../model/grouped.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
-import { type Link, pages } from "./look.ts";
+import { type Link, listAll } from "./look.ts";
 import { maskedIn } from "./row.ts";
 
 /**
@@ -10,21 +10,15 @@ import { maskedIn } from "./row.ts";
  * adoption does not ask. What is there is held in memory while it is compared: the API cannot be
  * asked for the rows of a batch.
  */
-export function createVerifier({ service, rows }: Link): Verifier {
+export function createVerifier(link: Link): Verifier {
   let listing: Promise<Listed> | undefined;
   let uncompared = 0;
   const list = async (): Promise<Listed> => {
-    const nodes = new Map<string, Row>();
-    for await (const page of pages(service, "nodes/detail"))
-      for (const body of page) {
-        const row = rows.told("node", body);
-        nodes.set(String(row.uuid), row);
-      }
-    const all: Row[] = [];
-    for await (const page of pages(service, "ports/detail"))
-      for (const body of page) all.push(rows.told("port", body));
-    const ports = grouped(all, ({ node_uuid }) => String(node_uuid));
-    return { nodes, ports };
+    const { nodes, ports } = await listAll(link);
+    return {
+      nodes: new Map(nodes.map((row) => [String(row.uuid), row])),
+      ports: grouped(ports, ({ node_uuid }) => String(node_uuid)),
+    };
   };
   const there = (): Promise<Listed> => {
     listing ??= list();

@@ -1,5 +1,5 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
-import { MigrationError } from "../../model/error.ts";
+import type { FileHandle } from "node:fs/promises";
+import { openLog } from "./open.ts";
 
 /** A log somebody writes: what it gained since the last look. */
 export interface Followed {
@@ -82,19 +82,12 @@ async function bytesAt(handle: FileHandle, at: number, length: number): Promise<
 }
 
 async function opened(path: string): Promise<Omit<Place, "offset"> & { readonly size: number }> {
-  const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError("N2I-E105", `cannot follow ${path}: ${why}`, { cause });
-  let handle: FileHandle | undefined;
+  const handle = await openLog(path, "follow");
   try {
-    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const stat = await handle.stat();
-    if (!stat.isFile()) throw refuse("it is not a regular file");
-    const { ino: inode, size } = stat;
+    const { ino: inode, size } = await handle.stat();
     return { handle, inode, size, head: await bytesAt(handle, 0, HEAD) };
   } catch (cause) {
-    await handle?.close();
-    if (cause instanceof MigrationError) throw cause;
-    const code = (cause as NodeJS.ErrnoException).code ?? "unknown failure";
-    throw refuse(code, cause);
+    await handle.close();
+    throw cause;
   }
 }

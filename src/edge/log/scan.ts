@@ -1,6 +1,5 @@
-import { constants, type FileHandle, open } from "node:fs/promises";
 import { createInterface } from "node:readline";
-import { MigrationError } from "../../model/error.ts";
+import { openLog } from "./open.ts";
 
 interface LogLine {
   /** From 1, as editors count. */
@@ -10,7 +9,7 @@ interface LogLine {
 
 /** @throws MigrationError N2I-E105 when the log is no regular file, or may not be read */
 export async function checkLog(path: string): Promise<void> {
-  await (await opened(path)).close();
+  await (await openLog(path, "read")).close();
 }
 
 /**
@@ -20,7 +19,7 @@ export async function checkLog(path: string): Promise<void> {
  * @throws MigrationError N2I-E105 when it is no regular file, or may not be read
  */
 export async function* linesOf(path: string, from = 1): AsyncGenerator<LogLine> {
-  const handle = await opened(path);
+  const handle = await openLog(path, "read");
   try {
     const lines = createInterface({
       input: handle.createReadStream({ autoClose: false }),
@@ -34,17 +33,4 @@ export async function* linesOf(path: string, from = 1): AsyncGenerator<LogLine> 
   } finally {
     await handle.close();
   }
-}
-
-async function opened(path: string): Promise<FileHandle> {
-  const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError("N2I-E105", `cannot read ${path}: ${why}`, { cause });
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
-    (cause: NodeJS.ErrnoException) => {
-      throw refuse(cause.code ?? "unknown failure", cause);
-    },
-  );
-  if ((await handle.stat()).isFile()) return handle;
-  await handle.close();
-  throw refuse("it is not a regular file");
 }

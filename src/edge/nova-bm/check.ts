@@ -2,8 +2,8 @@ import type { BmFacts } from "../../model/check.ts";
 import { mayBeLive, softDeleted } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
-import { ask, number, string, text } from "../database/rows.ts";
-import { isNotAscii } from "../database/stored-text.ts";
+import { number, text } from "../database/rows.ts";
+import { charsetsOf, isNotAscii } from "../database/stored-text.ts";
 import { readSchema } from "./open.ts";
 
 /**
@@ -32,15 +32,7 @@ export async function checkNovaBm(database: Database): Promise<BmFacts> {
 
 /** The narrowest charset of the columns; on PostgreSQL the server's encoding. */
 async function charsetOf(database: Database): Promise<string> {
-  const charsets = {
-    mysql:
-      "SELECT DISTINCT character_set_name AS name FROM information_schema.columns WHERE table_schema = DATABASE() AND table_name IN ('bm_nodes','bm_interfaces') AND character_set_name IS NOT NULL ORDER BY name",
-    postgresql: "SELECT current_setting('server_encoding') AS name",
-    sqlite: null,
-  }[database.engine];
-  if (charsets === null) return "utf8";
-  const rows = await ask(database, "reading charsets", charsets);
-  const names = rows.map(({ name }) => string(name));
+  const names = await charsetsOf(database, ["bm_nodes", "bm_interfaces"]);
   return names.find((name) => !name.toLowerCase().startsWith("utf")) ?? names[0] ?? "utf8";
 }
 

@@ -1,15 +1,17 @@
 import type { SpecCall } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import type { NovaStep, NovaTarget, RowState } from "../../model/nova-plan.ts";
+import {
+  type NovaStep,
+  type NovaTarget,
+  type RowState,
+  refuseStrange,
+} from "../../model/nova-plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { type ComputeService, type Specs, specsPath } from "./service.ts";
 
 /** Called before and after every call that changes something; a test kills the process there. */
 type Failpoint = (point: "nova.call.before" | "nova.call.after") => Promise<void>;
-
-/** Rows a message names; the others are counted. */
-const NAMED = 5;
 
 /**
  * Flavors changed through Nova's API. It knows no compare-and-swap and no transaction: each extra
@@ -39,15 +41,7 @@ export function createRestFlavors(
       const of = (is: RowState["is"]) => states.filter((state) => state.is === is);
       const found = of("after").map(({ id }) => id);
       const left = of("other").map(({ id, why }) => ({ id, why }));
-      const strange = left.filter(({ id }) => !owned(id));
-      if (strange.length > 0)
-        throw new MigrationError(
-          "N2I-E300",
-          `${strange.length} extra specs are not as planned: ${strange
-            .slice(0, NAMED)
-            .map(({ id, why }) => `${id} ${why}`)
-            .join("; ")}`,
-        );
+      refuseStrange(left, owned, "extra specs");
       const todo = new Set(of("before").map(({ id }) => id));
       await observed({ done: [...todo], found });
       const done: string[] = [];

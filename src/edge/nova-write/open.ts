@@ -1,17 +1,14 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
 import {
-  ALEMBIC,
   ALEMBIC_API,
   NOVA_API_HEADS,
   NOVA_API_VERSIONS,
-  NOVA_HEADS,
-  NOVA_VERSIONS,
   novaApiReleaseOf,
 } from "../../model/nova-release.ts";
-import { needNumbers } from "../database/deleted.ts";
 import { identify, needColumns, needTables, schemaVersion } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
+import { novaVersion } from "../nova/open.ts";
 
 /** Tables that are read or changed, and what must be in them. @source facts/nova-bm.md 4.3, 5.1 */
 const NOVA: { readonly [table: string]: readonly string[] } = {
@@ -34,25 +31,9 @@ export const NOVA_TABLES: readonly string[] = Object.keys(NOVA);
  * @source facts/nova-bm.md 1.1; facts/systems.md D R3
  */
 export async function identifyNova(database: Database): Promise<NovaIdentity> {
-  await needTables(database, { option: "--nova-db", what: "a nova database" }, NOVA_TABLES);
-  const { version, head } = await schemaVersion(database, "nova");
-  const refuse = refusal("--nova-db", database);
-  const found = head === null ? version : ALEMBIC;
-  if (head !== null && !NOVA_HEADS.includes(head))
-    throw refuse(
-      "N2I-E203",
-      `has the alembic head ${head}; ${NOVA_HEADS[0]} to ${NOVA_HEADS.at(-1)} can be changed`,
-    );
-  if (found === null) throw refuse("N2I-E202", "is not a nova database: it has no version");
-  const { first, last } = NOVA_VERSIONS;
-  if (head === null && (found < first || found > last))
-    throw refuse(
-      "N2I-E203",
-      `has nova schema version ${found}; ${first} to ${last} can be changed`,
-    );
+  const version = await novaVersion(database, NOVA_TABLES);
   await needColumns(database, "--nova-db", NOVA);
-  await needNumbers(database, "--nova-db");
-  return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
+  return { ...(await identify(database)), ...version };
 }
 
 /** The same of nova_api. @source facts/nova-bm.md 4.3 */
@@ -70,7 +51,10 @@ export const NOVA_API_TABLES: readonly string[] = Object.keys(NOVA_API);
  * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its schema is another
  */
 export async function identifyNovaApi(database: Database): Promise<NovaIdentity> {
-  const refuse = refusal("--nova-api-db", database);
+  const refuse = (code: "N2I-E202" | "N2I-E203", what: string, fix?: string): MigrationError => {
+    const message = `--nova-api-db ${database.shown} ${what}`;
+    return new MigrationError(code, message, fix === undefined ? {} : { fix });
+  };
   const { version, head } = await schemaVersion(database, "nova_api");
   const wanted = { option: "--nova-api-db", what: "a nova_api database" };
   if (version === null || head !== null) await needTables(database, wanted, NOVA_API_TABLES);
@@ -93,9 +77,4 @@ export async function identifyNovaApi(database: Database): Promise<NovaIdentity>
     throw refuse("N2I-E203", `has nova_api schema version ${found}; ${first} to ${last} are known`);
   await needColumns(database, "--nova-api-db", NOVA_API);
   return { ...(await identify(database)), schema_version: found, ...(head !== null && { head }) };
-}
-
-function refusal(option: string, { shown }: Database) {
-  return (code: "N2I-E202" | "N2I-E203", what: string, fix?: string): MigrationError =>
-    new MigrationError(code, `${option} ${shown} ${what}`, fix === undefined ? {} : { fix });
 }

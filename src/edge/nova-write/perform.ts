@@ -3,13 +3,10 @@ import type { Outcome } from "../../model/change.ts";
 import { MigrationError } from "../../model/error.ts";
 import type { Json } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
-import type { NovaStep, NovaTable } from "../../model/nova-plan.ts";
+import { type NovaStep, type NovaTable, refuseStrange } from "../../model/nova-plan.ts";
 import type { Database } from "../database/open.ts";
 import { orBehind } from "../database/sequence.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
-
-/** Rows a message names; the others are counted. */
-const NAMED = 5;
 
 /**
  * Performs steps inside a transaction: every row is locked and compared, then written by a statement
@@ -32,14 +29,7 @@ export async function performSteps(
     else if (state.is === "before") todo.push(observed);
     else left.push({ id: observed.step.id, why: state.why });
   }
-  const strange = left.filter(({ id }) => !owned(id));
-  if (strange.length > 0) {
-    const some = strange.slice(0, NAMED).map(({ id, why }) => `${id} ${why}`);
-    throw new MigrationError(
-      "N2I-E300",
-      `${strange.length} rows of nova are not as planned: ${some.join("; ")}`,
-    );
-  }
+  refuseStrange(left, owned, "rows of nova");
   for (const change of changesOf(todo.map(({ step }) => step))) await write(database, trx, change);
   return { done: todo.map(({ step }) => step.id), found, left };
 }

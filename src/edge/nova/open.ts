@@ -18,13 +18,17 @@ const NEEDED = [
 /**
  * The version of a nova database, once it is known to be one.
  *
+ * @param tables it must have
  * @throws MigrationError N2I-E202 when it is another database, N2I-E203 when its version is not 161 to
  *   422, nor one of the heads that are known
  * @source facts/nova-bm.md 1.1; facts/systems.md D R3
  */
-export async function novaVersion(database: Database): Promise<NovaVersion> {
+export async function novaVersion(
+  database: Database,
+  tables: readonly string[] = NEEDED,
+): Promise<NovaVersion> {
   const { version, head } = await schemaVersion(database, "nova");
-  const needed = head === null ? [...NEEDED, "migrate_version"] : NEEDED;
+  const needed = head === null ? [...tables, "migrate_version"] : tables;
   await needTables(database, { option: "--nova-db", what: "a nova database" }, needed);
   await needNumbers(database, "--nova-db");
   const { first, last } = NOVA_VERSIONS;
@@ -34,7 +38,7 @@ export async function novaVersion(database: Database): Promise<NovaVersion> {
       "N2I-E203",
       `--nova-db ${database.shown} has the alembic head ${head}, which is not known`,
       {
-        fix: `Known are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}: give a copy of nova's database from before, or take a version of this tool that knows the head.`,
+        fix: `Known are ${NOVA_HEADS[0]} (Xena) to ${NOVA_HEADS.at(-1)}: take a version of this tool that knows the head, or, only to read, give a copy of nova's database from before.`,
       },
     );
   }

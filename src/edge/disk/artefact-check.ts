@@ -24,7 +24,8 @@ export interface ArtefactEnd {
   readonly identity: Identity;
 }
 
-const STAGES: { readonly [kind in ArtefactKind]: string } = {
+const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
+  plan: "plan",
   snapshot: "extract",
   power: "power",
   machines: "plan",
@@ -36,12 +37,12 @@ const BLOCK = 1024 * 1024;
 const FOOTER_WITHIN = Buffer.from('\n{"footer":');
 
 /** @throws MigrationError N2I-E110 */
-export async function openFile(path: string, kind: ArtefactKind): Promise<FileHandle> {
+export async function openFile(path: string, kind: keyof typeof STAGES): Promise<FileHandle> {
   try {
     // O_NONBLOCK: to open a pipe would wait for its writer.
     return await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
   } catch (cause) {
-    if (systemCode(cause) !== "ENOENT") throw notRead(path, cause);
+    if (!["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) throw notRead(path, cause);
     const fix = `Run the stage that makes it: nova2ironic ${STAGES[kind]}`;
     throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
   }
@@ -127,14 +128,18 @@ const CHANGED = {
 };
 
 function checkFormat(head: string, path: string, kind: ArtefactKind): void {
-  const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
-  if (format !== undefined) {
-    if (format === formatOf(kind)) return;
-    throw refusal("N2I-E113", path, `is ${format}, not ${formatOf(kind)} as wanted here`);
-  }
-  if (`{"format":"${formatOf(kind)}"`.startsWith(head))
+  const wanted = formatOf(kind);
+  if (isOf(wanted, head, path)) return;
+  if (`{"format":"${wanted}"`.startsWith(head))
     throw refusal("N2I-E111", path, "ends within its header");
   throw refusal("N2I-E113", path, "is not an artefact of this tool");
+}
+
+/** Whether a file begins as one of this format. @throws MigrationError N2I-E113 for one of another */
+export function isOf(wanted: string, head: string, path: string): boolean {
+  const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(head) ?? [];
+  if (format === undefined || format === wanted) return format === wanted;
+  throw refusal("N2I-E113", path, `is ${format}, not ${wanted} as wanted here`);
 }
 
 function formatOf(kind: ArtefactKind): string {

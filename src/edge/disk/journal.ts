@@ -76,11 +76,7 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    const { entries, torn } = parseJournal(
-      await contentOf(handle, path, "a journal", LARGEST),
-      path,
-    );
-    return { entries, torn };
+    return parseJournal(await contentOf(handle, path, "a journal", LARGEST), path);
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
     throw notRead(path, cause);
@@ -125,9 +121,7 @@ function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
   };
 }
 
-interface Parsed {
-  readonly entries: readonly Entry[];
-  readonly torn: boolean;
+interface Parsed extends Read {
   /** Of the whole lines. */
   readonly bytes: number;
   /** What the next line names as the one before. */

@@ -47,9 +47,12 @@ export async function readOrMakeKey(runFolder: string, keyFile?: string): Promis
  */
 export async function readKey(runFolder: string, keyFile?: string): Promise<Buffer> {
   const path = keyFile ?? join(runFolder, USUAL_NAME);
-  const found = await stat(path).catch((cause: unknown) => {
-    throw systemCode(cause) === "ENOENT" ? refusal(`${path} is missing`) : unreadable(path, cause);
-  });
+  const unread = (cause: unknown): never => {
+    if (systemCode(cause) === "ENOENT") throw refusal(`${path} is missing`);
+    const why = systemCode(cause) ?? "it cannot be read";
+    throw new MigrationError("N2I-E115", `cannot read ${path}: ${why}`, { cause });
+  };
+  const found = await stat(path).catch(unread);
   if (!found.isFile()) throw refusal(`${path} is not a regular file`);
   if ((found.mode & 0o077) !== 0) {
     const fix = `Run: chmod 600 ${shellWord(path)}; if others may have read it, change the BMC passwords.`;
@@ -59,7 +62,7 @@ export async function readKey(runFolder: string, keyFile?: string): Promise<Buff
     const fix = `A run that was killed may have left it: rm ${shellWord(path)}, then run extract again.`;
     throw refusal(`${path} is empty`, fix);
   }
-  const text = found.size > 4096 ? "" : await readFile(path, "latin1").catch(failed(path));
+  const text = found.size > 4096 ? "" : await readFile(path, "latin1").catch(unread);
   const [, hex] = FORM.exec(text) ?? [];
   if (hex === undefined) throw refusal(`${path} is not a key of this tool (${HEADER})`);
   return Buffer.from(hex, "hex");
@@ -67,15 +70,4 @@ export async function readKey(runFolder: string, keyFile?: string): Promise<Buff
 
 function refusal(message: string, fix?: string): MigrationError {
   return new MigrationError("N2I-E115", message, fix === undefined ? {} : { fix });
-}
-
-function unreadable(path: string, cause: unknown): MigrationError {
-  const why = systemCode(cause) ?? "it cannot be read";
-  return new MigrationError("N2I-E115", `cannot read ${path}: ${why}`, { cause });
-}
-
-function failed(path: string): (cause: unknown) => never {
-  return (cause) => {
-    throw unreadable(path, cause);
-  };
 }

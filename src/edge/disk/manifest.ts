@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
-import { constants, type FileHandle, open } from "node:fs/promises";
-import { MigrationError, systemCode } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
-import { refusal } from "./artefact-check.ts";
+import { isOf, openFile, refusal } from "./artefact-check.ts";
 import { LONGEST_LINE, parseObject } from "./artefact-form.ts";
 import { contentOf, notRead } from "./failure.ts";
 
@@ -28,10 +26,7 @@ export async function readManifest(
   path: string,
 ): Promise<{ readonly manifest: JsonObject; readonly sha256: string }> {
   const text = await textOf(path);
-  const [, format] = /^\s*\{\s*"format"\s*:\s*"([\w/@.-]*)"/.exec(text) ?? [];
-  if (format !== undefined && format !== FORMAT)
-    throw refusal("N2I-E113", path, `is ${format}, not ${FORMAT} as wanted here`);
-  if (format === undefined && !`{\n  "format": "${FORMAT}"`.startsWith(text))
+  if (!isOf(FORMAT, text, path) && !`{\n  "format": "${FORMAT}"`.startsWith(text))
     throw refusal("N2I-E113", path, "is not the manifest of a plan");
   const manifest = parseObject(text);
   if (manifest === null) throw refusal("N2I-E111", path, "ends before its digest");
@@ -43,18 +38,14 @@ export async function readManifest(
 }
 
 async function textOf(path: string): Promise<string> {
-  let file: FileHandle | undefined;
+  const file = await openFile(path, "plan");
   try {
-    // O_NONBLOCK: to open a pipe would wait for its writer.
-    file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     const content = await contentOf(file, path, "the manifest of a plan", LARGEST_MANIFEST);
     return content.toString("utf8");
   } catch (cause) {
-    if (!["ENOENT", "ENOTDIR"].includes(systemCode(cause) ?? "")) throw notRead(path, cause);
-    const fix = "Run the stage that makes it: nova2ironic plan";
-    throw new MigrationError("N2I-E110", `${path} does not exist`, { cause, fix });
+    throw notRead(path, cause);
   } finally {
-    await file?.close();
+    await file.close();
   }
 }
 

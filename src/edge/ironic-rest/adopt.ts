@@ -2,10 +2,10 @@ import type { Hooks } from "../../model/change.ts";
 import { compareRow } from "../../model/compare.ts";
 import type { Row } from "../../model/machine.ts";
 import { withoutSecrets } from "../openstack/fault.ts";
-import { createNode, createPort } from "./create.ts";
+import { create } from "./create.ts";
 import { drive } from "./drive.ts";
 import { foundState, isOnWay } from "./found-state.ts";
-import { hiding, type Link, lookAtNode, lookAtPorts } from "./look.ts";
+import { hiding, type Link, lookAt, lookAtPorts } from "./look.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
@@ -83,9 +83,9 @@ async function makeNode(
   const ended = journal.ended(uuid);
   const id = `node:${uuid}`;
   const all = [id, ...ports.map(portId)];
-  const known = owned(id) ? await lookAtNode(link, uuid) : null;
+  const known = owned(id) ? await lookAt(link, "node", uuid) : null;
   if (known === null) await observed({ done: [id] });
-  const made = known === null ? await createNode(link, node) : { seen: known, now: false };
+  const made = known === null ? await create(link, "node", node) : { seen: known, now: false };
   if ("why" in made) {
     if (made.none) {
       outcome.stands = NOTHING_THERE;
@@ -144,13 +144,17 @@ async function makePorts(
   if (first === undefined) return true;
   const look = outcome.done.length === 0;
   const there = new Map(
-    (look ? await lookAtPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, row]),
+    (look ? await lookAtPorts(link, String(first.node_uuid)) : []).map((row) => [
+      row.uuid,
+      { row },
+    ]),
   );
   for (const [at, port] of ports.entries()) {
     const id = portId(port);
     const known = there.get(port.uuid ?? null);
     if (known === undefined) await observed({ done: [id] });
-    const made = known === undefined ? await createPort(link, port) : { seen: known, now: false };
+    const made =
+      known === undefined ? await create(link, "port", port) : { seen: known, now: false };
     if ("why" in made) {
       const missing = ports.slice(at).filter(({ uuid }) => !there.has(uuid ?? null));
       if (made.none) await observed({ refused: missing.map(portId) });
@@ -159,7 +163,7 @@ async function makePorts(
       return false;
     }
     if (!made.now && !owned(id)) await observed({ found: [id] });
-    const { differs } = compareRow(port, made.seen, link.rows.same);
+    const { differs } = compareRow(port, made.seen.row, link.rows.same);
     if (made.now) outcome.done.push(id);
     else if (differs.length === 0) outcome.found.push(id);
     else outcome.left.push({ id, why: differs.map(({ field }) => field).join(", ") });

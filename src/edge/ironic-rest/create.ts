@@ -1,94 +1,65 @@
 import type { MigrationError } from "../../model/error.ts";
 import { isObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
+import type { Resource } from "../../model/plan.ts";
 import { mayPass, pause, TRIES } from "../openstack/passing.ts";
 import { type Answer, refusedCall } from "../openstack/session.ts";
 import { asMade } from "./found-state.ts";
-import {
-  type Link,
-  lookAtNode,
-  lookAtPort,
-  portsByAddress,
-  type SeenNode,
-  seenNode,
-  tellsOf,
-} from "./look.ts";
+import { type Link, lookAt, portsByAddress, type SeenRow, seenOf, tellsOf } from "./look.ts";
 
 /** What is there now, whether this call made it, or why it cannot be made. */
-type Made<T> =
-  | { readonly seen: T; readonly now: boolean }
+type Made =
+  | { readonly seen: SeenRow; readonly now: boolean }
   /**
    * `none`: every answer was a refusal, so that nothing of it can be there by our hand; `broke`: no
    * other machine can be made either.
    */
   | { readonly why: string; readonly none: boolean; readonly broke?: MigrationError };
 
-/** How one kind of row is made, and seen. */
-interface Kind<T> {
-  readonly path: "/v1/nodes" | "/v1/ports";
-  readonly body: Row;
-  readonly shown: (body: unknown) => T;
-  readonly look: (uuid: string) => Promise<T | null>;
-  /** Whether nobody told it to go on since it was made. */
-  readonly isNew: (seen: T) => boolean;
-  /** Why no other try would make it, when it is not there; null when one may. */
-  readonly barred: (answer: Answer) => Promise<string | null>;
-}
-
-/** What is unclear is settled by a look: a row that is there is never made again. */
-async function create<T>(
-  link: Link,
-  row: Row,
-  { path, body, shown, look, isNew, barred }: Kind<T>,
-): Promise<Made<T>> {
+/**
+ * Makes a row under the uuid that was chosen for it. What is unclear is settled by a look: a row
+ * that is there is never made again.
+ *
+ * @throws MigrationError N2I-E210 when nothing is answered
+ */
+export async function create(link: Link, resource: Resource, row: Row): Promise<Made> {
+  const { service, rows } = link;
+  const path = `/v1/${resource}s`;
+  const body = rows.body(resource, resource === "node" ? asMade(row) : row);
   let none = true;
   for (let tries = 0; ; tries += 1) {
-    const answer = read(await link.service.tell("POST", path, body), row);
-    if (answer.status === 201) return { seen: shown(answer.body), now: true };
-    const why = answer.fault;
+    const answer = read(await service.tell("POST", path, body), row);
+    if (answer.status === 201) return { seen: seenOf(rows, resource, answer.body), now: true };
     none &&= isRefusal(answer);
     const broke = forbidden(link, `POST ${path}`, answer);
-    if (broke !== null) return { why, none, broke };
-    if (!mayPass(answer)) return { why, none };
-    const seen = await look(String(row.uuid));
-    if (seen !== null) return { seen, now: !none && isNew(seen) };
-    const bar = (await barred(answer)) ?? (tries === TRIES ? why : null);
-    if (bar !== null) return { why: bar, none };
+    if (broke !== null) return { why: answer.fault, none, broke };
+    if (!mayPass(answer)) return { why: answer.fault, none };
+    const seen = await lookAt(link, resource, String(row.uuid));
+    if (seen !== null) return { seen, now: !none && isNew(resource, seen) };
+    const why = await barred(link, resource, row, answer);
+    if (why !== null || tries === TRIES) return { why: why ?? answer.fault, none };
     await pause(tries);
   }
 }
 
-/**
- * Makes a node under the uuid that was chosen for it. A duplicate of a name or an instance is no lock
- * to wait for.
- *
- * @throws MigrationError N2I-E210 when nothing is answered
- */
-export function createNode(link: Link, row: Row): Promise<Made<SeenNode>> {
-  return create(link, row, {
-    path: "/v1/nodes",
-    body: link.rows.body("node", asMade(row)),
-    shown: (body) => seenNode(link.rows, body),
-    look: (uuid) => lookAtNode(link, uuid),
-    isNew: (seen) => seen.row.provision_state === NEW,
-    barred: async ({ status, fault }) => (status === 409 ? fault : null),
-  });
+/** Nobody told a node to go on yet that was made a moment ago. */
+function isNew(resource: Resource, { row }: SeenRow): boolean {
+  return resource === "port" || row.provision_state === "enroll";
 }
 
-/** The same for a port, whose node may be locked for a moment. */
-export function createPort(link: Link, row: Row): Promise<Made<Row>> {
-  return create(link, row, {
-    path: "/v1/ports",
-    body: link.rows.body("port", row),
-    shown: (body) => link.rows.told("port", body),
-    look: (uuid) => lookAtPort(link, uuid),
-    isNew: () => true,
-    async barred() {
-      const [holder] = await portsByAddress(link, String(row.address));
-      const by = isObject(holder) ? String(holder.uuid) : null;
-      return by === null ? null : `${String(row.address)} is on port ${by} already`;
-    },
-  });
+/**
+ * Why no other try would make it; null when one may: a duplicate of a node's name or instance is no
+ * lock to wait for, while a port's node may be locked for a moment.
+ */
+async function barred(
+  link: Link,
+  resource: Resource,
+  { address }: Row,
+  { status, fault }: Answer,
+): Promise<string | null> {
+  if (resource === "node") return status === 409 ? fault : null;
+  const [holder] = await portsByAddress(link, String(address));
+  return isObject(holder) ? `${String(address)} is on port ${String(holder.uuid)} already` : null;
 }
 
 /** A 201 that does not tell what we asked for says nothing: some proxy's page, or half an answer. */
@@ -96,9 +67,6 @@ function read(answer: Answer, { uuid }: Row): Answer {
   if (answer.status !== 201 || tellsOf(answer.body, String(uuid))) return answer;
   return { ...answer, status: 0, body: null, fault: "201, and not what was made" };
 }
-
-/** State of a node that was made a moment ago, and that nobody told to go on. */
-const NEW = "enroll";
 
 /** Answered, and not done: a server that failed, or did not answer, may have done it. */
 function isRefusal({ status }: Answer): boolean {

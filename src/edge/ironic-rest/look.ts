@@ -17,16 +17,27 @@ export function hiding({ service, rows }: Link, row: Row | null): Link {
   return row === null ? { service, rows } : { service: service.hiding(rows.secrets(row)), rows };
 }
 
-/** A node, and what of it stands in no row. */
-export interface SeenNode {
+/** A row, and what of it stands in no row. */
+export interface SeenRow {
   readonly row: Row;
   /** What an operator hung on it that this tool does not write: `an allocation`. */
   readonly strange: readonly string[];
 }
 
-export async function lookAtNode({ service, rows }: Link, uuid: string): Promise<SeenNode | null> {
-  const body = await askFor(service, "nodes", uuid);
-  return body === null ? null : seenNode(rows, body);
+/** What is about something else would pass for a row somebody changed: it is no answer. */
+export async function lookAt(
+  { service, rows }: Link,
+  resource: Resource,
+  uuid: string,
+): Promise<SeenRow | null> {
+  const path = `/v1/${resource}s/${uuid}`;
+  const body = await service.ask(path);
+  if (body === null) return null;
+  if (tellsOf(body, uuid)) return seenOf(rows, resource, body);
+  throw new MigrationError(
+    "N2I-E212",
+    `${service.session.url} answers GET ${path} with something else`,
+  );
 }
 
 /** Whether a body is about what it was asked for. */
@@ -34,36 +45,16 @@ export function tellsOf(body: unknown, uuid: string): boolean {
   return isObject(body) && String(body.uuid).toLowerCase() === uuid.toLowerCase();
 }
 
-/** What is about something else would pass for a row somebody changed: it is no answer. */
-async function askFor(
-  service: RestService,
-  kind: "nodes" | "ports",
-  uuid: string,
-): Promise<unknown> {
-  const path = `/v1/${kind}/${uuid}`;
-  const body = await service.ask(path);
-  if (body === null || tellsOf(body, uuid)) return body;
-  throw new MigrationError(
-    "N2I-E212",
-    `${service.session.url} answers GET ${path} with something else`,
-  );
-}
-
-export function seenNode(rows: RestRows, body: unknown): SeenNode {
+export function seenOf(rows: RestRows, resource: Resource, body: unknown): SeenRow {
   const { allocation_uuid } = isObject(body) ? body : {};
   const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
-  return { row: rows.told("node", body), strange };
+  return { row: rows.told(resource, body), strange };
 }
 
 export async function lookAtPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {
   return listed(await service.ask(`/v1/ports/detail?node_uuid=${node}&limit=1000`), "ports").map(
     (body) => rows.told("port", body),
   );
-}
-
-export async function lookAtPort({ service, rows }: Link, uuid: string): Promise<Row | null> {
-  const body = await askFor(service, "ports", uuid);
-  return body === null ? null : rows.told("port", body);
 }
 
 /** The ports that have a MAC: one, or none. */

@@ -13,7 +13,7 @@ import {
   isUntouched,
   UNDOING,
 } from "./found-state.ts";
-import { hiding, type Link, lookAtNode, lookAtPorts, type SeenNode } from "./look.ts";
+import { hiding, type Link, lookAt, lookAtPorts, type SeenRow } from "./look.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
@@ -82,7 +82,7 @@ export async function judgeRemoval(
   const link = hiding(shared, node);
   const ids = idsOf(machine);
   const nothing = { found: [], left: [], waiting: [] };
-  const seen = await lookAtNode(link, uuid);
+  const seen = await lookAt(link, "node", uuid);
   if (seen === null) return { ...nothing, found: ids };
   const there = await lookAtPorts(link, uuid);
   const secrets = node === null ? [] : link.rows.secrets(node);
@@ -117,7 +117,7 @@ async function takeBack(
     outcome.found.push(...ids.filter((id) => !asked.has(id)));
   };
   for (let tries = 0; ; tries += 1) {
-    const seen = await lookAtNode(link, uuid);
+    const seen = await lookAt(link, "node", uuid);
     if (seen === null) return end();
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
     const there = await lookAtPorts(link, uuid);
@@ -146,7 +146,7 @@ function idsOf({ uuid, node, ports }: AdoptedMachine): readonly string[] {
 }
 
 /** A conductor at work on it ends soon. */
-function isBusy(planned: Row | null, { row }: SeenNode): string | null {
+function isBusy(planned: Row | null, { row }: SeenRow): string | null {
   if (typeof row.reservation === "string") return `reserved by conductor ${row.reservation}`;
   return isPassing(planned ?? {}, row) ? `it is ${String(row.provision_state)}` : null;
 }
@@ -155,7 +155,7 @@ function reasonToLeave(
   { rows }: Link,
   node: Row | null,
   ports: readonly Row[],
-  { row, strange }: SeenNode,
+  { row, strange }: SeenRow,
   there: readonly Row[],
 ): string | null {
   if (node !== null) {
@@ -189,7 +189,7 @@ async function takeAway(
   link: Link,
   uuid: string,
   loose: readonly Row[] | null,
-  { row }: SeenNode,
+  { row }: SeenRow,
   deleting: () => void,
 ): Promise<Answer | null> {
   const node = `/v1/nodes/${uuid}`;

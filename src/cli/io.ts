@@ -30,7 +30,10 @@ export function within<T>(
   own: Pick<Surroundings, "tell" | "onInterrupt">,
   work: () => T,
 ): T {
-  return scope.run(io, () => surrounded({ env: io.env, cwd: io.cwd, ...own }, work));
+  return scope.run(io, () => {
+    const world = { env: io.env, cwd: io.cwd, connections: new Map(), ...own };
+    return surrounded(world, work);
+  });
 }
 
 /** The world of the command under way; the process itself outside of one. */

@@ -90,6 +90,11 @@ export const REFUSALS = {
     "A name that matches no machine or flavor changes nothing, and every check afterwards finds all as planned.",
     "Compare the name with those listed, or leave the option out.",
   ),
+  "N2I-E108": usage(
+    "the file of connections cannot be used",
+    "It says which databases, services and files a command reads and writes.",
+    "Correct each fault listed, or run the command with --config and another file.",
+  ),
   // The run folder and its artefacts.
   "N2I-E110": usage(
     "the run folder cannot be used",

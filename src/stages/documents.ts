@@ -1,6 +1,5 @@
 import { createHash } from "node:crypto";
-import { closeSync, constants, fstatSync, openSync, readdirSync, readFileSync } from "node:fs";
-import { createRequire } from "node:module";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Ajv2020, AnySchemaObject, ValidateFunction } from "ajv/dist/2020.js";
 import { checkDocument } from "../core/mapping/faults.ts";
@@ -17,11 +16,11 @@ import type { Validate } from "../core/transform/transform.ts";
 import { loadTables } from "../edge/disk/load-tables.ts";
 import { packageRoot, program } from "../edge/disk/package-root.ts";
 import type { KnownReleases } from "../edge/ironic-db/release.ts";
-import { MigrationError, systemCode } from "../model/error.ts";
 import type { Mapping, Site, TargetDoc } from "../model/mapping.ts";
 import type { RestDoc } from "../model/rest.ts";
 import type { SettingsDoc } from "../model/settings.ts";
 import type { Release } from "../model/target.ts";
+import { parseDocument, readDocument } from "./yaml-file.ts";
 
 /** The mapping documents of this package, ready, and the digest a plan records of them. */
 export interface Mappings extends KnownReleases {
@@ -75,9 +74,9 @@ async function readMappings(): Promise<Mappings> {
     rest: checked.rest,
     sha256,
     async site(file) {
-      const text = readSite(file);
+      const text = readDocument(file);
       validateSite ??= ajvFor().then((ajv) => ajv.compile(documents.schemas.site ?? {}));
-      const site = parseSite(await validateSite, parseText(text, file), file);
+      const site = parseSite(await validateSite, parseDocument(text, file), file);
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
     forRelease: (release, site) => mappingOf(checked, release, site),
@@ -198,55 +197,4 @@ function toRelease(doc: TargetDoc): Release {
       return port;
     },
   };
-}
-
-const require = createRequire(import.meta.url);
-
-/** Bytes: far more than decisions for every machine of a large site take. */
-const SITE_LIMIT = 16 * 1024 * 1024;
-
-function readSite(file: string): string {
-  const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, { cause });
-  try {
-    // O_NONBLOCK: to open a pipe would wait for its writer.
-    const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
-    try {
-      const found = fstatSync(handle);
-      if (!found.isFile()) throw refuse("it is not a regular file");
-      if (found.size > SITE_LIMIT) throw refuse(`it is larger than ${SITE_LIMIT} bytes`);
-      return readFileSync(handle, "utf8");
-    } finally {
-      closeSync(handle);
-    }
-  } catch (cause) {
-    throw cause instanceof MigrationError ? cause : refuse(systemCode(cause) ?? "no name", cause);
-  }
-}
-
-/** Faults told at once; the others are counted. */
-const TOLD = 20;
-
-/** YAML, of which JSON is a part. What is wrong is told by line and kind: a line may be a secret. */
-function parseText(text: string, file: string): unknown {
-  const refuse = (faults: readonly string[]): MigrationError => {
-    const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
-    const told = [...faults.slice(0, TOLD), ...more].join("; ");
-    return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${told}`);
-  };
-  try {
-    // Loaded when there is something to read.
-    const { parseDocument } = require("yaml") as typeof import("yaml");
-    const document = parseDocument(text, { logLevel: "silent" });
-    const faults = [...document.errors, ...document.warnings].map(({ code, linePos }) => {
-      const [at] = linePos ?? [];
-      return `line ${at?.line ?? 1}, column ${at?.col ?? 1}: ${code.toLowerCase().replaceAll("_", " ")}`;
-    });
-    if (faults.length > 0) throw refuse(faults);
-    return document.toJS({ maxAliasCount: 0 });
-  } catch (cause) {
-    if (cause instanceof MigrationError) throw cause;
-    // Only the parser's recursion ends in a RangeError; everything else is an alias it did not take.
-    throw refuse([cause instanceof RangeError ? "it is nested too deeply" : "it has aliases"]);
-  }
 }

@@ -1,8 +1,8 @@
-import { resolve } from "node:path";
 import { type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { type Given, givenOf, isWord, onlyKept, withGiven, wordsFor } from "./given.ts";
 import { KEPT, type NextCommand } from "./next.ts";
+import { absolute } from "./paths.ts";
 
 const FILE = "given.json";
 const FORMAT = "nova2ironic/given@1";
@@ -43,23 +43,4 @@ export async function withEarlier(
 ): Promise<object> {
   const now = Object.entries(args).filter(([, word]) => isWord(word));
   return { ...wordsFor(command, await readGiven(run)), ...Object.fromEntries(now) };
-}
-
-const FILES: readonly string[] = ["site", "key-file", "os-cacert", "conductor-log"];
-/** `[HOST=]PATH`. */
-const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root"];
-
-/** Whoever reads it may stand in another folder. */
-function absolute(option: string, word: string): string {
-  if (FILES.includes(option)) return resolve(word);
-  if (OF_HOSTS.includes(option)) {
-    const path = word.slice(word.indexOf("=") + 1);
-    return `${word.slice(0, word.length - path.length)}${resolve(path)}`;
-  }
-  if (/^sqlite:\/\/\/[^/]/.test(word))
-    return `sqlite:///${resolve(word.slice("sqlite:///".length))}`;
-  const [, form, paths] = /^(file|conf):(.+)$/s.exec(option.endsWith("-db") ? word : "") ?? [];
-  if (form === undefined || paths === undefined) return word;
-  const each = form === "conf" ? paths.split(",") : [paths];
-  return `${form}:${each.map((path) => resolve(path)).join(",")}`;
 }

@@ -6,6 +6,7 @@ import {
   type NextCommand,
   NOVA,
   nextCommand,
+  ROADS,
   TARGET,
   withoutSecret,
 } from "./next.ts";
@@ -35,9 +36,6 @@ const CONDUCTORS: readonly string[] = ["site", "ironic-release", "conductor-ipmi
 const SHARED: readonly string[] = [
   ...[...TARGET, ...BESIDE, ...CONDUCTORS, "key-file", "conductor-log", "db-timeout"],
 ];
-
-/** Those that say where Ironic is. */
-const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 
 /** What was said of the commands that come after it was said of what is no more. */
 const VOIDS: { readonly [command in NextCommand]?: readonly NextCommand[] } = {

@@ -1,10 +1,13 @@
 import { POWER_MAX_AGE } from "../model/power.ts";
 import { shellWord } from "../model/text.ts";
+import { type Connection, surroundings } from "./surroundings.ts";
 
 /** Options that say where Ironic is and how to reach it. */
 export const TARGET = [
   ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
 ] as const;
+/** Those of them that say where Ironic is. */
+export const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
 
 /**
@@ -70,12 +73,22 @@ export function nextCommand(command: NextCommand, given: object, more: object = 
   const also = [...added.keys()]
     .map(kebab)
     .filter((name) => name !== "run" && !kept.includes(name));
-  const words = ["run", ...kept, ...also, DB_TIMEOUT[0]].flatMap((name) => {
+  const connected = connectedTo(command, told);
+  const said = ["run", ...kept, ...also, DB_TIMEOUT[0]].flatMap((name) => {
     const ours = also.includes(name) ? undefined : told.get(camel(name));
-    const value = isSaid(command, name, ours) ? ours : added.get(camel(name));
-    return isSaid(command, name, value) ? optionWords(name, value) : [];
+    const value = isSaid(command, name, ours) ? ours : (connected(name) ?? added.get(camel(name)));
+    return isSaid(command, name, value)
+      ? [{ words: optionWords(name, value), isInFile: connected(name) !== undefined }]
+      : [];
   });
-  return ["nova2ironic", command, ...oneRoad(command, words)].join(" ");
+  const inFile = new Set(said.flatMap(({ words, isInFile }) => (isInFile ? words : [])));
+  const words = oneRoad(
+    command,
+    said.flatMap((one) => one.words),
+  ).filter((word) => !inFile.has(word));
+  const file = surroundings().connections.get("config");
+  const named = file === undefined ? [] : optionWords("config", file);
+  return ["nova2ironic", command, ...words, ...named].join(" ");
 }
 
 /**
@@ -98,6 +111,33 @@ function isSaid(command: NextCommand, name: string, value: unknown): boolean {
   if (value === undefined || value === null || value === false) return false;
   const usual = name === DB_TIMEOUT[0] ? DB_TIMEOUT[1] : DEFAULTS[command]?.[name];
   return value !== usual;
+}
+
+/** The options of a command whose words a file of connections has by another name. */
+export const CALLED: {
+  readonly [command: string]: { readonly [option: string]: string } | undefined;
+} = { boot: { "tftp-root": "conductor-tftp-root" } };
+
+/** What the file of connections gives an option, where the words given say nothing else. */
+function connectedTo(
+  command: NextCommand,
+  told: ReadonlyMap<string, unknown>,
+): (name: string) => Connection | undefined {
+  const { connections } = surroundings();
+  const inFile = (name: string): Connection | undefined =>
+    connections.get(CALLED[command]?.[name] ?? name);
+  const isOther = (name: string): boolean => {
+    const ours = told.get(camel(name));
+    return (
+      ours !== undefined && JSON.stringify([ours].flat()) !== JSON.stringify([inFile(name)].flat())
+    );
+  };
+  // Where Ironic is, is said as a whole.
+  const elsewhere = ROADS.some(isOther);
+  return (name) =>
+    isOther(name) || (elsewhere && (TARGET as readonly string[]).includes(name))
+      ? undefined
+      : inFile(name);
 }
 
 function optionWords(name: string, value: unknown): readonly string[] {

@@ -3,6 +3,9 @@ import { AsyncLocalStorage } from "node:async_hooks";
 /** Variables a stage may read. */
 export type Environment = { readonly [name: string]: string | undefined };
 
+/** As an option wants it. */
+export type Connection = string | number | boolean | readonly string[];
+
 /** A request to stop, from whoever may make one. */
 export interface Interrupt {
   readonly stopping: () => boolean;
@@ -16,6 +19,8 @@ export interface Interrupt {
 export interface Surroundings {
   readonly env: Environment;
   readonly cwd: () => string;
+  /** What the file of connections says, by option: no command line has to repeat it. */
+  readonly connections: Map<string, Connection>;
   /** Says a line that no stage's result has. */
   readonly tell: (text: string) => void;
   /** From here on a request to stop waits until what acts has come to a good place. */
@@ -37,6 +42,7 @@ export function surroundings(): Surroundings {
 const ALONE: Surroundings = {
   env: process.env,
   cwd: () => process.cwd(),
+  connections: new Map(),
   tell: () => undefined,
   onInterrupt: () => ({
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },

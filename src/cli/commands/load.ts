@@ -1,4 +1,5 @@
 import type { Argv } from "yargs";
+import { addConnections } from "../connections.ts";
 import { applyOptions } from "../options/apply.ts";
 import { bootOptions } from "../options/boot.ts";
 import { checkOptions } from "../options/check.ts";
@@ -63,7 +64,11 @@ export function addCommands(program: Argv): Argv {
       to.command({
         command: options.command,
         describe: options.describe,
-        builder: (yargs) => declare(yargs.group([], "Options:"), options),
+        builder: (yargs) =>
+          declare(yargs.group([], "Options:"), options).middleware(
+            (args) => addConnections(args, options),
+            true,
+          ),
         async handler(args) {
           const run = await work();
           // What yargs made of the options that stand beside it.

@@ -1,4 +1,4 @@
-import { flag, grouped, number } from "./declared.ts";
+import { flag, grouped, number, word } from "./declared.ts";
 
 /** Options of the program, which every command has. */
 export const everyCommand = grouped("Every command:", {
@@ -6,5 +6,6 @@ export const everyCommand = grouped("Every command:", {
   json: flag("Progress as JSON lines on stderr"),
   "progress-interval": number("Seconds between progress lines without a terminal", { default: 30 }),
   "db-timeout": number("Seconds a database may take for one statement", { default: 120 }),
+  config: word("File of connections; else NOVA2IRONIC_CONFIG, or nova2ironic.yaml in this folder"),
   debug: flag("With an error, where it came from"),
 });

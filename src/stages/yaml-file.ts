@@ -1,0 +1,67 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { MigrationError, systemCode } from "../model/error.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Bytes: far more than decisions for every machine of a large site take. */
+const LIMIT = 16 * 1024 * 1024;
+
+/**
+ * The text of a document that a person wrote.
+ *
+ * @param trusted it says where to write: nobody but this user and root may have written it
+ * @throws MigrationError N2I-E103
+ */
+export function readDocument(file: string, { trusted = false } = {}): string {
+  const refuse = (why: string, cause?: unknown): MigrationError =>
+    new MigrationError("N2I-E103", `${file} cannot be read: ${why}`, { cause });
+  try {
+    // O_NONBLOCK: to open a pipe would wait for its writer.
+    const handle = openSync(file, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const found = fstatSync(handle);
+      if (!found.isFile()) throw refuse("it is not a regular file");
+      if (found.size > LIMIT) throw refuse(`it is larger than ${LIMIT} bytes`);
+      if (trusted && found.uid !== 0 && found.uid !== (process.getuid?.() ?? found.uid))
+        throw refuse(`it belongs to another user (uid ${found.uid})`);
+      if (trusted && (found.mode & 0o002) !== 0) throw refuse("every user may write to it");
+      return readFileSync(handle, "utf8");
+    } finally {
+      closeSync(handle);
+    }
+  } catch (cause) {
+    throw cause instanceof MigrationError ? cause : refuse(systemCode(cause) ?? "no name", cause);
+  }
+}
+
+/** Faults told at once; the others are counted. */
+const TOLD = 20;
+
+/**
+ * YAML, of which JSON is a part. What is wrong is told by line and kind: a line may be a secret.
+ *
+ * @throws MigrationError N2I-E103
+ */
+export function parseDocument(text: string, file: string): unknown {
+  const refuse = (faults: readonly string[]): MigrationError => {
+    const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
+    const told = [...faults.slice(0, TOLD), ...more].join("; ");
+    return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${told}`);
+  };
+  try {
+    // Loaded when there is something to read.
+    const yaml = require("yaml") as typeof import("yaml");
+    const document = yaml.parseDocument(text, { logLevel: "silent" });
+    const faults = [...document.errors, ...document.warnings].map(({ code, linePos }) => {
+      const [at] = linePos ?? [];
+      return `line ${at?.line ?? 1}, column ${at?.col ?? 1}: ${code.toLowerCase().replaceAll("_", " ")}`;
+    });
+    if (faults.length > 0) throw refuse(faults);
+    return document.toJS({ maxAliasCount: 0 });
+  } catch (cause) {
+    if (cause instanceof MigrationError) throw cause;
+    // Only the parser's recursion ends in a RangeError; everything else is an alias it did not take.
+    throw refuse([cause instanceof RangeError ? "it is nested too deeply" : "it has aliases"]);
+  }
+}

@@ -35,16 +35,11 @@ export const NOBODY: Excluded = new Map();
 export const NOTHING: Outcome = { done: [], found: [], left: [] };
 
 /** The precondition, run once, and whether it passed: from then on something may be written. */
-interface Precondition {
-  readonly run: () => Promise<void>;
-  readonly passed: () => boolean;
-}
-
-function guardOf(precondition: () => Promise<void>): Precondition {
+function guardOf(precondition: () => Promise<void>) {
   let passed = false;
   return {
     passed: () => passed,
-    async run() {
+    async run(): Promise<void> {
       if (passed) return;
       await precondition();
       passed = true;
@@ -58,7 +53,7 @@ export interface Walk<C extends Change, L> {
   readonly session: Session;
   /** What is appended from here on speaks of batches behind us. */
   readonly ownership: Ownership;
-  readonly guard: Precondition;
+  readonly guard: ReturnType<typeof guardOf>;
   /** What every entry of a batch begins with. */
   readonly about: (span: Span) => Pick<BatchEntry, "part" | "plan" | "from" | "to" | "at">;
 }

@@ -5,22 +5,16 @@ import type { Direction, Session } from "./part.ts";
 import type { Position, WindowPart } from "./window-part.ts";
 
 /** What a walk does to machines, with its entries in the journal. */
-export interface Acts<C, P> {
-  readonly perform: (change: C, seen: P) => Promise<P>;
-  /** Records the end; whether the machine was changed now. */
-  readonly ended: (change: C, position: P) => Promise<boolean>;
-  /** Whether any was begun: from then on something may be changed. */
-  readonly begun: () => boolean;
-  /** How many were changed, as far as their part knows. */
-  readonly made: () => number;
-}
+export type Acts<C extends { readonly id: string }, P extends Position> = ReturnType<
+  typeof actsOf<C, P>
+>;
 
 export function actsOf<C extends { readonly id: string }, P extends Position>(
   part: WindowPart<C, P>,
   { journal, now, by }: Pick<Session, "journal" | "now" | "by">,
   direction: Direction,
   ours: ReadonlyMap<string, Begun>,
-): Acts<C, P> {
+) {
   /** By id, what each was begun with now. */
   const begun = new Map<string, string>();
   const made = new Set<string>();
@@ -46,7 +40,7 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
     return is === "after" && isOpen ? { do: "end", ...about(id) } : null;
   }
   return {
-    async perform(change, seen) {
+    async perform(change: C, seen: P): Promise<P> {
       const { id } = change;
       const reached = await part.perform(change, seen, (observed) => begin(id, observed));
       if (reached.is === "before") throw new Error(`${part.name} left ${id} as it was`);
@@ -55,12 +49,15 @@ export function actsOf<C extends { readonly id: string }, P extends Position>(
       made.add(id);
       return reached;
     },
-    async ended({ id }, position) {
+    /** Records the end; whether the machine was changed now. */
+    async ended({ id }: C, position: P): Promise<boolean> {
       const entry = entryOf(id, position);
       if (entry !== null) await journal.append(entry);
       return made.has(id);
     },
-    begun: () => begun.size > 0,
-    made: () => made.size,
+    /** Whether any was begun: from then on something may be changed. */
+    begun: (): boolean => begun.size > 0,
+    /** How many were changed, as far as their part knows. */
+    made: (): number => made.size,
   };
 }

@@ -105,25 +105,13 @@ async function walk<C extends { readonly id: string }, P extends Position>(
   return { made: acts.made(), stopped, underWay, broke };
 }
 
-interface Window<C> {
-  /** Begins those that may be; false when it ended before the last. */
-  readonly go: (changes: readonly C[]) => Promise<boolean>;
-  /** Tries those that wait, until none does or it took too long. */
-  readonly retry: () => Promise<void>;
-  /** Nobody waits any more. */
-  readonly giveUp: () => void;
-  readonly flight: Pick<Flight<C>, "drain" | "size">;
-  readonly waiting: () => number;
-  readonly behind: () => number;
-}
-
 /** Machines on their way to their end, of which some wait for others to let go. */
 function windowOf<C extends { readonly id: string }, P extends Position>(
   leg: WindowLeg<C, P>,
   session: WindowSession,
   acts: Acts<C, P>,
   ends: (ending: Ending<C, P>) => void,
-): Window<C> {
+) {
   const { part, pace } = leg;
   const { clock, stopping } = session;
   let waiting: (readonly [change: C, last: P])[] = [];
@@ -162,8 +150,10 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
     return true;
   }
   return {
-    go: (changes) => go(changes, enough),
-    async retry() {
+    /** Begins those that may be; false when it ended before the last. */
+    go: (changes: readonly C[]): Promise<boolean> => go(changes, enough),
+    /** Tries those that wait, until none does or it took too long. */
+    async retry(): Promise<void> {
       const since = clock.now();
       while (waiting.length > 0 && !enough() && clock.now() - since < pace.lockWait) {
         await clock.sleep(RETRY_MS);
@@ -173,13 +163,14 @@ function windowOf<C extends { readonly id: string }, P extends Position>(
         await flight.drain();
       }
     },
-    giveUp() {
+    /** Nobody waits any more. */
+    giveUp(): void {
       for (const [change, position] of waiting)
         ends({ change, position, behind, made: false, found: false });
     },
     flight,
-    waiting: () => waiting.length,
-    behind: () => behind,
+    waiting: (): number => waiting.length,
+    behind: (): number => behind,
   };
 }
 
@@ -205,13 +196,13 @@ export interface Flight<C> {
 
 const LOOK_MS = 1000;
 
-/** @param end a machine has come to its end */
+/** Machines that were begun and are not at their end. @param end a machine has come to its end */
 function flightOf<C extends { readonly id: string }, P extends Position>(
   { part, pace }: Pick<WindowLeg<C, P>, "part" | "pace">,
   { clock, stopping }: Pick<Session, "stopping"> & { readonly clock: Clock },
   acts: Pick<Acts<C, P>, "perform">,
   end: (change: C, position: P) => Promise<void>,
-): Flight<C> {
+) {
   const underWay = new Map<string, { readonly change: C; readonly since: number }>();
   let next = 0;
   const isFull = (): boolean => underWay.size + pace.together > pace.inFlight;
@@ -240,9 +231,10 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
     }
   }
   return {
-    add: (change) => void underWay.set(change.id, { change, since: clock.now() }),
-    size: () => underWay.size,
-    async room(stops) {
+    add: (change: C): void => void underWay.set(change.id, { change, since: clock.now() }),
+    size: (): number => underWay.size,
+    /** Waits until one more may be begun; false when none is to be, by then. */
+    async room(stops: () => boolean): Promise<boolean> {
       while (isFull() && !stops()) {
         await watch();
         if (isFull()) await clock.sleep(LOOK_MS);
@@ -254,7 +246,8 @@ function flightOf<C extends { readonly id: string }, P extends Position>(
       next = Math.max(next, clock.now()) + pace.every;
       return !stops();
     },
-    async drain() {
+    /** Watches them until each has ended, or somebody asks to stop. */
+    async drain(): Promise<void> {
       while (underWay.size > 0 && !stopping()) {
         await watch();
         if (underWay.size > 0) await clock.sleep(LOOK_MS);

@@ -87,13 +87,9 @@ export async function novaPlans(run: RunFolder): Promise<readonly NovaFiles[]> {
 }
 
 /** Writes a plan's files of Nova. */
-export interface NovaWriter {
-  readonly write: (steps: readonly NovaStep[]) => Promise<void>;
-  readonly find: (findings: readonly Finding[]) => Promise<void>;
-  readonly counts: () => { hosts: number; flavors: number; api: number; findings: number };
-}
+export type NovaWriter = Awaited<ReturnType<typeof createNovaFiles>>;
 
-export async function createNovaFiles(plan: PlanWriter): Promise<NovaWriter> {
+export async function createNovaFiles(plan: PlanWriter) {
   const format = "nova2ironic/nova@2";
   const begin = (leg: NovaLegName) => plan.begin(novaName(leg), { format });
   const writers = {
@@ -105,13 +101,13 @@ export async function createNovaFiles(plan: PlanWriter): Promise<NovaWriter> {
   const found = await plan.begin(NOVA_FINDINGS, { format: "nova2ironic/nova-findings@1" });
   const counts = { hosts: 0, flavors: 0, api: 0, findings: 0 };
   return {
-    async write(steps) {
+    async write(steps: readonly NovaStep[]): Promise<void> {
       for (const step of steps) {
         counts[step.part] += 1;
         await writers[legOf(step)].write(step);
       }
     },
-    async find(findings) {
+    async find(findings: readonly Finding[]): Promise<void> {
       counts.findings += findings.length;
       for (const finding of findings) await found.write(finding);
     },

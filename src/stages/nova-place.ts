@@ -106,3 +106,9 @@ export async function lookAtNova(
       `${stale.length} rows of nova are not as planned: ${stale.slice(0, NAMED).join("; ")}`,
     );
 }
+
+/** A failure in one database after the other was changed says so. */
+export function afterNova(cause: unknown, what: string): unknown {
+  if (!(cause instanceof MigrationError) || cause.code === "N2I-E301") return cause;
+  return new MigrationError("N2I-E301", `${what}: ${cause.code} ${cause.message}`, { cause });
+}

@@ -38,22 +38,7 @@ type NovaTraits = Pick<FlavorsAsked, "classes" | "copies"> & {
 };
 
 /** Plans Nova's rows beside the machines, as these go by. */
-export interface NovaPlanner {
-  /** Begins the plan's files of Nova; comes first. */
-  readonly begin: (plan: PlanWriter) => Promise<void>;
-  /** Adds what Nova's rows say against machines. */
-  readonly judge: (
-    machines: readonly Machine[],
-    made: readonly Transformed[],
-  ) => Promise<readonly Transformed[]>;
-  /** The lines of a machine that was judged in the last batch. */
-  readonly add: (machine: Machine, line: PlannedMachine) => Promise<void>;
-  /** What is known once all machines went by. */
-  readonly end: () => Promise<readonly Finding[]>;
-  /** What the plan says of Nova, when all is written. */
-  readonly about: () => { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts };
-  readonly close: () => Promise<void>;
-}
+export type NovaPlanner = Awaited<ReturnType<typeof planNova>>;
 
 /** Where Nova's rows are. */
 export interface NovaPlaces {
@@ -71,7 +56,7 @@ export async function planNova(
   source: { readonly snapshot: SnapshotHeader; readonly site: Site },
   asked: NovaAsked,
   moment: { readonly release: string; readonly now: string },
-): Promise<NovaPlanner> {
+) {
   const choice: Choice = choiceOf(asked.computeHosts);
   const target = await identifyNova(database);
   checkSource(source.snapshot, target, database.shown);
@@ -89,10 +74,15 @@ export async function planNova(
   };
   let rows: ReadonlyMap<number, MachineRows> = new Map();
   return {
-    async begin(plan) {
+    /** Begins the plan's files of Nova; comes first. */
+    async begin(plan: PlanWriter): Promise<void> {
       files = await createNovaFiles(plan);
     },
-    async judge(machines, made) {
+    /** Adds what Nova's rows say against machines. */
+    async judge(
+      machines: readonly Machine[],
+      made: readonly Transformed[],
+    ): Promise<readonly Transformed[]> {
       const asking = machines.map(({ node: { uuid, instance_uuid } }) => ({ uuid, instance_uuid }));
       const found = await reader.rows(asking);
       const of = (index: number): MachineRows => found[index] ?? NO_ROWS;
@@ -104,12 +94,14 @@ export async function planNova(
         return hosts.judge(machine, one, of(index));
       });
     },
-    async add(machine, line) {
+    /** The lines of a machine that was judged in the last batch. */
+    async add(machine: Machine, line: PlannedMachine): Promise<void> {
       facts.add(machine, line);
       selection.add(line);
       await writer().write(hosts.steps(line, rows.get(machine.node.id) ?? NO_ROWS));
     },
-    async end() {
+    /** What is known once all machines went by. */
+    async end(): Promise<readonly Finding[]> {
       const { write, find } = writer();
       const selected = selection.end();
       const moved = hosts.end(await reader.use(hosts.left()));
@@ -124,7 +116,8 @@ export async function planNova(
       await find(findings);
       return findings;
     },
-    about() {
+    /** What the plan says of Nova, when all is written. */
+    about(): { readonly header: NovaPlanHeader; readonly counts: NovaPlanCounts } {
       const { api: apart, ...inNova } = writer().counts();
       const counts = { ...inNova, ...(api !== null && { api: apart }), stopped: hosts.stopped() };
       return { header: headerOf(target, asked, api, moment.now), counts };

@@ -16,12 +16,7 @@ export interface Watching {
 }
 
 /** A watch over the nova-computes of hosts, from its opening on. */
-export interface ComputeWatch {
-  /** Looks again and again until the time to watch is over, counted from the opening. */
-  readonly settle: () => Promise<void>;
-  /** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
-  readonly look: () => Promise<void>;
-}
+export type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
 
 /** Hosts a refusal names; the others are counted. */
 const NAMED = 5;
@@ -38,7 +33,7 @@ export async function watchComputes(
   hosts: readonly string[],
   { seconds, allowed, tell }: Watching,
   stopping: () => boolean,
-): Promise<ComputeWatch> {
+) {
   const first = await beats(hosts);
   if (hosts.length > 0 && first.length === 0)
     tell(
@@ -55,8 +50,10 @@ export async function watchComputes(
   await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
   const look = async (): Promise<void> => check(await beats(hosts));
   return {
+    /** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
     look,
-    async settle() {
+    /** Looks again and again until the time to watch is over, counted from the opening. */
+    async settle(): Promise<void> {
       if (!allowed && first.length > 0 && Date.now() < end) {
         tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
         for (; Date.now() < end && !stopping(); await look())

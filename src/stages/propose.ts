@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from "node:fs";
-import { createProposal, type Proposal } from "../core/plan/propose.ts";
+import { createProposal } from "../core/plan/propose.ts";
 import type { Database } from "../edge/database/open.ts";
 import { readFlavorSizes } from "../edge/nova/flavors.ts";
 import { readClasses } from "../edge/nova/later.ts";
@@ -21,7 +21,7 @@ export async function openProposal(
   { proposeSite, placementDb, ...places }: Args,
   { power_keys: keys }: TargetDoc,
   readings: ReadonlyMap<number, PowerReading>,
-): Promise<Proposal | null> {
+) {
   if (proposeSite === undefined) return null;
   if (existsSync(proposeSite)) throw refuse(proposeSite, "it is there already");
   const placement = placementDb === undefined ? new Map<string, string>() : await read(placementDb);

@@ -134,17 +134,8 @@ export function complete(
 }
 
 /** What would be asked of a snapshot's machines, known before the first is asked. */
-interface Survey {
+export async function survey(lines: AsyncIterable<readonly SnapshotLine[]>, ways: Ways) {
   /** bm_nodes.id -> what is asked of it, secrets included, as a digest. */
-  readonly digests: ReadonlyMap<number, string>;
-  /** Whether several machines are asked in these words. */
-  readonly isShared: (words: string) => boolean;
-}
-
-export async function survey(
-  lines: AsyncIterable<readonly SnapshotLine[]>,
-  ways: Ways,
-): Promise<Survey> {
   const digests = new Map<number, string>();
   const once = new Set<string>();
   const shared = new Set<string>();
@@ -154,7 +145,9 @@ export async function survey(
     if (once.has(way.words)) shared.add(way.words);
     once.add(way.words);
   }
-  return { digests, isShared: (words) => shared.has(words) };
+  /** Whether several machines are asked in these words. */
+  const isShared = (words: string): boolean => shared.has(words);
+  return { digests, isShared };
 }
 
 /** Machines that are there and that the site document does not leave out, with how they are asked. */
@@ -177,7 +170,7 @@ export async function* asked(
  */
 export function stillTrue(
   readings: Iterable<PowerReading>,
-  { digests }: Pick<Survey, "digests">,
+  { digests }: Pick<Awaited<ReturnType<typeof survey>>, "digests">,
 ): Map<number, PowerReading> {
   const kept = new Map<number, PowerReading>();
   for (const reading of new Set(readings)) {

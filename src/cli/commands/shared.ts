@@ -6,7 +6,7 @@ import { guardsView, standingsView, undoView } from "../../report/previews.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
 import { faultsView, verdictsView } from "../../report/verify.ts";
-import type { Lists, Sink } from "../../stages/sink.ts";
+import type { Expect, Lists, Progress, Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
@@ -21,16 +21,8 @@ export interface Voice {
   readonly progressInterval: number;
 }
 
-/** Progress of one stage: machines behind us, then a summary. */
-interface StageProgress {
-  readonly at: (machines: number, more?: string) => void;
-  /** What there is to do, once it is known; `at` counts on from `before`, which says nothing of the rate. */
-  readonly expect: (total: number, before: number) => void;
-  readonly done: (summary: string) => void;
-}
-
-/** Progress of a stage on stderr, as the global options want it. */
-function progressOf(stage: string, total: number | undefined, voice: Voice): StageProgress {
+/** Progress of a stage on stderr, as the global options want it: machines behind us, then a summary. */
+function progressOf(stage: string, total: number | undefined, voice: Voice) {
   const progress = createProgress({
     stream: io().stderr,
     stage,
@@ -42,11 +34,12 @@ function progressOf(stage: string, total: number | undefined, voice: Voice): Sta
   });
   let behind = 0;
   return {
-    at(machines, more) {
+    at(machines: number, more?: string): void {
       progress.tick(machines - behind, more);
       behind = machines;
     },
-    expect(all, before) {
+    /** `at` counts on from `before`, which says nothing of the rate. */
+    expect(all: number, before: number): void {
       progress.expect(all, before);
       behind = before;
     },
@@ -62,7 +55,7 @@ async function inStage<T>(
   title: string,
   total: number | undefined,
   voice: Voice,
-  work: (at: StageProgress["at"], expect: StageProgress["expect"]) => Promise<T>,
+  work: (at: Progress, expect: Expect) => Promise<T>,
   summary: (result: T) => string,
 ): Promise<T> {
   if (voice.quiet || voice.json || !terminalOf(io().stderr, io().env).live) {

@@ -118,21 +118,16 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   };
 }
 
-/** What a stream can show. */
-interface Terminal {
-  /** Whether a line may be drawn over again; never when it goes to a file or a dumb terminal. */
-  readonly live: boolean;
-  /** Columns of the screen now; 80 where it will not say. */
-  readonly width: () => number;
-}
-
 /**
+ * What a stream can show.
+ *
  * @param env TERM=dumb forbids every control code; colours (NO_COLOR) are listr2's alone
  */
-export function terminalOf(stream: Output, env: Environment): Terminal {
-  const live = stream.isTTY === true && env.TERM !== "dumb";
+export function terminalOf(stream: Output, env: Environment) {
   return {
-    live,
+    /** Whether a line may be drawn over again; never when it goes to a file or a dumb terminal. */
+    live: stream.isTTY === true && env.TERM !== "dumb",
+    /** Columns of the screen now; 80 where it will not say. */
     width: () => (stream.columns === undefined || stream.columns < 1 ? 80 : stream.columns),
   };
 }

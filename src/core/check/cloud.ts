@@ -1,12 +1,6 @@
-import type {
-  CheckResult,
-  CheckView,
-  DeployImage,
-  IronicFacts,
-  NovaFacts,
-} from "../../model/check.ts";
+import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
-import { fine, isRefused, lower, told, unreadable, unseen, warning } from "./look.ts";
+import { fine, isRefused, lower, needing, told, unreadable, warning } from "./look.ts";
 
 /**
  * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
@@ -37,50 +31,36 @@ export function helpers({ helpers: asked }: CheckView): CheckResult {
       );
 }
 
-/** What nova and Ironic say, or why they are not looked at. */
-export function withCloud(
-  { nova, ironic }: CheckView,
-  look: (nova: NovaFacts, ironic: IronicFacts) => CheckResult,
-): CheckResult {
-  if (nova === null || isRefused(nova)) return unseen("--nova-db");
-  if (isRefused(ironic)) return unseen("--ironic-db");
-  return look(nova, ironic);
-}
-
 /** @source facts/nova-bm.md 4.2; facts/systems.md D3 */
-export function flavors(view: CheckView): CheckResult {
-  return withCloud(view, (nova, ironic) => {
-    if (!ironic.flavored)
-      return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
-    const { plan, api } = view;
-    const seen = api === null || isRefused(api) ? null : api;
-    if (hasApiFlavors(nova.version) && seen === null)
-      return warning(
-        `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
-        "give --nova-api-db",
-      );
-    if (hasApiFlavors(nova.version) && seen?.flavors === null)
-      return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
-    const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
-    const all = [...own, ...(seen?.flavors ?? [])];
-    const old = all.filter(
-      ({ steps, value }) =>
-        plan === null ||
-        (!plan.images.has(value ?? "") && !steps.some((id) => plan.nova?.flavors.has(id))),
+export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api }) => {
+  if (!ironic.flavored) return fine(`Nova of ${ironic.release} ignores deploy images of flavors.`);
+  const seen = api === null || isRefused(api) ? null : api;
+  if (hasApiFlavors(nova.version) && seen === null)
+    return warning(
+      `Flavors of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+      "give --nova-api-db",
     );
-    if (old.length > 0)
-      return told(
-        [...new Set(old.map(({ flavor }) => flavor))],
-        plan === null
-          ? "flavors name deploy images, and no plan says which are Ironic's"
-          : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
-        `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
-        "Warning",
-      );
-    const names = new Set(all.map(({ flavor }) => flavor));
-    return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
-  });
-}
+  if (hasApiFlavors(nova.version) && seen?.flavors === null)
+    return unreadable("--nova-api-db", "flavors and flavor_extra_specs");
+  const own = nova.flavors.filter(({ id }) => seen === null || !seen.flavorIds.has(id));
+  const all = [...own, ...(seen?.flavors ?? [])];
+  const old = all.filter(
+    ({ steps, value }) =>
+      plan === null ||
+      (!plan.images.has(value ?? "") && !steps.some((id) => plan.nova?.flavors.has(id))),
+  );
+  if (old.length > 0)
+    return told(
+      [...new Set(old.map(({ flavor }) => flavor))],
+      plan === null
+        ? "flavors name deploy images, and no plan says which are Ironic's"
+        : "flavors name deploy images of nova-baremetal, with which a rebuild hangs",
+      `nova2ironic plan --nova-db DB${seen === null ? "" : " --nova-api-db DB"} --deploy-kernel ID --deploy-ramdisk ID${byName(old, all)}`,
+      "Warning",
+    );
+  const names = new Set(all.map(({ flavor }) => flavor));
+  return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
+});
 
 /** A plan leaves flavors with one image of two alone unless they are named; others are told by D231. */
 function byName(old: readonly DeployImage[], all: readonly DeployImage[]): string {
@@ -97,34 +77,32 @@ function byName(old: readonly DeployImage[], all: readonly DeployImage[]): strin
 const NO_IMAGE = "N2I-D402";
 
 /** @source facts/systems.md D R25 */
-export function images(view: CheckView): CheckResult {
-  return withCloud(view, (nova) => {
-    const { plan, bm } = view;
-    const left = new Set(
-      isRefused(bm)
-        ? []
-        : bm.nodes.flatMap((node) => (plan?.skipped.has(node.id) ? [lower(node.uuid)] : [])),
-    );
-    const bare = nova.instances.filter(
-      ({ deleted, image, node }) => !deleted && !image && !left.has(lower(node)),
-    );
-    const lacking = (plan?.machines ?? []).filter(({ findings }) => findings.has(NO_IMAGE));
-    const [accepted, open] = [true, false].map((word) =>
-      lacking.filter(({ findings }) => findings.get(NO_IMAGE) === word),
-    ) as [typeof lacking, typeof lacking];
-    const found = told(
-      [
-        ...bare.map(({ uuid }) => `instance ${uuid} names no image`),
-        ...open.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
-        ...accepted.map(({ uuid }) => `node ${uuid} lacks one, as you accepted (${NO_IMAGE})`),
-      ],
-      "images are not known",
-      `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
-      open.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
-    );
-    return found.result === "Success" ? active(view) : found;
-  });
-}
+export const images = needing(["nova", "ironic"], (view) => {
+  const { nova, plan, bm } = view;
+  const left = new Set(
+    isRefused(bm)
+      ? []
+      : bm.nodes.flatMap((node) => (plan?.skipped.has(node.id) ? [lower(node.uuid)] : [])),
+  );
+  const bare = nova.instances.filter(
+    ({ deleted, image, node }) => !deleted && !image && !left.has(lower(node)),
+  );
+  const lacking = (plan?.machines ?? []).filter(({ findings }) => findings.has(NO_IMAGE));
+  const [accepted, open] = [true, false].map((word) =>
+    lacking.filter(({ findings }) => findings.get(NO_IMAGE) === word),
+  ) as [typeof lacking, typeof lacking];
+  const found = told(
+    [
+      ...bare.map(({ uuid }) => `instance ${uuid} names no image`),
+      ...open.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
+      ...accepted.map(({ uuid }) => `node ${uuid} lacks one, as you accepted (${NO_IMAGE})`),
+    ],
+    "images are not known",
+    `nova2ironic explain ${NO_IMAGE}; deploy_kernel and deploy_ramdisk in the site document`,
+    open.some(({ instance_uuid }) => instance_uuid) ? "Failure" : "Warning",
+  );
+  return found.result === "Success" ? active(view) : found;
+});
 
 /** What Glance says of them, where it was asked. */
 function active({ glance, plan }: CheckView): CheckResult {
@@ -157,54 +135,53 @@ function active({ glance, plan }: CheckView): CheckResult {
 type Members = NonNullable<NovaFacts["aggregates"]>;
 
 /** Hosts whose instances get another name leave what the old one was in. @source facts/nova-bm.md 5.3 */
-export function aggregates(view: CheckView): CheckResult {
-  return withCloud(view, (nova, ironic) => {
-    const planned = view.plan?.nova ?? null;
-    const hosts = new Set(
-      isRefused(view.bm) ? [] : view.bm.nodes.map(({ service_host }) => service_host ?? ""),
+export const aggregates = needing(["nova", "ironic"], (view) => {
+  const { nova, ironic } = view;
+  const planned = view.plan?.nova ?? null;
+  const hosts = new Set(
+    isRefused(view.bm) ? [] : view.bm.nodes.map(({ service_host }) => service_host ?? ""),
+  );
+  if (planned === null && (hosts.size < 2 || !ironic.clustered))
+    return fine("No host has to be renamed, and none is planned to be.");
+  const own = !hasApiAggregates(nova.version);
+  const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
+  const members = own ? nova.aggregates : (apart?.aggregates ?? null);
+  if (members === null && (own || apart !== null))
+    return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
+  if (members === null)
+    return warning(
+      `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
+      "give --nova-api-db",
     );
-    if (planned === null && (hosts.size < 2 || !ironic.clustered))
-      return fine("No host has to be renamed, and none is planned to be.");
-    const own = !hasApiAggregates(nova.version);
-    const apart = view.api !== null && !isRefused(view.api) ? view.api : null;
-    const members = own ? nova.aggregates : (apart?.aggregates ?? null);
-    if (members === null && (own || apart !== null))
-      return unreadable(own ? "--nova-db" : "--nova-api-db", "aggregates and aggregate_hosts");
-    if (members === null)
-      return warning(
-        `Aggregates of nova ${versionNamed(nova.version)} are in nova_api, which was not read.`,
-        "give --nova-api-db",
-      );
-    const of = (host: string): Members => members.filter((row) => row.host === host);
-    if (planned === null)
-      return told(
-        [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
-        "memberships of hosts that become one",
-        own
-          ? "nova2ironic plan --nova-db DB --compute-host NAME: it joins what all of them have in common"
-          : ADD,
-        "Warning",
-      );
-    const moves = [...planned.moves].flatMap(([from, to]) =>
-      [...to].map((one) => [from, one] as const),
-    );
-    const left = moves.flatMap(([from, to]) => {
-      const kept = new Set([
-        ...of(to).map(({ id }) => id),
-        ...(own ? planned.joins : []).filter(({ host }) => host === to).map(({ id }) => id),
-      ]);
-      return of(from)
-        .filter(({ id }) => !kept.has(id))
-        .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
-    });
+  const of = (host: string): Members => members.filter((row) => row.host === host);
+  if (planned === null)
     return told(
-      left,
-      "instances would leave their aggregates because their host is renamed",
-      own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,
+      [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
+      "memberships of hosts that become one",
+      own
+        ? "nova2ironic plan --nova-db DB --compute-host NAME: it joins what all of them have in common"
+        : ADD,
       "Warning",
     );
+  const moves = [...planned.moves].flatMap(([from, to]) =>
+    [...to].map((one) => [from, one] as const),
+  );
+  const left = moves.flatMap(([from, to]) => {
+    const kept = new Set([
+      ...of(to).map(({ id }) => id),
+      ...(own ? planned.joins : []).filter(({ host }) => host === to).map(({ id }) => id),
+    ]);
+    return of(from)
+      .filter(({ id }) => !kept.has(id))
+      .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
   });
-}
+  return told(
+    left,
+    "instances would leave their aggregates because their host is renamed",
+    own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,
+    "Warning",
+  );
+});
 
 /** Nova takes no host into an aggregate that it does not know yet. */
 const ADD =

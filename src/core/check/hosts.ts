@@ -1,6 +1,6 @@
-import type { BmFacts, CheckResult, CheckView, NovaFacts, PlanFacts } from "../../model/check.ts";
+import type { BmFacts, NovaFacts, PlanFacts } from "../../model/check.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { fine, isRefused, lower, told, withBoth } from "./look.ts";
+import { fine, isRefused, lower, needing, told } from "./look.ts";
 
 /** What blocks a machine whose instance is under a wrong host, and what the operator may accept. */
 const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
@@ -21,35 +21,32 @@ interface Tenant {
  *
  * @source facts/nova-bm.md 5.2, 5.3; facts/rehearsal.md 5
  */
-export function hosts(view: CheckView): CheckResult {
-  return withBoth(view, (bm, nova) => {
-    const tenants = tenantsOf(bm, nova, view.plan);
-    const clustered = !isRefused(view.ironic) && view.ironic.clustered;
-    const [only = null] = tenants.filter(({ fault }) => fault === null).map(({ host }) => host);
-    const faults = tenants.flatMap(({ uuid, host, fault, accepted }) => {
-      const apart =
-        clustered && host !== only ? `${uuid} under ${host}, others under ${only}` : null;
-      const what = fault ?? apart;
-      return what === null ? [] : [{ what, accepted }];
-    });
-    const open = faults.filter(({ accepted }) => !accepted);
-    if (faults.length === 0)
-      return fine(`${tenants.length} instances name the nova-compute of their machine.`);
-    const found = (open.length > 0 ? open : faults).map(({ what }) => what);
-    return open.length > 0
-      ? told(
-          found,
-          "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
-          FIX,
-        )
-      : told(
-          found,
-          "instances are not under the nova-compute of their machine, as you accepted",
-          FIX,
-          "Warning",
-        );
+export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
+  const tenants = tenantsOf(bm, nova, plan);
+  const clustered = !isRefused(ironic) && ironic.clustered;
+  const [only = null] = tenants.filter(({ fault }) => fault === null).map(({ host }) => host);
+  const faults = tenants.flatMap(({ uuid, host, fault, accepted }) => {
+    const apart = clustered && host !== only ? `${uuid} under ${host}, others under ${only}` : null;
+    const what = fault ?? apart;
+    return what === null ? [] : [{ what, accepted }];
   });
-}
+  const open = faults.filter(({ accepted }) => !accepted);
+  if (faults.length === 0)
+    return fine(`${tenants.length} instances name the nova-compute of their machine.`);
+  const found = (open.length > 0 ? open : faults).map(({ what }) => what);
+  return open.length > 0
+    ? told(
+        found,
+        "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
+        FIX,
+      )
+    : told(
+        found,
+        "instances are not under the nova-compute of their machine, as you accepted",
+        FIX,
+        "Warning",
+      );
+});
 
 function tenantsOf(bm: BmFacts, nova: NovaFacts, plan: PlanFacts | null): readonly Tenant[] {
   const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));

@@ -1,5 +1,5 @@
 import type { BmFacts, CheckResult, CheckView, IronicFacts, PlanFacts } from "../../model/check.ts";
-import { fine, isRefused, joined, lower, machinesBy, told, unseen } from "./look.ts";
+import { fine, isRefused, joined, lower, machinesBy, needing, told, unseen } from "./look.ts";
 
 type Line = PlanFacts["machines"][number];
 
@@ -18,9 +18,8 @@ function bareBy(line: Line | undefined): string | null {
  *
  * @source facts/rehearsal.md 3: a node without its instance is a machine nobody stops
  */
-export function loaded(view: CheckView): CheckResult {
+export const loaded = needing(["bm"], (view) => {
   const { bm, ironic, plan } = view;
-  if (isRefused(bm)) return unseen("--nova-bm-db");
   const planned = new Map(plan?.machines.map((line) => [lower(line.uuid), line]));
   const nodes = new Map(
     isRefused(ironic) ? [] : ironic.nodes.map((node) => [lower(node.uuid), node] as const),
@@ -61,7 +60,7 @@ export function loaded(view: CheckView): CheckResult {
     ),
     isRefused(ironic) ? unseen("--ironic-db") : counted(view, bm, ironic.nodes),
   ]);
-}
+});
 
 /** What is as it should be, in figures. */
 function counted({ plan }: CheckView, bm: BmFacts, nodes: IronicFacts["nodes"]): CheckResult {

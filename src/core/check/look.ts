@@ -4,7 +4,6 @@ import {
   type CheckResult,
   type CheckVerdict,
   type CheckView,
-  type NovaFacts,
   type PlanFacts,
   type Refused,
 } from "../../model/check.ts";
@@ -49,14 +48,23 @@ export function unreadable(option: string, tables: string): CheckResult {
   );
 }
 
-/** Looks that need nova_bm and nova. */
-export function withBoth(
-  { bm, nova }: CheckView,
-  look: (bm: BmFacts, nova: NovaFacts) => CheckResult,
-): CheckResult {
-  if (isRefused(bm)) return unseen("--nova-bm-db");
-  if (nova === null || isRefused(nova)) return unseen("--nova-db");
-  return look(bm, nova);
+/** The databases most looks are at, by the options that name them. */
+const OPTIONS = { bm: "--nova-bm-db", nova: "--nova-db", ironic: "--ironic-db" } as const;
+
+/** The view of a look, with what these databases say. */
+type Seen<K extends keyof typeof OPTIONS> = CheckView & {
+  readonly [side in K]: Exclude<NonNullable<CheckView[side]>, Refused>;
+};
+
+/** A look that cannot do without what these databases say. */
+export function needing<K extends keyof typeof OPTIONS>(
+  needs: readonly K[],
+  look: (view: Seen<K>) => CheckResult,
+): (view: CheckView) => CheckResult {
+  return (view) => {
+    const lost = needs.find((side) => isRefused<object>(view[side] ?? { refused: null }));
+    return lost === undefined ? look(view as Seen<K>) : unseen(OPTIONS[lost]);
+  };
 }
 
 /** Nothing found is a success; anything else is told with what fixes it. */

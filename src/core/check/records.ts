@@ -1,4 +1,3 @@
-import type { CheckResult, CheckView } from "../../model/check.ts";
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
 import { toldTaskState } from "../../model/requests.ts";
 import { hasReported } from "../hosts/running.ts";
@@ -10,10 +9,10 @@ import {
   judged,
   lower,
   machinesBy,
+  needing,
   told,
   unreadable,
   warning,
-  withBoth,
 } from "./look.ts";
 
 /**
@@ -22,92 +21,88 @@ import {
  *
  * @source facts/nova-bm.md 5.3; facts/rehearsal.md 5
  */
-export function evacuations(view: CheckView): CheckResult {
-  return withBoth(view, (bm, nova) => {
-    const { evacuations: records } = nova;
-    if (records === null && nova.version >= LIBERTY)
-      return warning(
-        `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
-        "GRANT SELECT on migrations to this user, or compare --nova-db",
-      );
-    if (records === null) {
-      const { result, details } = hosts(view);
-      const habit =
-        "This nova keeps no records of evacuations: through Kilo nova-compute destroys, when it starts, every instance on its machines whose host is not its own";
-      return result === "Success"
-        ? fine(`${habit}. There will be none.`)
-        : { result, details: `${habit}. ${details}` };
-    }
-    const claimed = machinesBy(bm, "instance_uuid");
-    return judged(
-      records.map(({ instance_uuid, source }) => ({
-        text: `${instance_uuid} from ${source}`,
-        machines: claimed.get(lower(instance_uuid)) ?? [],
-      })),
-      view.plan,
-      [],
-      "evacuation records, for which nova-compute destroys the instance when it starts",
-      "keep what SELECT * FROM migrations WHERE migration_type='evacuation' prints; then UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND status IN ('accepted','pre-migrating','done') AND deleted=0 AND instance_uuid='INSTANCE'",
+export const evacuations = needing(["bm", "nova"], (view) => {
+  const { bm, nova } = view;
+  const { evacuations: records } = nova;
+  if (records === null && nova.version >= LIBERTY)
+    return warning(
+      `Nova ${versionNamed(nova.version)} keeps records of evacuations, and none can be read: there is no migrations table with a migration_type.`,
+      "GRANT SELECT on migrations to this user, or compare --nova-db",
     );
-  });
-}
+  if (records === null) {
+    const { result, details } = hosts(view);
+    const habit =
+      "This nova keeps no records of evacuations: through Kilo nova-compute destroys, when it starts, every instance on its machines whose host is not its own";
+    return result === "Success"
+      ? fine(`${habit}. There will be none.`)
+      : { result, details: `${habit}. ${details}` };
+  }
+  const claimed = machinesBy(bm, "instance_uuid");
+  return judged(
+    records.map(({ instance_uuid, source }) => ({
+      text: `${instance_uuid} from ${source}`,
+      machines: claimed.get(lower(instance_uuid)) ?? [],
+    })),
+    view.plan,
+    [],
+    "evacuation records, for which nova-compute destroys the instance when it starts",
+    "keep what SELECT * FROM migrations WHERE migration_type='evacuation' prints; then UPDATE migrations SET status='completed' WHERE migration_type='evacuation' AND status IN ('accepted','pre-migrating','done') AND deleted=0 AND instance_uuid='INSTANCE'",
+  );
+});
 
 /** Ironic before Pike cannot attach volumes. @source facts/nova-bm.md 5.1 */
-export function volumes(view: CheckView): CheckResult {
-  return withBoth(view, (bm, { volumes: attached }) => {
-    if (attached === null) return unreadable("--nova-db", "block_device_mapping");
-    const claimed = machinesBy(bm, "instance_uuid");
-    return judged(
-      attached.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
-      view.plan,
-      ["N2I-D220"],
-      "instances with volumes attached",
-      "nova volume-detach INSTANCE VOLUME",
-    );
-  });
-}
+export const volumes = needing(["bm", "nova"], ({ bm, nova: { volumes: attached }, plan }) => {
+  if (attached === null) return unreadable("--nova-db", "block_device_mapping");
+  const claimed = machinesBy(bm, "instance_uuid");
+  return judged(
+    attached.map((uuid) => ({ text: uuid, machines: claimed.get(lower(uuid)) ?? [] })),
+    plan,
+    ["N2I-D220"],
+    "instances with volumes attached",
+    "nova volume-detach INSTANCE VOLUME",
+  );
+});
 
 const WHAT = "requests wait in message queues";
 const FIX =
   "run the commands named on the message broker while nova-compute is stopped, then openstack server set --state active INSTANCE where task_state is set; accept N2I-D243 for what was purged";
 
 /** Requests that a nova-compute executes when it starts again. @source facts/systems-measured.md A1+ */
-export function queued(view: CheckView): CheckResult {
-  return withBoth(view, (bm, { queued, unqueued, instances, beats, later }) => {
-    const claims = machinesBy(bm, "instance_uuid");
-    const of = (instance: string) => claims.get(lower(instance)) ?? [];
-    const found = queued.map(({ instance, told }) => ({
-      text: `instance ${instance} ${told}`,
-      machines: of(instance),
-    }));
-    const known = new Set(queued.map(({ instance }) => lower(instance)));
-    // No action tells of these; whose nova-compute lives, it is at work on them.
-    const before = new Map(beats.map((beat) => [beat.id, beat]));
-    const alive = new Set(
-      later.filter((now) => hasReported(before.get(now.id), now)).map(({ host }) => host),
-    );
-    const busy = instances.flatMap(({ uuid, host, task_state, deleted }) =>
-      deleted ||
-      host === null ||
-      alive.has(host) ||
-      !task_state ||
-      known.has(lower(uuid)) ||
-      of(uuid).length === 0
-        ? []
-        : [{ text: `instance ${uuid} ${toldTaskState(task_state, host)}`, machines: of(uuid) }],
-    );
-    return joined([
-      judged(found, view.plan, ["N2I-D243"], WHAT, FIX),
-      judged(busy, view.plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
-      unqueued === null
-        ? FINE
-        : warning(
-            `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.`,
-            unqueued.grants.join("; "),
-          ),
-    ]);
-  });
-}
+export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
+  const { queued, unqueued, instances, beats, later } = nova;
+  const claims = machinesBy(bm, "instance_uuid");
+  const of = (instance: string) => claims.get(lower(instance)) ?? [];
+  const found = queued.map(({ instance, told }) => ({
+    text: `instance ${instance} ${told}`,
+    machines: of(instance),
+  }));
+  const known = new Set(queued.map(({ instance }) => lower(instance)));
+  // No action tells of these; whose nova-compute lives, it is at work on them.
+  const before = new Map(beats.map((beat) => [beat.id, beat]));
+  const alive = new Set(
+    later.filter((now) => hasReported(before.get(now.id), now)).map(({ host }) => host),
+  );
+  const busy = instances.flatMap(({ uuid, host, task_state, deleted }) =>
+    deleted ||
+    host === null ||
+    alive.has(host) ||
+    !task_state ||
+    known.has(lower(uuid)) ||
+    of(uuid).length === 0
+      ? []
+      : [{ text: `instance ${uuid} ${toldTaskState(task_state, host)}`, machines: of(uuid) }],
+  );
+  return joined([
+    judged(found, plan, ["N2I-D243"], WHAT, FIX),
+    judged(busy, plan, ["N2I-D243", "N2I-D206", "N2I-D100"], WHAT, FIX),
+    unqueued === null
+      ? FINE
+      : warning(
+          `Whether requests wait was not looked at: this user may not read ${unqueued.tables.join(" and ")}.`,
+          unqueued.grants.join("; "),
+        ),
+  ]);
+});
 
 /** What a tenant deleted and may restore; Nova ends it by itself after reclaim_instance_interval. */
 const SOFT = "soft-delete";
@@ -118,38 +113,36 @@ const SOFT = "soft-delete";
  *
  * @source facts/ironic.md 5.2; nova 2014.2:nova/compute/manager.py _reclaim_queued_deletes
  */
-export function reaped(view: CheckView): CheckResult {
-  return withBoth(view, (bm, nova) => {
-    const gone = new Set(
-      nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),
+export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
+  const gone = new Set(
+    nova.instances.filter(({ deleted }) => deleted).map(({ uuid }) => lower(uuid)),
+  );
+  const claimed = machinesBy(bm, "instance_uuid");
+  const queued = nova.instances
+    .filter(({ deleted, vm_state }) => !deleted && vm_state === SOFT)
+    .flatMap(({ uuid }) =>
+      (claimed.get(lower(uuid)) ?? [])
+        .filter((id) => plan?.skipped.has(id) !== true)
+        .map((id) => `bm_nodes.id=${id} ${uuid}`),
     );
-    const claimed = machinesBy(bm, "instance_uuid");
-    const queued = nova.instances
-      .filter(({ deleted, vm_state }) => !deleted && vm_state === SOFT)
-      .flatMap(({ uuid }) =>
-        (claimed.get(lower(uuid)) ?? [])
-          .filter((id) => view.plan?.skipped.has(id) !== true)
-          .map((id) => `bm_nodes.id=${id} ${uuid}`),
-      );
-    return joined([
-      judged(
-        bm.nodes
-          .filter(({ instance_uuid }) => gone.has(lower(instance_uuid)))
-          .map(({ id, instance_uuid }) => ({
-            text: `bm_nodes.id=${id} ${instance_uuid}`,
-            machines: [id],
-          })),
-        view.plan,
-        ["N2I-D202"],
-        "machines whose instance is deleted in nova, which tears down what a node names",
-        "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
-      ),
-      told(
-        queued,
-        "machines whose tenant deleted the instance, which nova-compute tears down after reclaim_instance_interval",
-        "nova restore INSTANCE for one that is to stay, nova force-delete INSTANCE for one that is not",
-        "Warning",
-      ),
-    ]);
-  });
-}
+  return joined([
+    judged(
+      bm.nodes
+        .filter(({ instance_uuid }) => gone.has(lower(instance_uuid)))
+        .map(({ id, instance_uuid }) => ({
+          text: `bm_nodes.id=${id} ${instance_uuid}`,
+          machines: [id],
+        })),
+      plan,
+      ["N2I-D202"],
+      "machines whose instance is deleted in nova, which tears down what a node names",
+      "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
+    ),
+    told(
+      queued,
+      "machines whose tenant deleted the instance, which nova-compute tears down after reclaim_instance_interval",
+      "nova restore INSTANCE for one that is to stay, nova force-delete INSTANCE for one that is not",
+      "Warning",
+    ),
+  ]);
+});

@@ -1,4 +1,4 @@
-import type { BmFacts, CheckResult, CheckView } from "../../model/check.ts";
+import type { BmFacts } from "../../model/check.ts";
 import { hasReported } from "../hosts/running.ts";
 import {
   FINE,
@@ -8,10 +8,10 @@ import {
   judged,
   lower,
   machinesBy,
+  needing,
   told,
   unseen,
   warning,
-  withBoth,
 } from "./look.ts";
 
 /** Seconds: two of nova's report_interval; less than that proves nothing. */
@@ -24,38 +24,34 @@ const STILL = 20;
  *
  * @source facts/systems.md D R20
  */
-export function computes(view: CheckView): CheckResult {
-  return withBoth(view, (bm, { beats, later, instances }) => {
-    const ours = bm.nodes.filter(({ id }) => view.plan?.skipped.has(id) !== true);
-    const claimed = new Set(ours.map(({ instance_uuid }) => lower(instance_uuid)));
-    const watched = new Set([
-      ...ours.map(({ service_host }) => service_host),
-      ...instances.filter(({ uuid }) => claimed.has(lower(uuid))).map(({ host }) => host),
-      ...(view.plan?.nova?.stopped ?? []),
-    ]);
-    const before = new Map(beats.map((beat) => [beat.id, beat]));
-    const running = later
-      .filter(({ host }) => watched.has(host))
-      .flatMap((now) => {
-        const was = before.get(now.id);
-        if (!hasReported(was, now)) return [];
-        const at = now.last_seen_up === null ? "" : `, at ${now.last_seen_up} UTC`;
-        return [`${now.host} (report_count ${now.report_count}${at})`];
-      });
-    const found = told(
-      running,
-      "nova-compute services still report",
-      "systemctl stop nova-compute, on each of these hosts",
-    );
-    if (found.result !== "Success") return found;
-    return view.watched >= STILL
-      ? fine(`No heartbeat in ${view.watched} s.`)
-      : warning(
-          `No heartbeat in ${view.watched} s, which proves nothing.`,
-          "check with --watch 60",
-        );
-  });
-}
+export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seconds }) => {
+  const { beats, later, instances } = nova;
+  const ours = bm.nodes.filter(({ id }) => plan?.skipped.has(id) !== true);
+  const claimed = new Set(ours.map(({ instance_uuid }) => lower(instance_uuid)));
+  const watched = new Set([
+    ...ours.map(({ service_host }) => service_host),
+    ...instances.filter(({ uuid }) => claimed.has(lower(uuid))).map(({ host }) => host),
+    ...(plan?.nova?.stopped ?? []),
+  ]);
+  const before = new Map(beats.map((beat) => [beat.id, beat]));
+  const running = later
+    .filter(({ host }) => watched.has(host))
+    .flatMap((now) => {
+      const was = before.get(now.id);
+      if (!hasReported(was, now)) return [];
+      const at = now.last_seen_up === null ? "" : `, at ${now.last_seen_up} UTC`;
+      return [`${now.host} (report_count ${now.report_count}${at})`];
+    });
+  const found = told(
+    running,
+    "nova-compute services still report",
+    "systemctl stop nova-compute, on each of these hosts",
+  );
+  if (found.result !== "Success") return found;
+  return seconds >= STILL
+    ? fine(`No heartbeat in ${seconds} s.`)
+    : warning(`No heartbeat in ${seconds} s, which proves nothing.`, "check with --watch 60");
+});
 
 /** A deployment under way in nova_bm. @source facts/nova-bm.md 2.3 */
 const DEPLOYING: ReadonlySet<string> = new Set([
@@ -64,8 +60,7 @@ const DEPLOYING: ReadonlySet<string> = new Set([
 ]);
 
 /** @source facts/nova-bm.md 2.3, in-flight set */
-export function deploys({ bm, nova, plan }: CheckView): CheckResult {
-  if (isRefused(bm)) return unseen("--nova-bm-db");
+export const deploys = needing(["bm"], ({ bm, nova, plan }) => {
   const machines = bm.nodes
     .filter(({ instance_uuid, task_state }) => instance_uuid && DEPLOYING.has(task_state ?? ""))
     .map(({ id, task_state }) => ({ text: `bm_nodes.id=${id} ${task_state}`, machines: [id] }));
@@ -87,7 +82,7 @@ export function deploys({ bm, nova, plan }: CheckView): CheckResult {
     ),
     read ? FINE : unseen("--nova-db"),
   ]);
-}
+});
 
 /** Machines that claim an instance, or the one that nova places it on. */
 function machinesOf(bm: BmFacts) {
@@ -102,8 +97,7 @@ function machinesOf(bm: BmFacts) {
  *
  * @source facts/nova-bm.md 2.4
  */
-export function duplicates({ bm, plan }: CheckView): CheckResult {
-  if (isRefused(bm)) return unseen("--nova-bm-db");
+export const duplicates = needing(["bm"], ({ bm, plan }) => {
   const lines = new Map(plan?.machines.map(({ id, findings }) => [id, findings]));
   const having = (code: string, ids: readonly number[]): readonly number[] =>
     ids.filter((id) => lines.get(id)?.has(code));
@@ -128,7 +122,7 @@ export function duplicates({ bm, plan }: CheckView): CheckResult {
     "instances claimed by several machines",
     "nova show INSTANCE names the node that has it; for each of the others, in nova_bm: UPDATE bm_nodes SET instance_uuid=NULL WHERE id=ID AND instance_uuid='INSTANCE', then extract and plan again",
   );
-}
+});
 
 /** Which side is wrong nobody but the machine knows. @source facts/nova-bm.md 1.11, 5.1 */
 const MATCH =
@@ -138,42 +132,38 @@ const MATCH =
  * The sets of instance_uuid of nova_bm and nova are one, on the same machines. What nova has on a
  * compute host of nova-baremetal is on one of its machines, or on one Ironic has already.
  */
-export function unmatched(view: CheckView): CheckResult {
-  return withBoth(view, (bm, nova) => {
-    const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
-    const claimed = machinesBy(bm, "instance_uuid");
-    const machines = machinesBy(bm, "uuid");
-    const of = machinesOf(bm);
-    const claims = bm.nodes.flatMap(({ id, uuid: machine, instance_uuid }) => {
-      if (!instance_uuid) return [];
-      const row = instances.get(lower(instance_uuid));
-      const text = `bm_nodes.id=${id} ${lower(instance_uuid)}`;
-      if (row === undefined) return [{ text: `${text} is unknown to nova`, machines: [id] }];
-      if (row.deleted || lower(row.node) === lower(machine)) return [];
-      // Of several that claim it, one may be right; Duplicate instances has the others.
-      const ids = claimed.get(lower(instance_uuid)) ?? [];
-      const right = machines.get(lower(row.node)) ?? [];
-      if (right.some((other) => ids.includes(other))) return [];
-      return [{ text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] }];
-    });
-    const native = new Set(
-      isRefused(view.ironic)
-        ? []
-        : view.ironic.nodes.map(({ instance_uuid }) => lower(instance_uuid)),
-    );
-    const alone = nova.instances
-      .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
-      .filter(({ uuid }) => !native.has(lower(uuid)))
-      .map((row) => ({
-        text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
-        machines: of(row),
-      }));
-    return judged(
-      [...claims, ...alone],
-      view.plan,
-      ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
-      "instances without their like",
-      MATCH,
-    );
+export const unmatched = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
+  const instances = new Map(nova.instances.map((row) => [lower(row.uuid), row]));
+  const claimed = machinesBy(bm, "instance_uuid");
+  const machines = machinesBy(bm, "uuid");
+  const of = machinesOf(bm);
+  const claims = bm.nodes.flatMap(({ id, uuid: machine, instance_uuid }) => {
+    if (!instance_uuid) return [];
+    const row = instances.get(lower(instance_uuid));
+    const text = `bm_nodes.id=${id} ${lower(instance_uuid)}`;
+    if (row === undefined) return [{ text: `${text} is unknown to nova`, machines: [id] }];
+    if (row.deleted || lower(row.node) === lower(machine)) return [];
+    // Of several that claim it, one may be right; Duplicate instances has the others.
+    const ids = claimed.get(lower(instance_uuid)) ?? [];
+    const right = machines.get(lower(row.node)) ?? [];
+    if (right.some((other) => ids.includes(other))) return [];
+    return [{ text: `${text} is on node ${row.node ?? "none"} in nova`, machines: [id] }];
   });
-}
+  const native = new Set(
+    isRefused(ironic) ? [] : ironic.nodes.map(({ instance_uuid }) => lower(instance_uuid)),
+  );
+  const alone = nova.instances
+    .filter(({ uuid, deleted }) => !deleted && !claimed.has(lower(uuid)))
+    .filter(({ uuid }) => !native.has(lower(uuid)))
+    .map((row) => ({
+      text: `${row.uuid} is on ${row.node ?? `host ${row.host}`} in nova alone`,
+      machines: of(row),
+    }));
+  return judged(
+    [...claims, ...alone],
+    plan,
+    ["N2I-D201", "N2I-D103", "N2I-D203", "N2I-D207"],
+    "instances without their like",
+    MATCH,
+  );
+});

@@ -1,5 +1,5 @@
-import type { CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
-import { fine, isRefused, lower, told, unseen } from "./look.ts";
+import type { IronicFacts } from "../../model/check.ts";
+import { fine, isRefused, lower, needing, told, unseen } from "./look.ts";
 
 /**
  * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
@@ -7,8 +7,7 @@ import { fine, isRefused, lower, told, unseen } from "./look.ts";
  *
  * @source facts/systems.md D R25, D-19
  */
-export function owned({ ironic, ours, plan }: CheckView): CheckResult {
-  if (isRefused(ironic)) return unseen("--ironic-db");
+export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
   const foreign = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
   return foreign.length === 0
@@ -19,14 +18,13 @@ export function owned({ ironic, ours, plan }: CheckView): CheckResult {
         "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
         plan?.besideOthers === true ? "Warning" : "Failure",
       );
-}
+});
 
 /** The finding of a machine that this Ironic cannot boot; explain has what to do. */
 const NETBOOT = "N2I-D403";
 
 /** Ironic 21 and later boot from disk only, nova-baremetal's tenants from the network. @source facts/systems.md D-20 */
-export function netboot({ bm, ironic, plan }: CheckView): CheckResult {
-  if (isRefused(ironic)) return unseen("--ironic-db");
+export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
   if (!ironic.local) return fine(`Ironic of ${ironic.release} boots from the network.`);
   if (isRefused(bm)) return unseen("--nova-bm-db");
   const lines = new Map(plan?.machines.map((line) => [lower(line.uuid), line.findings]));
@@ -43,11 +41,10 @@ export function netboot({ bm, ironic, plan }: CheckView): CheckResult {
     `nova2ironic explain ${NETBOOT}; deploy_interface: ramdisk in the site document, or a bootloader`,
     open.length > 0 ? "Failure" : "Warning",
   );
-}
+});
 
 /** Rows are in reach of a conductor from the moment they are there. @source facts/ironic.md 1.5 */
-export function conductors({ ironic }: CheckView): CheckResult {
-  if (isRefused(ironic)) return unseen("--ironic-db");
+export const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
   return told(
@@ -58,7 +55,7 @@ export function conductors({ ironic }: CheckView): CheckResult {
       : "systemctl stop ironic-conductor",
     ironic.stages ? "Warning" : "Failure",
   );
-}
+});
 
 function isHeld({ nodes }: IronicFacts): boolean {
   return nodes.length > 0 && nodes.every(({ staged }) => staged);
@@ -69,8 +66,7 @@ function isHeld({ nodes }: IronicFacts): boolean {
  *
  * @source facts/rehearsal.md 3, variant C
  */
-export function power({ ironic }: CheckView): CheckResult {
-  if (isRefused(ironic)) return unseen("--ironic-db");
+export const power = needing(["ironic"], ({ ironic }) => {
   return told(
     ironic.nodes
       .filter(
@@ -84,4 +80,4 @@ export function power({ ironic }: CheckView): CheckResult {
     "machines in use and in maintenance with a recorded power state nova would act on",
     "UPDATE nodes SET power_state=NULL WHERE uuid='NODE' AND maintenance, before nova-compute starts",
   );
-}
+});

@@ -27,12 +27,8 @@ interface Copies {
 /** Instances a message names; the others are counted. */
 const NAMED = 3;
 
-interface Gathering extends FlavorFacts {
-  readonly add: (machine: Machine, line: PlannedMachine) => void;
-}
-
 /** Gathers what is needed of machines that are carried over; a few values, however many machines. */
-export function gather(): Gathering {
+export function gather() {
   const advertised = new Set<string>();
   const hosts = new Set<string>();
   const flavors = new Map<number, Set<string | null>>();
@@ -41,7 +37,7 @@ export function gather(): Gathering {
   const copies = new Map<string, Copies>();
   return {
     ...{ advertised, hosts, flavors, classes, images, copies },
-    add({ node, nova }, line) {
+    add({ node, nova }: Machine, line: PlannedMachine): void {
       if (node.service_host !== null) hosts.add(node.service_host);
       const row = nodeOf(line.records);
       if (row === undefined) return;

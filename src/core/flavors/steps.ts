@@ -15,43 +15,37 @@ function ofFlavor({ name, flavorid }: FlavorRow, key: string): string {
   return `flavor ${name ?? flavorid ?? "without name"} ${key}`;
 }
 
+/** A step on one extra spec. @param of the flavor, the spec's name, and its row's id where it has one */
+function step(
+  where: Pick<NovaStep, "part" | "table" | "machine">,
+  of: { readonly flavor: FlavorRow; readonly name: string; readonly id?: number },
+  key: NovaStep["key"],
+  before: NovaStep["before"],
+  after: NovaStep["after"],
+): NovaStep {
+  const { flavor, name, id = `${flavor.id}/${name}` } = of;
+  const row = { ...where, id: `${where.table}:${id}`, key };
+  return { ...row, before, after, of: ofFlavor(flavor, name) };
+}
+
 const NOVA = { part: "flavors", table: "instance_type_extra_specs", machine: null } as const;
 
 /** Rows that are deleted softly: `deleted` is the row's own id, `updated_at` stays. @source facts/nova-bm.md 4.3 */
 const inNova: Maker = {
   place: ({ id, name }) => `instance_types.id=${id} ${name}`,
-  set({ id, instance_type_id, key, value, deleted }, flavor, to) {
-    const same = { instance_type_id, key, deleted };
-    return {
-      ...NOVA,
-      id: `${NOVA.table}:${id}`,
-      key: { id },
-      before: { ...same, value },
-      after: { ...same, value: to },
-      of: ofFlavor(flavor, key),
-    };
+  set({ id, instance_type_id, key: name, value, deleted }, flavor, to) {
+    const same = { instance_type_id, key: name, deleted };
+    return step(NOVA, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
   },
-  remove({ id, instance_type_id, key, value, deleted, deleted_at }, flavor, at) {
-    const same = { instance_type_id, key, value };
-    return {
-      ...NOVA,
-      id: `${NOVA.table}:${id}`,
-      key: { id },
-      before: { ...same, deleted, deleted_at },
-      after: { ...same, deleted: id, deleted_at: at },
-      of: ofFlavor(flavor, key),
-    };
+  remove({ id, instance_type_id, key: name, value, deleted, deleted_at }, flavor, at) {
+    const same = { instance_type_id, key: name, value };
+    const after = { ...same, deleted: id, deleted_at: at };
+    return step(NOVA, { flavor, name, id }, { id }, { ...same, deleted, deleted_at }, after);
   },
-  add(flavor, key, value, at) {
-    const unique = { instance_type_id: flavor.id, key, deleted: 0 };
-    return {
-      ...NOVA,
-      id: `${NOVA.table}:${flavor.id}/${key}`,
-      key: unique,
-      before: null,
-      after: { ...unique, value, created_at: at, updated_at: null, deleted_at: null },
-      of: ofFlavor(flavor, key),
-    };
+  add(flavor, name, value, at) {
+    const unique = { instance_type_id: flavor.id, key: name, deleted: 0 };
+    const after = { ...unique, value, created_at: at, updated_at: null, deleted_at: null };
+    return step(NOVA, { flavor, name }, unique, null, after);
   },
 };
 
@@ -60,39 +54,20 @@ const API = { part: "api", table: "flavor_extra_specs", machine: null } as const
 /** Rows that are deleted for good, and come back with the id and the times they had. */
 const inNovaApi: Maker = {
   place: ({ id, name }) => `flavors.id=${id} ${name}`,
-  set({ id, instance_type_id: flavor_id, key, value }, flavor, to) {
-    const same = { flavor_id, key };
-    return {
-      ...API,
-      id: `${API.table}:${id}`,
-      key: { id },
-      before: { ...same, value },
-      after: { ...same, value: to },
-      of: ofFlavor(flavor, key),
-    };
+  set({ id, instance_type_id: flavor_id, key: name, value }, flavor, to) {
+    const same = { flavor_id, key: name };
+    return step(API, { flavor, name, id }, { id }, { ...same, value }, { ...same, value: to });
   },
   remove(spec, flavor) {
     const { id, instance_type_id: flavor_id, key, value } = spec;
     const { created_at = null, updated_at = null } = spec;
-    return {
-      ...API,
-      id: `${API.table}:${id}`,
-      key: { flavor_id, key },
-      before: { id, flavor_id, key, value, created_at, updated_at },
-      after: null,
-      of: ofFlavor(flavor, key),
-    };
+    const before = { id, flavor_id, key, value, created_at, updated_at };
+    return step(API, { flavor, name: key, id }, { flavor_id, key }, before, null);
   },
-  add(flavor, key, value, at) {
-    const unique = { flavor_id: flavor.id, key };
-    return {
-      ...API,
-      id: `${API.table}:${flavor.id}/${key}`,
-      key: unique,
-      before: null,
-      after: { ...unique, value, created_at: at, updated_at: null },
-      of: ofFlavor(flavor, key),
-    };
+  add(flavor, name, value, at) {
+    const unique = { flavor_id: flavor.id, key: name };
+    const after = { ...unique, value, created_at: at, updated_at: null };
+    return step(API, { flavor, name }, unique, null, after);
   },
 };
 

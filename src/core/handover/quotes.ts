@@ -1,16 +1,3 @@
-/** Lines of conductors' logs, kept for the machines that are watched. */
-interface Quotes {
-  /** Notes what the logs gained; gives new lines that concern all machines. */
-  readonly add: (
-    lines: readonly string[],
-    watched: { readonly has: (uuid: string) => boolean },
-  ) => readonly string[];
-  /** The last lines that tell why a machine was not taken over; none: the logs say nothing. */
-  readonly of: (uuid: string) => readonly string[];
-  /** Its lines are needed no more. */
-  readonly forget: (uuid: string) => void;
-}
-
 /** Lines kept of one machine, and of all machines together. */
 const KEPT = 3;
 const LONGEST = 500;
@@ -23,17 +10,18 @@ const DURING = /_sync_local_state|_do_takeover|take.?over|find the following (in
 const TRACE = / ERROR \S+ (Traceback |\s|\^)/;
 
 /**
- * A failing take-over is one DEBUG line at best, and what ends the periodic task of all machines
+ * Lines of conductors' logs, kept for the machines that are watched. A failing take-over is one DEBUG line at best, and what ends the periodic task of all machines
  * names none of them: both kinds are kept, the last ones, without what repeats itself.
  *
  * @source facts/ironic.md 0.9, 2.2
  */
-export function createQuotes(): Quotes {
+export function createQuotes() {
   const own = new Map<string, readonly string[]>();
   let all: readonly string[] = [];
   const told = new Set<string>();
   return {
-    add(lines, watched) {
+    /** Notes what the logs gained; gives new lines that concern all machines. */
+    add(lines: readonly string[], watched: { readonly has: (uuid: string) => boolean }) {
       const news: string[] = [];
       for (const line of lines) {
         if (TRACE.test(line)) continue;
@@ -52,12 +40,14 @@ export function createQuotes(): Quotes {
       }
       return news;
     },
-    of(uuid) {
+    /** The last lines that tell why a machine was not taken over; none: the logs say nothing. */
+    of(uuid: string): readonly string[] {
       const said = own.get(uuid) ?? [];
       const bad = said.filter((line) => BAD.test(line));
       return [...(bad.length > 0 ? bad : said), ...all];
     },
-    forget: (uuid) => own.delete(uuid),
+    /** Its lines are needed no more. */
+    forget: (uuid: string) => own.delete(uuid),
   };
 }
 

@@ -118,40 +118,34 @@ function ruleOf(word: string): Rule {
 const MOST = 10;
 
 /** Which machines the words of `--compute-host` fit. */
-interface HostSelection {
-  /** Looks at a machine before rows of Nova are held against it. */
-  readonly see: (machine: Machine, made: Transformed) => void;
-  /** Learns what becomes of it. */
-  readonly add: (line: PlannedMachine) => void;
-  /**
-   * What is odd, once every machine was added.
-   *
-   * @throws MigrationError N2I-E107 for a word that fits no machine: all looks afterwards would find
-   *   the plan obeyed, and instances under their old host
-   */
-  readonly end: () => readonly Finding[];
-}
-
-export function createSelection(choice: Choice): HostSelection {
+export function createSelection(choice: Choice) {
   const open = new Set<HostSelector>(choice.named);
   const hosts = new Set<string>();
   const kept = new Map<string, number>();
   let [moved, unknown] = [0, 0];
   return {
-    see({ node: { service_host } }, { desired, blocked }) {
+    /** Looks at a machine before rows of Nova are held against it. */
+    see({ node: { service_host } }: Machine, { desired, blocked }: Transformed): void {
       // A blocked machine has no node, so its group and shard are not known.
       if (blocked) unknown += 1;
       if (service_host !== null) hosts.add(service_host);
       const machine = { service_host, records: desired };
       for (const word of open) if (word.fits(machine)) open.delete(word);
     },
-    add(line) {
+    /** Learns what becomes of it. */
+    add(line: PlannedMachine): void {
       if (!isLoaded(line)) return;
       const { service_host } = line;
       if (choice.of(line) !== null) moved += 1;
       else if (service_host !== null) kept.set(service_host, (kept.get(service_host) ?? 0) + 1);
     },
-    end() {
+    /**
+     * What is odd, once every machine was added.
+     *
+     * @throws MigrationError N2I-E107 for a word that fits no machine: all looks afterwards would find
+     *   the plan obeyed, and instances under their old host
+     */
+    end(): readonly Finding[] {
       const doubtful = [...open].filter(({ kind }) => kind !== "host" && unknown > 0);
       const wrong = [...open].filter((word) => !doubtful.includes(word));
       if (wrong.length > 0)

@@ -27,22 +27,6 @@ import {
   serviceStep,
 } from "./steps.ts";
 
-export interface Hosts {
-  /** Adds what Nova's rows say against carrying a machine over. */
-  readonly judge: (machine: Machine, made: Transformed, rows: MachineRows) => Transformed;
-  /** The steps of one machine, once it is known what becomes of it. */
-  readonly steps: (line: PlannedMachine, rows: MachineRows) => readonly NovaStep[];
-  /** Hosts that machines were moved away from. */
-  readonly left: () => readonly string[];
-  /** Hosts whose nova-compute must not run while rows change. */
-  readonly stopped: () => readonly string[];
-  /** Services and aggregates, once every machine is known. */
-  readonly end: (use: ReadonlyMap<string, HostUse>) => {
-    readonly steps: readonly NovaStep[];
-    readonly findings: readonly Finding[];
-  };
-}
-
 /**
  * Which rows of nova name another compute host once Ironic has the machines: instances, compute
  * nodes, services and aggregates. Without a choice one host is kept, and no row changes.
@@ -58,7 +42,7 @@ export function createHosts(
   acceptances: (machine: Machine) => readonly Acceptance[],
   gate: HostGate,
   at: string,
-): Hosts {
+) {
   const memberships = aggregatesOf(world, choice);
   const used = new Map<string, Gone>();
   const reached = new Set<string>();
@@ -70,8 +54,10 @@ export function createHosts(
     return known;
   };
   return {
+    /** Adds what Nova's rows say against carrying a machine over. */
     judge: judging({ world, choice, memberships, gate, acceptances }),
-    steps(line, rows) {
+    /** The steps of one machine, once it is known what becomes of it. */
+    steps(line: PlannedMachine, rows: MachineRows): readonly NovaStep[] {
       if (!isLoaded(line)) return [];
       if (line.service_host !== null) seen.add(line.service_host);
       // Whatever nova-compute offers the machine acts on it, under whichever name it runs.
@@ -87,10 +73,13 @@ export function createHosts(
       for (const host of computes.left) leaving(host, to).computes += 1;
       return [...(instance === null ? [] : [instance]), ...computes.steps];
     },
-    left: () => [...used.keys()].toSorted(),
-    stopped: () =>
+    /** Hosts that machines were moved away from. */
+    left: (): readonly string[] => [...used.keys()].toSorted(),
+    /** Hosts whose nova-compute must not run while rows change. */
+    stopped: (): readonly string[] =>
       [...new Set([...seen, ...used.keys(), ...reached])].filter((host) => host !== "").toSorted(),
-    end(use) {
+    /** Services and aggregates, once every machine is known. */
+    end(use: ReadonlyMap<string, HostUse>): Moved {
       const emptied = [...used].filter(([host]) => !reached.has(host));
       const services = emptied.map(([host, gone]) =>
         retire(host, gone, use.get(host) ?? UNUSED, world),
@@ -108,6 +97,12 @@ export function createHosts(
       };
     },
   };
+}
+
+/** Rows that change, and what is odd of them. */
+interface Moved {
+  readonly steps: readonly NovaStep[];
+  readonly findings: readonly Finding[];
 }
 
 const UNUSED: HostUse = { instances: 0, computes: 0 };
@@ -128,7 +123,9 @@ interface Judging {
   readonly acceptances: (machine: Machine) => readonly Acceptance[];
 }
 
-function judging(by: Judging): Hosts["judge"] {
+function judging(
+  by: Judging,
+): (machine: Machine, made: Transformed, rows: MachineRows) => Transformed {
   const { world, choice, memberships, acceptances } = by;
   const served = new Set(world.services.map(({ host }) => host));
   return (machine, made, rows) => {
@@ -176,12 +173,7 @@ function placesIn(
 }
 
 /** Disables the service of a host that machines left, unless others stay on it. */
-function retire(
-  host: string,
-  gone: Gone,
-  use: HostUse,
-  { services }: NovaWorld,
-): { readonly steps: readonly NovaStep[]; readonly findings: readonly Finding[] } {
+function retire(host: string, gone: Gone, use: HostUse, { services }: NovaWorld): Moved {
   const service = services.findLast((one) => one.host === host);
   if (service === undefined) return { steps: [], findings: [] };
   const [instances, computes] = [use.instances - gone.instances, use.computes - gone.computes];

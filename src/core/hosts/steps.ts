@@ -138,12 +138,7 @@ export function serviceStep(
   ];
 }
 
-export interface Memberships {
-  /** Aggregates a host must be put into. */
-  readonly missing: (host: string) => readonly number[];
-  /** Whether an instance would change its aggregates, and with them its availability zone. */
-  readonly judge: (instance: InstanceRow, to: string) => readonly Finding[];
-}
+export type Memberships = ReturnType<typeof aggregatesOf>;
 
 const NONE: readonly number[] = [];
 
@@ -151,10 +146,7 @@ const NONE: readonly number[] = [];
  * The aggregates of the hosts machines are moved to. A host Nova knows keeps those it has; a new one
  * gets those that all hosts it takes machines from have in common.
  */
-export function aggregatesOf(
-  { services, aggregates, baremetal }: NovaWorld,
-  choice: Choice,
-): Memberships {
+export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, choice: Choice) {
   const isOf = (host: string): readonly number[] => aggregates.get(host) ?? NONE;
   const wanted = new Map(
     [...choice.targets].map(([to, from]) => {
@@ -164,8 +156,11 @@ export function aggregatesOf(
     }),
   );
   return {
-    missing: (host) => (wanted.get(host) ?? NONE).filter((id) => !isOf(host).includes(id)),
-    judge({ uuid, host }, to) {
+    /** Aggregates a host must be put into. */
+    missing: (host: string): readonly number[] =>
+      (wanted.get(host) ?? NONE).filter((id) => !isOf(host).includes(id)),
+    /** Whether an instance would change its aggregates, and with them its availability zone. */
+    judge({ uuid, host }: InstanceRow, to: string): readonly Finding[] {
       const [now, then] = [isOf(host ?? ""), wanted.get(to) ?? NONE];
       const same = now.length === then.length && now.every((id) => then.includes(id));
       const differ = `${host} is in aggregates ${told(now)}, ${to} in ${told(then)}`;

@@ -9,15 +9,6 @@ import { type Transformed, withFindings } from "../transform/transform.ts";
 const MOST = 5;
 const INTERFACE = "_interface";
 
-interface Preflight {
-  /** Of the target as a whole. */
-  readonly findings: readonly Finding[];
-  /** For people: who would take the machines over. */
-  readonly words: string;
-  /** Adds what the conductors there would make of a machine. */
-  readonly machine: (machine: Transformed) => Transformed;
-}
-
 /**
  * Holds the plan against the conductors that ever registered: a node whose driver none of its group
  * has is taken in, belongs to nobody, and nothing ever happens to it.
@@ -25,13 +16,16 @@ interface Preflight {
  * @param adopts the backend needs a living conductor; on the other they are stopped until the hand-over
  * @source facts/ironic.md 1.5
  */
-export function preflight(service: Service, adopts: boolean): Preflight {
+export function preflight(service: Service, adopts: boolean) {
   const { conductors, reserved } = service;
   const faults = conductors.length === 0 ? () => [] : faultsOf(service, adopts);
   return {
+    /** Of the target as a whole. */
     findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", told(reserved)),
+    /** For people: who would take the machines over. */
     words: wordsOf(service),
-    machine(made) {
+    /** Adds what the conductors there would make of a machine. */
+    machine(made: Transformed): Transformed {
       const found = made.desired.flatMap(({ id, resource, row }) =>
         resource === "node" ? faults(id, row) : [],
       );

@@ -13,12 +13,6 @@ interface ProposalFacts extends Classes {
   readonly keys: readonly string[];
 }
 
-export interface Proposal {
-  readonly add: (line: PlannedMachine, machine: Machine) => void;
-  /** The document, as YAML. */
-  readonly text: () => string;
-}
-
 interface Entry extends Sized {
   readonly uuid: string;
   readonly wantsClass: boolean;
@@ -33,12 +27,12 @@ const ASK_FIRST: readonly string[] = ["N2I-D604", "N2I-D612"];
  * A first site document: what is known is filled in, and what only the operator knows is empty, which
  * no command takes for an answer. A reason is never proposed: somebody has to have one.
  */
-export function createProposal({ readings, keys, ...classes }: ProposalFacts): Proposal {
+export function createProposal({ readings, keys, ...classes }: ProposalFacts) {
   const entries: Entry[] = [];
   const hard: string[] = [];
   const seen = { unasked: 0, images: false };
   return {
-    add(line, machine) {
+    add(line: PlannedMachine, machine: Machine): void {
       const { uuid, findings, bm_node_id } = line;
       const open = findings.filter(blocks);
       const codes = new Set(findings.map(({ code }) => code));
@@ -63,7 +57,8 @@ export function createProposal({ readings, keys, ...classes }: ProposalFacts): P
           .map(({ code, message }) => ({ finding: code, why: plain(message) })),
       });
     },
-    text: () => render(withSizes(entries, classes.flavors), hard, seen),
+    /** The document, as YAML. */
+    text: (): string => render(withSizes(entries, classes.flavors), hard, seen),
   };
 }
 

@@ -28,16 +28,13 @@ export interface CompiledRule {
 }
 
 /** Numbers the origins of fields, the same origin of the same field once. */
-export interface OriginTable {
-  readonly number: (field: string, origin: string) => number;
-  readonly table: () => readonly (readonly [string, string])[];
-}
+export type OriginTable = ReturnType<typeof createOrigins>;
 
-export function createOrigins(): OriginTable {
+export function createOrigins() {
   const known = new Map<string, number>();
   const table: (readonly [string, string])[] = [];
   return {
-    number(field, origin) {
+    number(field: string, origin: string): number {
       const key = `${field} ${origin}`;
       const found = known.get(key);
       if (found !== undefined) return found;
@@ -45,7 +42,7 @@ export function createOrigins(): OriginTable {
       table.push([field, origin]);
       return table.length - 1;
     },
-    table: () => table,
+    table: (): readonly (readonly [string, string])[] => table,
   };
 }
 

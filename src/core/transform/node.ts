@@ -31,17 +31,7 @@ export interface MadeNode extends Made {
   readonly keeps: boolean;
 }
 
-export interface Nodes {
-  readonly choose: (machine: Machine) => Chosen;
-  /** The node as it would be loaded. @param reading of its power, where that is to be written */
-  readonly make: (
-    machine: Machine,
-    chosen: Chosen & { readonly driver: NonNullable<Chosen["driver"]> },
-    reading?: PowerReading,
-  ) => MadeNode;
-  /** What the site document says of machines that never came. */
-  readonly unmatched: () => readonly Finding[];
-}
+export type Nodes = ReturnType<typeof createNodes>;
 
 /** driver_info.key and properties.key as fields of their own, since rules read flat places. */
 function flat(set: JsonObject): JsonObject {
@@ -62,7 +52,7 @@ export function createNodes(
   hosts: readonly HostConfig[],
   columns: { readonly [table: string]: readonly string[] },
   origins: OriginTable,
-): Nodes {
+) {
   const programs = new Map<string, Program>(
     mapping.drivers.drivers.map((row) => [
       row.name,
@@ -71,7 +61,7 @@ export function createNodes(
   );
   const site = compileSite(mapping.site);
   return {
-    choose(machine) {
+    choose(machine: Machine): Chosen {
       const decided = site.of(machine);
       const set = flat(decided.set);
       const conf = hostOf(machine, hosts);
@@ -82,7 +72,14 @@ export function createNodes(
       const decision = decide(facts, mapping.states, decided.accept);
       return { decided, set, conf, facts, decision, driver, findings };
     },
-    make(machine, { set, conf, decision: { outcome }, driver }, reading) {
+    /** The node as it would be loaded. @param reading of its power, where that is to be written */
+    make(
+      machine: Machine,
+      chosen: Chosen & { readonly driver: NonNullable<Chosen["driver"]> },
+      reading?: PowerReading,
+    ): MadeNode {
+      const { set, conf, driver } = chosen;
+      const { outcome } = chosen.decision;
       const keeps = mapping.states.outcomes[outcome].instance;
       const settled = { conf, driver: driver.row, outcome, site: set };
       const sources = {
@@ -93,6 +90,7 @@ export function createNodes(
       const made = makeRecord("node", driver.program.node, sources, keeps, where);
       return { ...made, sources, keeps };
     },
+    /** What the site document says of machines that never came. */
     unmatched: site.unmatched,
   };
 }

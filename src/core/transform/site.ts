@@ -44,15 +44,8 @@ function matcher(entry: SiteEntry): Matcher {
     });
 }
 
-/** The site document, asked machine by machine. */
-export interface Decisions {
-  readonly of: (machine: Machine) => Decided;
-  /** Entries that matched none of the machines asked about so far; an empty match never misses. */
-  readonly unmatched: () => readonly Finding[];
-}
-
 /** Reads the site document once; asks it for each machine. */
-export function compileSite(site: Site): Decisions {
+export function compileSite(site: Site) {
   const entries = site.machines.map((entry) => ({ entry, matches: matcher(entry) }));
   const matched = new Set<SiteEntry>();
   const of = (machine: Machine): Decided =>
@@ -66,6 +59,7 @@ export function compileSite(site: Site): Decisions {
           accept: [...(entry.accept ?? []), ...decided.accept],
         };
       }, NOTHING);
+  /** Entries that matched none of the machines asked about so far; an empty match never misses. */
   const unmatched = (): readonly Finding[] =>
     site.machines.flatMap((entry, at) =>
       findingIf(

@@ -45,14 +45,6 @@ export function withFindings(made: Transformed, found: readonly Finding[]): Tran
 /** Tells how a record breaks the release's schema; empty when it fits. */
 export type Validate = (resource: Resource, row: Desired["row"]) => readonly string[];
 
-interface Transform {
-  readonly machine: (machine: Machine) => Transformed;
-  /** What the site document says of machines that never came. */
-  readonly unmatched: () => readonly Finding[];
-  /** Every origin the rules can give: what `Desired.origins` points into. */
-  readonly origins: () => readonly (readonly [string, string])[];
-}
-
 /** What a snapshot says of all its machines. */
 interface Source {
   readonly hosts: readonly HostConfig[];
@@ -73,14 +65,16 @@ export function createTransform(
   validate: Validate,
   power: PowerView | null,
   ipmitool: ConductorIpmitool = mapping.target.ipmitool,
-): Transform {
+) {
   const origins = createOrigins();
   const nodes = createNodes(mapping, hosts, columns, origins);
   const conductor = { keys: mapping.target.power_keys, ipmitool };
   const making = { mapping, nodes, validate, power, conductor };
   return {
-    machine: (source) => transformed(making, source),
+    machine: (source: Machine): Transformed => transformed(making, source),
+    /** What the site document says of machines that never came. */
     unmatched: nodes.unmatched,
+    /** Every origin the rules can give: what `Desired.origins` points into. */
     origins: origins.table,
   };
 }

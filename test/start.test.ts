@@ -40,10 +40,12 @@ test("--version loads the entry, and what finds package.json", () => {
 test("help, completion and errors of the command line load no stage, no system and no driver", () => {
   const { files, packages } = loadedWith("cli/start.js");
   const elsewhere = files.filter((file) => !/^(cli|model|report)\//.test(file));
-  // Names of releases, which options offer; how long a database is waited for; what stages are told.
+  // Names of releases, which options offer; how long a database is waited for; what stages are told;
+  // the run's log, and which words go along.
   const known = [
     ...["edge/database/limit.js", "edge/disk/load-tables.js", "edge/disk/package-root.js"],
-    ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
+    ...["edge/disk/run-log.js", "stages/next.js", "stages/patience.js", "stages/surroundings.js"],
+    "stages/version.js",
   ];
   assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);
 });

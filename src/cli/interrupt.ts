@@ -1,4 +1,5 @@
 import { io, isForMachines } from "./io.ts";
+import { log } from "./log.ts";
 import { aside } from "./print/events.ts";
 
 /** Exit status by signal. A terminal that is lost (SIGHUP) ends a command as SIGTERM does. */
@@ -24,7 +25,9 @@ export function beginCommand(): void {
 export function endOnSignal(): void {
   for (const signal of [...ASKING, "SIGQUIT"] as const)
     process.on(signal, () => {
-      if (acting === 0 || signal === "SIGQUIT") process.exit(STATUS[signal]);
+      if (acting > 0 && signal !== "SIGQUIT") return;
+      log("end", { status: STATUS[signal], name: signal });
+      process.exit(STATUS[signal]);
     });
 }
 
@@ -53,7 +56,10 @@ export function onInterrupt(): {
 
 function handle(signal: keyof typeof STATUS): void {
   const status = STATUS[signal];
-  if (stop.signal.aborted) process.exit(status);
+  if (stop.signal.aborted) {
+    log("end", { status, name: signal });
+    process.exit(status);
+  }
   io().status = status;
   stop.abort();
   const text =

@@ -8,8 +8,9 @@ import { VERSION } from "../stages/version.ts";
 import { addCommands } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
+import { log } from "./log.ts";
 import { everyCommand } from "./options/every.ts";
-import { emitError, emitExit, errorText, exitStatus, outOfFiles } from "./print/error.ts";
+import { emitExit, errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
 import { aside, createEvents } from "./print/events.ts";
 import { onLost } from "./print/out.ts";
 
@@ -32,13 +33,15 @@ export function run(world: Io): Promise<number> {
       await lost();
     } catch (caught) {
       const error = outOfFiles(caught);
+      log("refused", refusalOf(error));
       const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
       // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
       if (world.status !== 130 && world.status !== 143) world.status = status;
-      if (isForMachines()) emitError(told(), error);
+      if (isForMachines()) told()("diagnostic", refusalOf(error));
       else world.stderr.write(errorText(error, { debug: world.words.includes("--debug") }));
     }
     const status = world.status ?? 0;
+    log("end", { status, name: checks ? checkExitName(status) : exitName(status) });
     if (isForMachines()) emitExit(told(), status, checks ? checkExitName : exitName);
     return status;
   });

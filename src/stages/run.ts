@@ -1,4 +1,3 @@
-import { hostname, userInfo } from "node:os";
 import { join } from "node:path";
 import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import { openFileOf, openManifest } from "../edge/disk/plan-folder.ts";
@@ -111,15 +110,4 @@ export async function inRun<T>(
   } finally {
     await lock.release();
   }
-}
-
-/** Who acts, for the journal. */
-export function whoami(): string {
-  let user = String(process.getuid?.() ?? "?");
-  try {
-    user = userInfo().username;
-  } catch {
-    // A uid without a name is named by its number.
-  }
-  return `${user}@${hostname()} pid ${process.pid}`;
 }

@@ -8,9 +8,8 @@ import { JOURNAL_FORMAT } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Lock } from "../model/target.ts";
 import { withFailpoints } from "./failpoint.ts";
-import { whoami } from "./run.ts";
 import { type Interrupt, surroundings } from "./surroundings.ts";
-import { VERSION } from "./version.ts";
+import { VERSION, whoami } from "./version.ts";
 
 /** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
 export interface RunSession extends WindowSession {

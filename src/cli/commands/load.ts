@@ -1,5 +1,8 @@
+import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { addConnections } from "../connections.ts";
+import { io } from "../io.ts";
+import { logTo } from "../log.ts";
 import { applyOptions } from "../options/apply.ts";
 import { bootOptions } from "../options/boot.ts";
 import { checkOptions } from "../options/check.ts";
@@ -57,6 +60,11 @@ const COMMANDS: readonly Command[] = [
   { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },
 ];
 
+function logged(args: { readonly [name: string]: unknown }): void {
+  const { run } = args;
+  if (typeof run === "string") logTo(resolve(io().cwd(), run));
+}
+
 /** The program with its commands. */
 export function addCommands(program: Argv): Argv {
   return COMMANDS.reduce(
@@ -65,10 +73,10 @@ export function addCommands(program: Argv): Argv {
         command: options.command,
         describe: options.describe,
         builder: (yargs) =>
-          declare(yargs.group([], "Options:"), options).middleware(
-            (args) => addConnections(args, options),
-            true,
-          ),
+          declare(yargs.group([], "Options:"), options)
+            .middleware((args) => addConnections(args, options), true)
+            // What yargs finds wrong stands in no log: it may be the name of the run.
+            .middleware(logged),
         async handler(args) {
           const run = await work();
           // What yargs made of the options that stand beside it.

@@ -8,6 +8,7 @@ import { visibleLines } from "../../report/text.ts";
 import { faultsView, verdictsView } from "../../report/verify.ts";
 import type { Expect, Lists, Progress, Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
+import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
@@ -88,6 +89,7 @@ async function inStage<T>(
 
 /** A line for people; machines get event lines instead. */
 export function say(voice: Voice, text: string): void {
+  log("said", { text });
   if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
 }
 
@@ -120,14 +122,17 @@ type Telling = FormatOptions & Pick<Voice, "json">;
 
 /** Totals, which stand beside the result whatever is silenced: an event for machines. */
 export function note(voice: Pick<Voice, "json">, text: string): void {
+  log("said", { text });
   if (voice.json) createEvents(io().stderr, Date.now)("notice", { text });
   else io().stderr.write(`${visibleLines(text).join("\n")}\n`);
 }
 
 /** What was done, in words: the result where it is read by people, beside it where programs read. */
 export function told(how: Telling, text: string): void {
-  if (how.format === "table") print(text);
-  else note(how, text);
+  if (how.format === "table") {
+    log("said", { text });
+    print(text);
+  } else note(how, text);
 }
 
 /** Result text for people or `less`; what came out of a database cannot repaint their screen. */

@@ -4,6 +4,7 @@ import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { packageRoot } from "../../edge/disk/package-root.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { JsonObject } from "../../model/json.ts";
 import { EXIT_STATUS, REFUSALS } from "../../model/refusals.ts";
 import { exitName } from "../../report/explain.ts";
 import { visibleLines } from "../../report/text.ts";
@@ -26,18 +27,12 @@ export function exitStatus(error: unknown): number {
   return error instanceof MigrationError ? error.exit : EXIT_STATUS.bug.status;
 }
 
-/** The error as an event line, for `--json`. */
-export function emitError(emit: Emit, error: unknown): void {
+/** The error for programs: an event line of `--json`, a line of the run's log. */
+export function refusalOf(error: unknown): JsonObject {
   const code = error instanceof MigrationError ? error.code : "N2I-E900";
   const message = error instanceof MigrationError ? error.message : safeMessage(error);
   const { why, fix } = error instanceof MigrationError ? error : REFUSALS[code];
-  emit("diagnostic", {
-    severity: "error",
-    code,
-    message,
-    why,
-    fix,
-  });
+  return { severity: "error", code, message, why, fix };
 }
 
 /** The last line of stderr under `--json`. Consumers take a name they do not know as a failure. */

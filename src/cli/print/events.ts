@@ -1,6 +1,7 @@
 import type { Writable } from "node:stream";
 import type { JsonObject } from "../../model/json.ts";
 import { io, isForMachines } from "../io.ts";
+import { log } from "../log.ts";
 
 /** Additive only; a consumer passes over types it does not know. */
 type EventType =
@@ -31,6 +32,7 @@ export function timestamp(milliseconds: number): string {
 
 /** Says something that no stage asked for, amid whatever is going on. */
 export function aside(text: string): void {
+  log("said", { text: text.trim() });
   const { stderr } = io();
   if (isForMachines()) createEvents(stderr, Date.now)("notice", { text });
   else stderr.write(`${text}\n`);

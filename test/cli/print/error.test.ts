@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { readFile } from "node:fs/promises";
 import { test } from "node:test";
-import { emitError, emitExit, errorText, exitStatus } from "../../../src/cli/print/error.ts";
+import { emitExit, errorText, exitStatus, refusalOf } from "../../../src/cli/print/error.ts";
 import { createEvents } from "../../../src/cli/print/events.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { collector } from "../../report/collect.ts";
@@ -75,8 +75,8 @@ test("with --json the error is an event, and the last line is the exit", () => {
   const { out, text } = collector();
   const emit = createEvents(out, () => 0);
   const error = new MigrationError("N2I-E300", "node 7f0c changed");
-  emitError(emit, error);
-  emitError(emit, driverError());
+  emit("diagnostic", refusalOf(error));
+  emit("diagnostic", refusalOf(driverError()));
   emitExit(emit, exitStatus(error));
   const lines = text().trimEnd().split("\n");
   assert.deepEqual(JSON.parse(lines[0] ?? ""), {

@@ -1,0 +1,34 @@
+import { appendRunLog } from "../edge/disk/run-log.ts";
+import type { JsonObject } from "../model/json.ts";
+import { shellWord } from "../model/text.ts";
+import { withoutSecret } from "../stages/next.ts";
+import { VERSION, whoami } from "../stages/version.ts";
+import { type Io, io } from "./io.ts";
+
+/** What a command has said so far that its run does not know yet. */
+interface Log {
+  readonly run: string;
+  lines: string[];
+}
+
+const logs = new WeakMap<Io, Log>();
+
+/**
+ * From here on the command under way is written down in `RUN/log.jsonl`: its words without secrets,
+ * what it told, what refused it, how it ended. A line a fact; `v` is the version of the form.
+ *
+ * A folder that is no run of this user's is left alone; one that `extract` makes gets the lines that wait.
+ */
+export function logTo(run: string): void {
+  const words = io().words.map((word) => shellWord(withoutSecret(word)));
+  logs.set(io(), { run, lines: [] });
+  log("begin", { command: ["nova2ironic", ...words].join(" "), tool: VERSION, by: whoami() });
+}
+
+/** Adds a line; nothing where the command has no run. What cannot be written is not worth a failure. */
+export function log(type: "begin" | "said" | "refused" | "end", fields: JsonObject): void {
+  const own = logs.get(io());
+  if (own === undefined) return;
+  own.lines.push(`${JSON.stringify({ v: 1, ts: new Date().toISOString(), type, ...fields })}\n`);
+  if (appendRunLog(own.run, own.lines.join(""))) own.lines = [];
+}

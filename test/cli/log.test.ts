@@ -1,0 +1,92 @@
+import assert from "node:assert/strict";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { run, runs } from "../hostile/cli.ts";
+import { deployFiles, privateFolder } from "../hostile/deployment.ts";
+import { SMALL } from "../hostile/fleet.ts";
+
+interface Line {
+  readonly type: string;
+  readonly command?: string;
+  readonly text?: string;
+  readonly code?: string;
+  readonly status?: number;
+}
+
+function linesOf(folder: string): readonly Line[] {
+  const text = readFileSync(join(folder, "log.jsonl"), "utf8");
+  return text
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as Line);
+}
+
+test("a run keeps each command, what it said, what refused it and how it ended", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await runs(0, ["extract", ...made.at, ...made.source]);
+  await runs(0, ["plan", ...made.at, ...made.reader, ...made.plan, "--quiet"]);
+  await run(["rollback", ...made.at, ...made.writer, "--leave-nova"]);
+  const lines = linesOf(made.run);
+  const commands = lines.flatMap(({ command }) => (command === undefined ? [] : [command]));
+  assert.deepEqual(
+    commands.map((command) => command.split(" ").slice(0, 2).join(" ")),
+    ["nova2ironic extract", "nova2ironic plan", "nova2ironic rollback"],
+  );
+  assert.ok(commands[0]?.includes(`--run ${made.run} --nova-bm-db file:`));
+  assert.deepEqual(
+    lines.flatMap(({ status }) => (status === undefined ? [] : [status])),
+    [0, 0, 64],
+  );
+  // What --quiet keeps off the screen is kept here.
+  assert.ok(lines.some(({ text }) => text?.includes("Next: nova2ironic ")));
+  assert.deepEqual(
+    lines.flatMap(({ code }) => (code === undefined ? [] : [code])),
+    ["N2I-E305"],
+  );
+  assert.equal(statSync(join(made.run, "log.jsonl")).mode & 0o777, 0o600);
+});
+
+test("no folder but a run of this user's gets a log", async (t) => {
+  const folder = privateFolder(t);
+  const made = await deployFiles(t, SMALL);
+  for (const [name, mode] of [
+    ["not a run", 0o700],
+    ["open", 0o755],
+  ] as const) {
+    const other = join(folder, name);
+    mkdirSync(other);
+    if (name === "open") writeFileSync(join(other, "snapshot.jsonl"), "");
+    chmodSync(other, mode);
+    await run(["status", "--run", other]);
+    assert.equal(existsSync(join(other, "log.jsonl")), false, name);
+  }
+  await runs(0, ["extract", ...made.at, ...made.source]);
+  const mine = join(folder, "mine");
+  writeFileSync(mine, "mine");
+  const linked = join(folder, "linked");
+  mkdirSync(linked, { mode: 0o700 });
+  writeFileSync(join(linked, "snapshot.jsonl"), "");
+  symlinkSync(mine, join(linked, "log.jsonl"));
+  await run(["status", "--run", linked]);
+  assert.equal(readFileSync(mine, "utf8"), "mine");
+});
+
+test("a log that cannot be written stops nothing", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await runs(0, ["extract", ...made.at, ...made.source]);
+  const log = join(made.run, "log.jsonl");
+  // A folder where the file should be: no user, not even root, can write to it.
+  rmSync(log);
+  mkdirSync(log);
+  await runs(0, ["status", ...made.at]);
+});

@@ -25,8 +25,9 @@ export async function readSmallFile(
   try {
     const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
-      const { size } = await regular(file, refuse);
-      const bytes = size > limit ? null : await file.readFile();
+      const found = await file.stat();
+      if (!found.isFile()) throw refuse("it is not a regular file");
+      const bytes = found.size > limit ? null : await file.readFile();
       // Files of /proc say size 0, so what was read is looked at too.
       if (bytes === null || bytes.length > limit)
         throw refuse(`it is larger than ${limit / 1024} KiB`);
@@ -37,15 +38,6 @@ export async function readSmallFile(
   } catch (cause) {
     throw cause instanceof MigrationError ? cause : refuse(words(cause), cause);
   }
-}
-
-async function regular(
-  file: Awaited<ReturnType<typeof open>>,
-  refuse: (why: string) => MigrationError,
-): Promise<{ readonly size: number }> {
-  const stat = await file.stat();
-  if (!stat.isFile()) throw refuse("it is not a regular file");
-  return stat;
 }
 
 /** `no such file or directory (ENOENT)`: the system's words without call and path. */

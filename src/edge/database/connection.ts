@@ -8,10 +8,10 @@ import { MigrationError } from "../../model/error.ts";
 
 const require = createRequire(import.meta.url);
 
-function pem(path: string | null): { readonly pem: string } | null {
-  if (path === null) return null;
+function pem(name: "ca" | "cert" | "key", path: string | null): Partial<Tls> {
+  if (path === null) return {};
   try {
-    return { pem: readFileSync(path, "utf8") };
+    return { [name]: readFileSync(path, "utf8") };
   } catch (cause) {
     throw new MigrationError("N2I-E102", `the TLS file ${path} cannot be read`, { cause });
   }
@@ -53,14 +53,23 @@ interface Tls {
 /** libpq's modes; a CA without a mode verifies, as SQLAlchemy's ssl_ca does. */
 function tls({ tls: wanted, socket }: DatabaseAddress, encrypted: boolean): Tls | null {
   if (wanted === null || !encrypted) return null;
-  const [ca, cert, key] = [pem(wanted.ca), pem(wanted.cert), pem(wanted.key)];
   return {
     rejectUnauthorized: wanted.mode.startsWith("verify"),
-    ...(ca && { ca: ca.pem }),
-    ...(cert && { cert: cert.pem }),
-    ...(key && { key: key.pem }),
+    ...pem("ca", wanted.ca),
+    ...pem("cert", wanted.cert),
+    ...pem("key", wanted.key),
     ...(wanted.mode === "verify-ca" && { checkServerIdentity: () => undefined }),
     ...(wanted.mode === "verify-full" && socket === null && { verifyIdentity: true }),
+  };
+}
+
+/** Who logs in, and to which database. */
+function loginOf({ user, password, database }: DatabaseAddress) {
+  const secret = password();
+  return {
+    ...(user !== null && { user }),
+    ...(secret !== null && { password: secret }),
+    database,
   };
 }
 
@@ -87,14 +96,11 @@ export function mysqlConnection(
   encrypted: boolean,
 ): Knex.MySql2ConnectionConfig {
   const ssl = tls(address, encrypted);
-  const password = address.password();
   return {
     ...(address.socket === null
       ? { host: address.host ?? "127.0.0.1", port: address.port ?? 3306 }
       : { socketPath: address.socket }),
-    ...(address.user !== null && { user: address.user }),
-    ...(password !== null && { password }),
-    database: address.database,
+    ...loginOf(address),
     charset: "utf8mb4",
     dateStrings: true,
     timezone: "Z",
@@ -130,13 +136,10 @@ export function postgresConnection(
   encrypted: boolean,
 ): Knex.PgConnectionConfig {
   const ssl = tls(address, encrypted);
-  const password = address.password();
   return {
     host: address.socket ?? address.host ?? "127.0.0.1",
     ...(address.port !== null && { port: address.port }),
-    ...(address.user !== null && { user: address.user }),
-    ...(password !== null && { password }),
-    database: address.database,
+    ...loginOf(address),
     application_name: "nova2ironic",
     connectionTimeoutMillis: 15_000,
     ...{ keepAlive: true, keepAliveInitialDelayMillis: ALIVE },

@@ -1,8 +1,16 @@
-import { groupedBy } from "../../model/grouped.ts";
+import { grouped } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Verifier } from "../../model/target.ts";
 import { type ByText, indexByText } from "../database/by-text.ts";
-import { ask, askIn, askNumber, columnList, integer, type RawRow, text } from "../database/rows.ts";
+import {
+  ask,
+  askIn,
+  askNumber,
+  columnList,
+  number,
+  type RawRow,
+  string,
+} from "../database/rows.ts";
 import { GARBLED, UNREADABLE } from "./codec.ts";
 import { columnsOf, type Ironic, toNode, toPort } from "./current.ts";
 import { withTraits } from "./traits.ts";
@@ -30,23 +38,18 @@ export function createVerifier(ironic: Ironic): Verifier {
       const sql = `SELECT ${everything(ironic, "node", "n")} FROM nodes n WHERE uuid IN (...)`;
       const found = await askIn(database, "verifying nodes", sql, nodeUuids);
       const rows = await withTraits(ironic, database.knex, found);
-      const owner = new Map(rows.map(({ id, uuid }) => [integer(id) ?? -1, text(uuid) ?? ""]));
-      const nodes = new Map(
-        rows.map((raw) => {
-          const uuid = text(raw.uuid) ?? "";
-          return [uuid, keep(uuid, toNode(ironic, raw))];
-        }),
-      );
+      const owner = new Map(rows.map(({ id, uuid }) => [number(id), string(uuid)]));
+      const nodes = rows.map((raw) => keep(string(raw.uuid), toNode(ironic, raw)));
       const there = await portsOf([...owner.keys()]);
-      const ports = groupedBy(
-        there.filter(({ node_id }) => owner.has(integer(node_id) ?? -1)),
-        (raw) => owner.get(integer(raw.node_id) ?? -1) ?? "",
-        (raw) => {
-          const node = owner.get(integer(raw.node_id) ?? -1) ?? "";
-          return keep(text(raw.uuid) ?? "", toPort(ironic, raw, node));
-        },
-      );
-      return { nodes, ports, unreadable };
+      const ports = there.flatMap((raw) => {
+        const node = owner.get(number(raw.node_id));
+        return node === undefined ? [] : [keep(string(raw.uuid), toPort(ironic, raw, node))];
+      });
+      return {
+        nodes: new Map(nodes.map((row) => [String(row.uuid), row])),
+        ports: grouped(ports, ({ node_uuid }) => String(node_uuid)),
+        unreadable,
+      };
     },
     async marked() {
       const sql = "SELECT count(*) AS n FROM nodes WHERE extra LIKE ?";
@@ -56,9 +59,9 @@ export function createVerifier(ironic: Ironic): Verifier {
       const sql = `SELECT id, ${columnList(database, ["uuid"])} FROM nodes WHERE id > ? AND extra LIKE ? ORDER BY id LIMIT ${PAGE}`;
       for (let after = 0; ; ) {
         const page = await ask(database, "listing nodes", sql, [after, MARK]);
-        if (page.length > 0) yield page.map(({ uuid }) => text(uuid) ?? "");
+        if (page.length > 0) yield page.map(({ uuid }) => string(uuid));
         if (page.length < PAGE) return;
-        after = integer(page.at(-1)?.id) ?? 0;
+        after = number(page.at(-1)?.id);
       }
     },
   };

@@ -2,7 +2,7 @@ import type { Knex } from "knex";
 import { grouped, groupedBy } from "../../model/grouped.ts";
 import type { NovaIdentity } from "../../model/nova-plan.ts";
 import { hasApiAggregates } from "../../model/nova-release.ts";
-import type { ComputeRow, HostUse, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
+import type { ComputeRow, MachineRows, NovaWorld } from "../../model/nova-rows.ts";
 import { indexByText } from "../database/by-text.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import { type Database, readTransaction } from "../database/open.ts";
@@ -19,19 +19,8 @@ interface AskedMachine {
   readonly instance_uuid: string | null;
 }
 
-/** Reads what a change of hosts depends on, all of one moment. */
-interface HostReader {
-  readonly world: NovaWorld;
-  readonly rows: (machines: readonly AskedMachine[]) => Promise<readonly MachineRows[]>;
-  /** Live instances and compute nodes of hosts, ours among them. */
-  readonly use: (hosts: readonly string[]) => Promise<ReadonlyMap<string, HostUse>>;
-  /** The transaction, for other readers of the same moment. */
-  readonly on: Knex;
-  readonly close: () => Promise<void>;
-}
-
-/** @source facts/nova-bm.md 5.1 */
-export async function openHosts(database: Database, identity: NovaIdentity): Promise<HostReader> {
+/** Reads what a change of hosts depends on, all of one moment. @source facts/nova-bm.md 5.1 */
+export async function openHosts(database: Database, identity: NovaIdentity) {
   const on = await readTransaction(database);
   await mustReadRequests(database, on);
   const world = await readWorld(database, on, identity);
@@ -39,11 +28,12 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
   const computesOf = await openOffering(database, on);
   return {
     world,
+    /** The transaction, for other readers of the same moment. */
     on,
-    close: async () => {
+    close: async (): Promise<void> => {
       await on.rollback();
     },
-    async rows(machines) {
+    async rows(machines: readonly AskedMachine[]): Promise<readonly MachineRows[]> {
       const uuids = machines.map(({ instance_uuid }) => instance_uuid);
       const instances = await instancesOf(uuids);
       const volumes = await read(
@@ -75,7 +65,8 @@ export async function openHosts(database: Database, identity: NovaIdentity): Pro
         };
       });
     },
-    use: (hosts) => useOf(database, on, hosts),
+    /** Live instances and compute nodes of hosts, ours among them. */
+    use: (hosts: readonly string[]) => useOf(database, on, hosts),
   };
 }
 

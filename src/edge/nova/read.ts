@@ -47,8 +47,9 @@ export async function openNova(database: Database): Promise<NovaReader> {
       const byInstance = ({ instance_uuid }: RawRow) => lower(instance_uuid);
       const caches = grouped(await nova.caches(uuids), byInstance);
       const metadata = grouped(await nova.metadata(uuids), byInstance);
-      const computes = grouped(await nova.computes(machines), (row) =>
-        lower(row.hypervisor_hostname),
+      const computes = grouped(
+        await nova.computes(machines),
+        ({ hypervisor_hostname }) => hypervisor_hostname,
       );
       const spoilt = spoiltIn(database, [
         ["instances", rows, ({ uuid }) => lower(uuid)],
@@ -57,9 +58,9 @@ export async function openNova(database: Database): Promise<NovaReader> {
       ]);
       await readFlavors(database, trx, rows, flavors);
       const copies = new Map(
-        (await nova.copies(uuids)).map((row) => [
-          byInstance(row),
-          embeddedFlavor(text(row.flavor)),
+        (await nova.copies(uuids)).map(({ instance_uuid, flavor }) => [
+          instance_uuid,
+          embeddedFlavor(flavor),
         ]),
       );
       const instances = rows.map((row) => toInstance(row, { caches, metadata, flavors, copies }));
@@ -77,9 +78,7 @@ export async function openNova(database: Database): Promise<NovaReader> {
           instance: byUuid.get(lower(instance_uuid)) ?? null,
           ...othersOf(onNode.get(lower(uuid)) ?? [], instance_uuid),
           service: service_host !== null && services.has(service_host),
-          compute_nodes: (computes.get(lower(uuid)) ?? []).map(({ hypervisor_type }) =>
-            string(hypervisor_type),
-          ),
+          compute_nodes: (computes.get(lower(uuid)) ?? []).map((row) => row.hypervisor_type),
         };
       });
     },

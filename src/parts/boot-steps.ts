@@ -1,4 +1,4 @@
-import { fields, malformed } from "../edge/disk/journal-entry.ts";
+import { fields, malformed } from "../edge/disk/journal.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { BootStep, Thing } from "../model/boot.ts";
 import type { Entry } from "../model/journal.ts";

@@ -1,6 +1,6 @@
 import { dutyOf, type GuardedNode, guardsOf, nodesOf } from "../core/handover/guards.ts";
 import type { Trouble } from "../core/handover/judge.ts";
-import { fields } from "../edge/disk/journal-entry.ts";
+import { fields } from "../edge/disk/journal.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import { type Ownership, ownershipOf, wasUndone } from "../engine/ownership.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";

@@ -1,10 +1,9 @@
-import { lockTarget } from "../edge/database/lock.ts";
 import type { Database } from "../edge/database/open.ts";
+import { lockTarget } from "../edge/database/write.ts";
 import { oldestNodes } from "../edge/ironic-db/current.ts";
 import { createGuard } from "../edge/ironic-db/guard.ts";
-import { identifyTarget } from "../edge/ironic-db/open.ts";
-import { expectRelease } from "../edge/ironic-db/release.ts";
-import { scannedTables } from "../edge/ironic-db/scanned.ts";
+import { expectRelease, identifyTarget } from "../edge/ironic-db/open.ts";
+import { scannedTables } from "../edge/ironic-db/remove.ts";
 import { createTarget } from "../edge/ironic-db/target.ts";
 import { createRestGuard } from "../edge/ironic-rest/guard.ts";
 import { sameOver } from "../edge/ironic-rest/row.ts";

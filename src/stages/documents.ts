@@ -15,7 +15,7 @@ import { parseSite } from "../core/mapping/site.ts";
 import type { Validate } from "../core/transform/transform.ts";
 import { loadTables } from "../edge/disk/load-tables.ts";
 import { packageRoot, program } from "../edge/disk/package-root.ts";
-import type { KnownReleases } from "../edge/ironic-db/release.ts";
+import type { KnownReleases } from "../edge/ironic-db/open.ts";
 import type { Mapping, Site, TargetDoc } from "../model/mapping.ts";
 import type { RestDoc } from "../model/rest.ts";
 import type { SettingsDoc } from "../model/settings.ts";

@@ -1,6 +1,6 @@
 import type { PlannedNode, Trouble } from "../core/handover/judge.ts";
 import { createConductorHealth, type Log } from "../core/handover/takers.ts";
-import { lockTarget } from "../edge/database/lock.ts";
+import { lockTarget } from "../edge/database/write.ts";
 import { createHandover } from "../edge/ironic-db/handover.ts";
 import { identifyTarget } from "../edge/ironic-db/open.ts";
 import { type Followed, follow } from "../edge/log/follow.ts";

@@ -1,8 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
-import { toAddress } from "./database-parts.ts";
-import type { Fault } from "./database-url.ts";
+import { type Fault, toAddress } from "./database-url.ts";
 import { OSLO_FILE_LIMIT, type OsloFile, osloConfig } from "./oslo.ts";
 import { readSmallFile } from "./text-file.ts";
 

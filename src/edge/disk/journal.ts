@@ -3,11 +3,11 @@ import { createHash } from "node:crypto";
 import { constants, type FileHandle, open, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
-import type { Entry } from "../../model/journal.ts";
+import { type Entry, JOURNAL_FORMAT } from "../../model/journal.ts";
+import { isObject, type Json, type JsonObject } from "../../model/json.ts";
 import { shellWord } from "../../model/text.ts";
 import { parseObject } from "./artefact-form.ts";
 import { contentOf, notRead, notWritten } from "./failure.ts";
-import { journalFault, parseEntry } from "./journal-entry.ts";
 import type { RunFolder } from "./run-folder.ts";
 import { syncFolder } from "./temp-file.ts";
 
@@ -194,4 +194,106 @@ function orMissing(path: string): (cause: unknown) => null {
 async function hasBegun({ path }: RunFolder): Promise<boolean> {
   const journal = await stat(join(path, JOURNAL)).catch(orMissing(path));
   return journal !== null && journal.size > 0;
+}
+
+const BATCH = { part: "text", plan: "text", from: "number", to: "number", at: "text" } as const;
+const MACHINE = { part: "text", id: "text", at: "text" } as const;
+
+/** What an entry's fields hold; those with a `?` may be absent. */
+const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form | `${Form}?` } } =
+  {
+    open: { format: "text", tool: "text" },
+    target: { system: "text", target: "object", staged: "yes?", at: "text" },
+    begin: { ...BATCH, by: "text", staged: "yes?" },
+    observed: { ...BATCH, found: "texts", taken: "texts" },
+    done: { ...BATCH, created: "number", found: "texts", failed: "texts?" },
+    aborted: { ...BATCH, why: "text", rows: "texts?", machines: "texts?" },
+    undo: { ...BATCH, by: "text", nodes: "nodes" },
+    undone: { ...BATCH, removed: "number", gone: "number", settled: "texts", conflicts: "texts" },
+    start: { ...MACHINE, by: "text", observed: "object?" },
+    end: MACHINE,
+    return: { ...MACHINE, by: "text" },
+    returned: { ...MACHINE, left: "object?" },
+    close: { plan: "text", at: "text", by: "text" },
+    reopen: { at: "text", by: "text" },
+  };
+
+type Form = keyof typeof IS;
+
+const IS = {
+  text: isText,
+  texts: isTexts,
+  /** A whole number, not negative. */
+  number: (value: unknown): value is number => Number.isSafeInteger(value) && Number(value) >= 0,
+  object: isObject,
+  nodes: (value: unknown): value is readonly string[] | "all" => value === "all" || isTexts(value),
+  yes: (value: unknown): value is true => value === true,
+};
+
+/**
+ * A journal line as an entry, every field looked at; a run of the form before this one is ended with
+ * the version that began it.
+ *
+ * @param place of the line, for the message
+ * @throws MigrationError N2I-E113 for another format, N2I-E112 for anything else
+ */
+function parseEntry(line: JsonObject, place: string): Entry {
+  if (line.do === "open" && line.format !== JOURNAL_FORMAT)
+    throw new MigrationError("N2I-E113", `${place} is not of ${JOURNAL_FORMAT}`, {
+      fix: "End the run with the version that began it: it was made by another one.",
+    });
+  const form = Object.entries(FORMS).find(([doing]) => doing === line.do)?.[1];
+  if (form === undefined) throw malformed(place, "do");
+  const entry: Record<string, Json> = { do: line.do ?? null };
+  for (const [name, said] of Object.entries(form)) {
+    const value = line[name];
+    if (value === undefined && said.endsWith("?")) continue;
+    // Without its mark it is a form's name.
+    if (value === undefined || !IS[said.replace("?", "") as Form](value))
+      throw malformed(place, name);
+    entry[name] = value;
+  }
+  if (Number(entry.from ?? 0) > Number(entry.to ?? 0)) throw malformed(place, "to");
+  // It has what the form of its kind says, which is what the type says.
+  return entry as unknown as Entry;
+}
+
+/** Fields of a line, each looked at as it is taken. */
+type Fields = { readonly [F in "text" | "texts" | "number" | "object"]: (name: string) => Is<F> };
+type Is<F extends Form> = (typeof IS)[F] extends (value: unknown) => value is infer T ? T : never;
+
+export function fields(line: JsonObject, place: string): Fields {
+  const field =
+    <T>(is: (value: unknown) => value is T) =>
+    (name: string): T => {
+      const value: unknown = line[name];
+      if (is(value)) return value;
+      throw malformed(place, name);
+    };
+  const { text, texts, number, object } = IS;
+  return { text: field(text), texts: field(texts), number: field(number), object: field(object) };
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === "string";
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every(isText);
+}
+
+export function malformed(place: string, field: string): MigrationError {
+  return journalFault(place, `has no ${field} as the journal writes it`);
+}
+
+/**
+ * N2I-E112 of a journal, whose lines hang together and which no stage writes anew.
+ *
+ * @param place its path, and the line where one is to be named
+ */
+function journalFault(place: string, fact: string): MigrationError {
+  return new MigrationError("N2I-E112", `${place} ${fact}`, {
+    why: "Each line of a journal holds a digest of the one before it: here a line was changed, taken out or put in.",
+    fix: "Put the journal back from a copy; without one, run verify before anything is undone.",
+  });
 }

@@ -6,8 +6,7 @@ import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { lacking } from "../database/rights.ts";
 import { isTrue, string, text } from "../database/rows.ts";
-import { identifyTarget } from "./open.ts";
-import type { KnownReleases } from "./release.ts";
+import { identifyTarget, type KnownReleases } from "./open.ts";
 import { readService } from "./service.ts";
 import { TRAITS } from "./traits.ts";
 

@@ -1,12 +1,12 @@
 import type { Knex } from "knex";
 import type { TargetIdentity } from "../../model/artefact.ts";
 import { MigrationError } from "../../model/error.ts";
+import type { Heads } from "../../model/mapping.ts";
 import type { Release } from "../../model/target.ts";
 import { columnNames, identify, tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { ask, columnList, text } from "../database/rows.ts";
 import { charsetsOf } from "../database/stored-text.ts";
-import { type KnownReleases, releaseOf } from "./release.ts";
 
 export async function headOf(database: Database, on: Knex = database.knex): Promise<string> {
   const sql = `SELECT ${columnList(database, ["version_num"])} FROM alembic_version`;
@@ -65,4 +65,85 @@ export async function identifyTarget(
       charset: await charsetOf(database),
     },
   };
+}
+
+/** The releases this tool knows, and the revisions between them. */
+export interface KnownReleases {
+  /** Oldest first. */
+  readonly releases: readonly Release[];
+  readonly heads: Heads;
+}
+
+/** What is known of a head no release ends with, and what to do about it. */
+function advice(
+  head: string,
+  { releases, heads: { older, steps, newer } }: KnownReleases,
+): { readonly is: string; readonly fix?: string } {
+  const oldest = releases[0]?.doc.release ?? "none";
+  const newest = releases.at(-1)?.doc.release ?? "none";
+  if (older.heads.includes(head))
+    return {
+      is: `${older.release}, which ${older.why}`,
+      fix: `Upgrade Ironic to ${oldest} or later with its own ironic-dbsync, then plan again.`,
+    };
+  const [on] = Object.entries(steps).find(([, revisions]) => revisions.includes(head)) ?? [];
+  if (on !== undefined)
+    return {
+      is: `a step on the way to ${on}: an upgrade that stopped, or a release in between`,
+      fix: `Finish with ironic-dbsync upgrade of ${on}, then plan again.`,
+    };
+  if (newer.includes(head))
+    return {
+      is: `newer than ${newest}`,
+      fix: `Load into an Ironic of ${newest} or before, and upgrade it afterwards.`,
+    };
+  return { is: "unknown here" };
+}
+
+/**
+ * The release of an alembic head. Heads that several releases share need a word from outside.
+ *
+ * @param said release the operator or the plan names; only asked where the head does not decide
+ * @throws MigrationError N2I-E204 when no supported release has the head, N2I-E208 when several
+ *   have and `said` is none of them
+ */
+function releaseOf(
+  head: string,
+  known: KnownReleases,
+  shown: string,
+  said: string | undefined,
+): Release {
+  const fitting = known.releases.filter(({ doc }) => doc.alembic_head === head);
+  const [only, ...others] = fitting;
+  if (only === undefined) {
+    const { is, fix } = advice(head, known);
+    throw new MigrationError(
+      "N2I-E204",
+      `--ironic-db ${shown} is at alembic head ${head || "none"} (${is}); supported are ${known.releases.map(({ doc }) => `${doc.release} ${doc.alembic_head}`).join(", ")}`,
+      fix === undefined ? {} : { fix },
+    );
+  }
+  const named = fitting.find(({ doc }) => doc.release === said);
+  if (others.length === 0) return only;
+  if (named !== undefined) return named;
+  const names = fitting.map(({ doc }) => doc.release);
+  throw new MigrationError(
+    "N2I-E208",
+    `--ironic-db ${shown} is at alembic head ${head}, which ${names.join(", ")} share`,
+    { fix: `Look which one runs (ironic-conductor --version) and give --ironic-release.` },
+  );
+}
+
+/**
+ * The operator's word on the release against what was found.
+ *
+ * @throws MigrationError N2I-E208
+ */
+export function expectRelease({ doc }: Release, said: string | undefined): void {
+  if (said !== undefined && said !== doc.release)
+    throw new MigrationError(
+      "N2I-E208",
+      `--ironic-release is ${said}, but the database is at alembic head ${doc.alembic_head}, which is ${doc.release}`,
+      { fix: "Compare --ironic-db and --ironic-release." },
+    );
 }

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { openLog } from "./open.ts";
+import { openLog } from "./scan.ts";
 
 /** A log somebody writes: what it gained since the last look. */
 export interface Followed {

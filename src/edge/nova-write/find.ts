@@ -5,8 +5,17 @@ import type { Row } from "../../model/machine.ts";
 import type { NovaStep, RowState } from "../../model/nova-plan.ts";
 import { deletedNumber } from "../database/deleted.ts";
 import type { Database } from "../database/open.ts";
-import { boolean, integer, plain, type RawRow } from "../database/rows.ts";
-import { conflicts } from "./constraint-conflicts.ts";
+import { read } from "../database/read.ts";
+import {
+  boolean,
+  integer,
+  marks,
+  number,
+  plain,
+  type RawRow,
+  string,
+  text,
+} from "../database/rows.ts";
 
 /** A step and the row it speaks of; null when there is none. */
 export interface ObservedRow {
@@ -103,4 +112,104 @@ function columnsOf(steps: readonly NovaStep[]): readonly string[] {
       ]),
     ),
   ];
+}
+
+const SPECS = "instance_type_extra_specs";
+
+const COMPUTES = "compute_nodes";
+
+/**
+ * Rows that must not be written though they are as before.
+ *
+ * @returns why, by the step's id
+ */
+async function conflicts(
+  database: Database,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const specs = await conflictingSpecs(database, on, steps);
+  return new Map([...specs, ...(await conflictingComputes(database, on, steps))]);
+}
+
+/**
+ * Compute nodes that would name a host and a node which a live row has by now: since Kilo a key of
+ * the table forbids that, and one of them would take the whole batch down with it.
+ *
+ * @source facts/nova-bm.md 5.1
+ */
+async function conflictingComputes(
+  database: Database,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const placed = steps.flatMap(({ id, table, after }) => {
+    const lives = table === COMPUTES && after?.deleted === 0;
+    const host = lives && typeof after.host === "string" ? after.host : null;
+    const node = lives ? after.hypervisor_hostname : null;
+    return host === null || typeof node !== "string" ? [] : [{ id, host, node }];
+  });
+  const why = new Map<string, string>();
+  if (placed.length === 0) return why;
+  const hosts = [...new Set(placed.map(({ host }) => host))];
+  const nodes = placed.map(({ node }) => node);
+  const fields = { id: number, host: text, hypervisor_hostname: text };
+  const from = `${COMPUTES} WHERE deleted = 0 AND host IN (${marks(hosts)}) AND hypervisor_hostname IN (${marks(nodes)})`;
+  const live = await read(database, fields, from, [...hosts, ...nodes], on);
+  // Those that the same steps write have a say of their own.
+  const own = new Set(steps.flatMap(({ table, key }) => (table === COMPUTES ? [key.id] : [])));
+  const others = live.filter((row) => !own.has(row.id));
+  for (const { id, host, node } of placed) {
+    const twin = others.find((row) => same(row.host, host) && same(row.hypervisor_hostname, node));
+    if (twin !== undefined) why.set(id, `live row ${COMPUTES}.id=${twin.id} has its host and node`);
+  }
+  return why;
+}
+
+/**
+ * Extra specs that would come back, and must not: where a live one has their key by now (Nova allows
+ * one, and before Havana nothing enforces it), and where their flavor was deleted since, which took
+ * its live ones along.
+ *
+ * @source facts/nova-bm.md 4.3
+ */
+async function conflictingSpecs(
+  database: Database,
+  on: Knex,
+  steps: readonly NovaStep[],
+): Promise<ReadonlyMap<string, string>> {
+  const back = steps.filter(
+    ({ table, before, after }) =>
+      table === SPECS && after?.deleted === 0 && before !== null && before.deleted !== 0,
+  );
+  const why = new Map<string, string>();
+  if (back.length === 0) return why;
+  const flavors = [...new Set(back.map(flavorOf))];
+  const spec = { id: number, instance_type_id: number, key: text };
+  const specs = `${SPECS} WHERE deleted = 0 AND instance_type_id IN (...)`;
+  const live = await read(database, spec, specs, flavors, on);
+  const types = "instance_types WHERE deleted <> 0 AND id IN (...)";
+  const gone = await read(database, { id: number, deleted_at: string }, types, flavors, on);
+  for (const step of back) {
+    const twin = live.find(
+      (row) =>
+        row.instance_type_id === flavorOf(step) &&
+        row.id !== step.key.id &&
+        same(row.key, step.before?.key),
+    );
+    const ours = String(step.before?.deleted_at);
+    const since = gone.some((row) => row.id === flavorOf(step) && row.deleted_at >= ours);
+    if (since) why.set(step.id, "its flavor was deleted since");
+    if (twin !== undefined) why.set(step.id, `live row ${SPECS}.id=${twin.id} has its key`);
+  }
+  return why;
+}
+
+function flavorOf({ before }: NovaStep): number {
+  return Number(before?.instance_type_id);
+}
+
+/** MySQL's keys do not tell upper from lower case. */
+function same(one: string | null, other: unknown): boolean {
+  return one?.toLowerCase() === String(other).toLowerCase();
 }

@@ -1,10 +1,9 @@
 import { MigrationError } from "../../model/error.ts";
 import type { NovaIdentity, NovaTable, NovaTarget, RowState } from "../../model/nova-plan.ts";
 import { schemaVersion } from "../database/identity.ts";
-import { lockTarget } from "../database/lock.ts";
 import type { Database } from "../database/open.ts";
 import { checkSequences } from "../database/sequence.ts";
-import { writing } from "../database/write.ts";
+import { lockTarget, writing } from "../database/write.ts";
 import { readBeats } from "../nova/services.ts";
 import { type ObservedRow, observe, rowStateOf } from "./find.ts";
 import { useOf } from "./hosts.ts";

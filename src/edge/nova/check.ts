@@ -8,7 +8,7 @@ import { number, spellings, string, text } from "../database/rows.ts";
 import { storedTexts } from "../database/stored-text.ts";
 import { readDeployImages } from "./flavors.ts";
 import { novaVersion } from "./open.ts";
-import { METADATA } from "./rows.ts";
+import { METADATA } from "./read.ts";
 import { readBeats } from "./services.ts";
 
 const INSTANCE = {

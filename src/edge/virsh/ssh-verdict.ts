@@ -1,7 +1,7 @@
 import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
 import type { Run } from "../process/run.ts";
-import { ASKED_AGAIN } from "./askpass.ts";
 import type { Route } from "./settings.ts";
+import { ASKED_AGAIN } from "./ssh.ts";
 
 /**
  * What ssh says when it does not let us in, the telling sentences first: after a key it cannot use

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { resolve } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { toAddress } from "../../../src/edge/config/database-parts.ts";
+import { toAddress } from "../../../src/edge/config/database-url.ts";
 import type { DatabaseAddress } from "../../../src/model/database.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { refusal } from "./temp-file.ts";

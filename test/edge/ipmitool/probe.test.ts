@@ -9,8 +9,9 @@ import {
   type IpmitoolOptions,
   ipmitoolArguments,
   ipmitoolProbe,
+  mayPass,
+  readRun,
 } from "../../../src/edge/ipmitool/probe.ts";
-import { mayPass, readRun } from "../../../src/edge/ipmitool/verdict.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import type { PowerQuestion } from "../../../src/model/power.ts";
 import { HEALTHY, type Nature } from "../ipmi/sim-nature.ts";

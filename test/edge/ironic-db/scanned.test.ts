@@ -5,7 +5,7 @@ import { test } from "node:test";
 import { loadIronic } from "../../../src/demo/load-case.ts";
 import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
 import { openDatabase } from "../../../src/edge/database/open.ts";
-import { scannedTables } from "../../../src/edge/ironic-db/scanned.ts";
+import { scannedTables } from "../../../src/edge/ironic-db/remove.ts";
 import { privateFolder } from "../../hostile/deployment.ts";
 import { withDatabase } from "../../lab/index.ts";
 import { fleet } from "../../support/fleet.ts";

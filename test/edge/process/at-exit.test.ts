@@ -6,7 +6,7 @@ import { test } from "node:test";
 import { takeLock } from "../../../src/edge/disk/lock-file.ts";
 import { createTemp } from "../../../src/edge/disk/temp-file.ts";
 import { withPasswordFile } from "../../../src/edge/ipmitool/password-file.ts";
-import { withAskpass } from "../../../src/edge/virsh/askpass.ts";
+import { withAskpass } from "../../../src/edge/virsh/ssh.ts";
 
 /**
  * What stands on the disk for the time of a command, and the names that are all of it. A signal ends

@@ -3,8 +3,12 @@ import { chmodSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import fc from "fast-check";
-import { parseDomains } from "../../../src/edge/virsh/domain-xml.ts";
-import { takeApart, vboxDomains, virshDomains } from "../../../src/edge/virsh/domains.ts";
+import {
+  parseDomains,
+  takeApart,
+  vboxDomains,
+  virshDomains,
+} from "../../../src/edge/virsh/domains.ts";
 import { addDomain, HOST, machine, macOf, type OtherHost, otherHost, told } from "./other-host.ts";
 
 test("what an owner wrote into a description or metadata is no network card", async (t) => {

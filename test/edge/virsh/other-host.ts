@@ -10,8 +10,8 @@ import {
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import type { TestContext } from "node:test";
+import type { VirtualMachine } from "../../../src/edge/virsh/ask.ts";
 import { type AskOptions, askVirtual } from "../../../src/edge/virsh/ask.ts";
-import type { VirtualMachine } from "../../../src/edge/virsh/match.ts";
 import type { VirtualPower } from "../../../src/edge/virsh/settings.ts";
 import type { PowerReading } from "../../../src/model/power.ts";
 

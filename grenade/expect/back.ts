@@ -1,26 +1,26 @@
+import { TURNS } from "../lib/back.ts";
 import type { Claim } from "../lib/claim.ts";
 import type { Moment, Seen } from "../lib/seen.ts";
 import { held } from "./allocations.ts";
 import { at, changed, differences } from "./moments.ts";
 import { identities } from "./servers.ts";
 
-const TURNS = ["staged", "handed", "served"];
-
 /** What nobody but the product and conductors should have touched: from one moment to another. */
 const QUIET: readonly (readonly [from: string, to: string])[] = [
-  ["staged", "staged-back"],
-  ["handed", "handed-back"],
-  ["served", "served-carried"],
-  ["served-acted", "served-back"],
+  ["before", "staged"],
+  ["staged", "handed"],
+  ["handed", "served"],
+  ...TURNS.map((turn) => [turn, `${turn}-back`] as const),
 ];
 
 function backs(seen: Seen): readonly (readonly [string, Moment, Moment])[] {
-  return TURNS.map((turn) => [turn, at(seen, turn), at(seen, `${turn}-back`)] as const);
+  const before = at(seen, "before");
+  return TURNS.map((turn) => [turn, before, at(seen, `${turn}-back`)] as const);
 }
 
 /** Broken by a row of Ironic that somebody changed since: rollback leaves it, and ends with 2. */
 export const emptied: Claim = {
-  name: "a rollback leaves no row in Ironic, and flavors as they were: staged, handed over, and served by nova-compute",
+  name: "a rollback leaves no row in Ironic, and flavors as they were: staged, handed over, served by nova-compute, and used",
   phases: ["back"],
   check: (seen) =>
     backs(seen).flatMap(([turn, before, after]) => [
@@ -69,7 +69,7 @@ export const serving: Claim = {
   name: "tenants stop and start their servers after each rollback, and before one through Ironic",
   phases: ["back"],
   check: ({ acts }) => {
-    const missing = ["served", ...TURNS.map((turn) => `${turn}-back`)].filter(
+    const missing = ["acted", ...TURNS.map((turn) => `${turn}-back`)].filter(
       (phase) => acts.filter((act) => act.phase === phase).length < 2,
     );
     if (missing.length > 0) throw new Error(`nobody tried: ${missing.join(", ")}`);

@@ -1,4 +1,4 @@
-import { copyFileSync } from "node:fs";
+import { copyFileSync, cpSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { HOST, LEGACY_DATABASE } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
@@ -15,55 +15,73 @@ import {
 import { stopAndStart } from "./operate.ts";
 import { until } from "./wait.ts";
 
-/** How far a run had come when it is taken back: a run of the tool each, one after the other. */
-export const TURNS = ["staged", "handed", "served"] as const;
+/** How far a run had come when it is taken back. */
+export const TURNS = ["staged", "handed", "served", "acted"] as const;
 
-/** Over and back three times; the deployment serves its tenants between two turns. */
+/**
+ * Over once, and back from each of four moments on the way, which are kept as they are passed:
+ * staged, handed over, served by nova-compute, and after a tenant used his machine.
+ */
 export async function back(deployment: Deployment): Promise<void> {
-  const { files, see, stopCompute, tell } = deployment;
-  const kept = join(files.folder, "nova.conf.before");
-  copyFileSync(files.novaConf, kept);
-  for (const turn of TURNS) {
-    const title = (name: string) => `${turn}-${name}`;
-    const own = commandsOf(deployment, join(files.folder, `run-${turn}`));
-    const does: Does = (name, ...words) => own(title(name), ...words);
-    await see(turn, { ironic: false });
-    await stopCompute();
-    await load(deployment, does, "--staged");
-    if (turn !== "staged") await handOver(deployment, does, turn === "handed");
-    if (turn === "served") await serve(deployment, does);
-    await stopCompute();
+  const { files, see, startCompute, stopCompute, tell } = deployment;
+  const legacyConf = `${files.novaConf}.before`;
+  copyFileSync(files.novaConf, legacyConf);
+  const does = commandsOf(deployment, { watch: 5 });
+  const returns = await over(deployment, does);
+  for (const [at, turn] of TURNS.entries()) {
+    await returns[at]?.();
+    if (turn !== "staged") await wake(deployment);
     await silent(deployment);
-    await does("rollback", "rollback", "--all");
-    copyFileSync(kept, files.novaConf);
+    await does(`${turn}-rollback`, "rollback", "--all");
+    copyFileSync(legacyConf, files.novaConf);
+    startCompute("legacy");
     await legacyAgain(deployment);
-    await see(title("back"), { ironic: false });
-    await stopAndStart(deployment, title("back"));
+    await see(`${turn}-back`, { ironic: false });
+    await stopAndStart(deployment, `${turn}-back`);
+    await stopCompute();
     tell(`${turn}: back`);
   }
 }
 
-/** Conductors take every staged machine over, one by one. */
-async function handOver(deployment: Deployment, does: Does, first: boolean): Promise<void> {
-  if (first) await deployment.stack.ironic.wake();
+/** The way there; how to come back to each moment, in their order. */
+async function over(deployment: Deployment, does: Does): Promise<readonly (() => Promise<void>)[]> {
+  await load(deployment, does, "--staged");
+  const staged = await keep(deployment, "staged", false);
+  await deployment.stack.ironic.wake();
   await does("handover", "handover");
   await wake(deployment);
   await does("takeover", "verify", "--takeover");
-}
-
-/** nova-compute serves the machines through Ironic, and a tenant uses his. */
-async function serve(deployment: Deployment, does: Does): Promise<void> {
+  const handed = await keep(deployment, "handed", true);
   await reconfigure(deployment, does);
   await startIronicCompute(deployment);
-  await deployment.see("served-carried", { ironic: true });
-  await stopAndStart(deployment, "served");
-  await deployment.see("served-acted", { ironic: true });
+  const served = await keep(deployment, "served", true);
+  await stopAndStart(deployment, "acted");
+  const acted = await keep(deployment, "acted", true);
+  await deployment.stopCompute();
+  return [staged, handed, served, acted];
 }
 
-/** The legacy nova-compute offers every machine again. */
-async function legacyAgain(deployment: Deployment): Promise<void> {
-  const { stack, startCompute, tell } = deployment;
-  startCompute("legacy");
+/** Keeps the cloud and the run of the tool as they are; how to come back to them. */
+export async function keep(
+  { save, files }: Deployment,
+  name: string,
+  ironic: boolean,
+): Promise<() => Promise<void>> {
+  const restore = await save(name, { ironic });
+  const copy = `${files.run}-${name}`;
+  cpSync(files.run, copy, { recursive: true });
+  return async () => {
+    await restore();
+    rmSync(files.run, { recursive: true });
+    cpSync(copy, files.run, { recursive: true });
+    // As the tool has an operator do who works on with what a backup gave back.
+    rmSync(join(files.run, "run.place"), { force: true });
+  };
+}
+
+/** Waits until the legacy nova-compute offers every machine again. */
+export async function legacyAgain(deployment: Deployment): Promise<void> {
+  const { stack, tell } = deployment;
   await reporting(deployment, HOST);
   const live = await stack.db(LEGACY_DATABASE)("bm_nodes").where({ deleted: 0 });
   const took = await until("the legacy nova-compute offers the machines", 120, async () => {

@@ -110,14 +110,29 @@ export async function schedulable({ asks, db }: Stack, machines: number): Promis
   });
 }
 
-/** Boots so many servers by Nova's API, one after the other, and waits until they are ACTIVE. */
-export async function bootServers(stack: Stack, image: string, count = TENANTS): Promise<void> {
-  for (let at = 0; at < count; at++) await boot(stack, `tenant-${at}`, image);
+/** Boots a server on each of the first machines, all at once, and waits until they are ACTIVE. */
+export async function bootServers(
+  stack: Stack,
+  { order }: Machines,
+  image: string,
+  count = TENANTS,
+): Promise<void> {
+  const nodes = order.slice(0, count);
+  const booted = nodes.map((node, at) => boot(stack, { name: `tenant-${at}`, image, node }));
+  for (const one of await Promise.allSettled(booted))
+    if (one.status === "rejected") throw one.reason;
 }
 
-/** Boots one server and waits until it is ACTIVE; its id. */
-export async function boot({ asks }: Stack, name: string, imageRef: string): Promise<string> {
-  const server = { name, flavorRef: "bm", imageRef, networks: "none" };
+/** Boots one server on a machine and waits until it is ACTIVE; its id. */
+export async function boot(
+  { asks }: Stack,
+  own: { readonly name: string; readonly image: string; readonly node: string },
+): Promise<string> {
+  const { name, image: imageRef, node: hypervisor_hostname } = own;
+  const server = {
+    ...{ name, flavorRef: "bm", imageRef, networks: "none" },
+    ...{ host: HOST, hypervisor_hostname },
+  };
   const made = await asks<{ readonly server: { readonly id: string } }>(
     "nova",
     "POST",

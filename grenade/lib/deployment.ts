@@ -1,8 +1,9 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { NOVA_DATABASES, type Process, startCompute } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
+import { startDaemon } from "../../test/lab/daemon.ts";
 import { owner, privateFolder } from "../../test/lab/folder.ts";
 import { machinesOf, startAgents } from "./agent.ts";
 import {
@@ -10,6 +11,7 @@ import {
   fillLegacy,
   HOST,
   LEGACY_DATABASE,
+  type Machines,
   NEW_HOST,
   RESOURCE_CLASS,
   registerImages,
@@ -17,6 +19,7 @@ import {
 } from "./base.ts";
 import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
+import { type Restore, save } from "./saved.ts";
 import type { Act, By, Fleet, Moment, Seen } from "./seen.ts";
 import { type Stack, startStack } from "./stack.ts";
 
@@ -24,7 +27,20 @@ import { type Stack, startStack } from "./stack.ts";
 const LEGACY_DRIVER = "legacy_bm.LegacyBareMetalDriver";
 const DRIVER_FILES = ["nova_compute.py", "legacy_bm.py"];
 
-/** A deployment with tenants, what is known of it, and the tool beside it. */
+/** A cloud with tenants on machines of nova-baremetal, kept as it was when its nova-compute stopped. */
+export interface Base {
+  readonly stack: Stack;
+  /**
+   * Brings it back to that moment, for one rehearsal.
+   *
+   * @param folder where everything of the rehearsal is kept
+   */
+  readonly begin: (by: By, folder: string) => Promise<Deployment>;
+  /** Ends everything. */
+  readonly stop: () => Promise<void>;
+}
+
+/** What one rehearsal works on, what is known of it, and the tool beside it. */
 export interface Deployment {
   readonly stack: Stack;
   readonly by: By;
@@ -38,8 +54,8 @@ export interface Deployment {
   /** Starts the host's nova-compute by its nova.conf as it now is. */
   readonly startCompute: (driver: "legacy" | "ironic") => void;
   readonly stopCompute: () => Promise<void>;
-  /** Ends everything. */
-  readonly stop: () => Promise<void>;
+  /** Reads the cloud, and keeps databases and the power of machines to come back to: Ironic sleeps then. */
+  readonly save: (name: string, options: { readonly ironic: boolean }) => Promise<Restore>;
   /** Reads the cloud, and keeps it under this name. */
   readonly see: (name: string, options: { readonly ironic: boolean }) => Promise<Moment>;
   readonly acts: Act[];
@@ -65,79 +81,122 @@ const WRITES = "SELECT, INSERT, UPDATE, DELETE";
 /**
  * Brings up a cloud with machines of nova-baremetal and four tenants on them.
  *
- * @param folder where everything of this rehearsal is kept
+ * @param folder where logs of the time before any rehearsal are kept
  */
 export async function deploy(
   folder: string,
-  by: By,
   machines: number,
   tell: (line: string) => void,
-): Promise<Deployment> {
+): Promise<Base> {
   const stack = await startStack(machines, tell);
   try {
-    return await populate(stack, folder, by, tell);
+    return await populate(stack, folder, tell);
   } catch (cause) {
     await stack.stop();
     throw cause;
   }
 }
 
-async function populate(
-  stack: Stack,
-  folder: string,
-  by: By,
-  tell: (line: string) => void,
-): Promise<Deployment> {
+async function populate(stack: Stack, folder: string, tell: (line: string) => void): Promise<Base> {
   const machines = await fillLegacy(stack);
   const { tenant: image, disk, ...images } = await registerImages(stack);
-  const files = await writeFiles(stack, folder, images);
+  const tftp = bootFolder();
   const observed = observer(stack, machines.order);
-  const compute = computeOf(files, observed);
+  const legacy = await writeFiles(stack, folder, tftp.path, images);
+  const compute = computeOf(legacy, observed);
   compute.start("legacy");
   tell("nova-compute with the legacy driver started");
   await schedulable(stack, machines.order.length - machines.deleted.length);
-  await bootServers(stack, image);
-  const tenants: readonly { uuid: string }[] = await stack
-    .db(LEGACY_DATABASE)("bm_nodes")
-    .whereNotNull("instance_uuid");
-  const used = tenants.map(({ uuid }) => uuid);
-  const { deleted, errored, held } = machines;
-  const others = new Set([...used, ...deleted, ...errored, ...held]);
-  const free = machines.order.filter((uuid) => !others.has(uuid));
-  const host = by === "rename" ? NEW_HOST : HOST;
-  const fleet: Fleet = { host, tenants: used, free, deleted, errored, held, images };
-  const nodes = stack.db(stack.ironic.database);
+  await bootServers(stack, machines, image);
+  const fleet = await fleetOf(stack, machines, images);
+  const before = await observed.moment({ ironic: false });
+  await compute.stop();
+  tell("nova-compute stopped");
+  const restore = await save(stack, "base");
   const agents = await startAgents(
     stack.ironic.url,
     machinesOf(stack.sim, machines.order),
-    async (states) => {
-      const rows: readonly { uuid: string }[] = await nodes("nodes").whereIn(
-        "provision_state",
-        states,
-      );
-      return rows.map(({ uuid }) => uuid);
-    },
+    waitingOf(stack),
   );
-  const moments: { [name: string]: Moment } = {};
-  const acts: Act[] = [];
-  const ran = product(join(folder, "commands"), stack.cloud.env, tell);
-  const deployment: Deployment = {
-    ...{ stack, by, observer: observed, product: ran, fleet, image, disk, files, acts, tell },
-    startCompute: compute.start,
-    stopCompute: compute.stop,
-    stop: async () => {
-      await compute.stop();
-      await agents.stop();
-      await stack.stop();
-    },
-    see: async (name, options) => {
-      const moment = await observed.moment(options);
-      moments[name] = moment;
-      return moment;
-    },
-    seen: () => ({ moments, ran: ran.ran(), acts, fleet }),
+  const stop = async (): Promise<void> => {
+    await agents.stop();
+    await stack.stop();
+    await tftp.stop();
   };
-  return deployment;
+  const begin: Base["begin"] = async (by, own) => {
+    await stack.ironic.sleep();
+    await restore();
+    observed.forget(before);
+    const files = await writeFiles(stack, own, tftp.path, images);
+    const { start: startCompute, stop: stopCompute } = computeOf(files, observed);
+    const acts: Act[] = [];
+    const ran = product(join(own, "commands"), stack.cloud.env, tell);
+    const mine: Fleet = { ...fleet, host: by === "rename" ? NEW_HOST : HOST };
+    const { moments, ...sees } = seer(stack, observed, before);
+    return {
+      ...{ stack, by, observer: observed, product: ran, fleet: mine, image, disk, files, acts },
+      ...{ ...sees, tell, startCompute, stopCompute },
+      seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine }),
+    };
+  };
+  return { stack, begin, stop };
+}
+
+/** What looks at the cloud, and what it has seen. */
+function seer(stack: Stack, observed: Observer, before: Moment) {
+  const moments: { [name: string]: Moment } = { before };
+  const see: Deployment["see"] = async (name, options) => {
+    const moment = await observed.moment(options);
+    moments[name] = moment;
+    return moment;
+  };
+  const keep: Deployment["save"] = async (name, options) => {
+    const moment = await see(name, options);
+    const restore = await save(stack, name);
+    return async () => {
+      // What a conductor knows of nodes would be of another time.
+      await stack.ironic.sleep();
+      await restore();
+      observed.forget(moment);
+    };
+  };
+  return { moments, see, save: keep };
+}
+
+async function fleetOf(
+  { db }: Stack,
+  { order, deleted, errored, held }: Machines,
+  images: Fleet["images"],
+): Promise<Fleet> {
+  const rows: readonly { uuid: string }[] =
+    await db(LEGACY_DATABASE)("bm_nodes").whereNotNull("instance_uuid");
+  const tenants = rows.map(({ uuid }) => uuid);
+  const others = new Set([...tenants, ...deleted, ...errored, ...held]);
+  const free = order.filter((uuid) => !others.has(uuid));
+  return { host: HOST, tenants, free, deleted, errored, held, images };
+}
+
+/** Which nodes are in one of these states. */
+function waitingOf({ db, ironic }: Stack) {
+  return async (states: readonly string[]): Promise<readonly string[]> => {
+    const rows: readonly { uuid: string }[] = await db(ironic.database)("nodes").whereIn(
+      "provision_state",
+      states,
+    );
+    return rows.map(({ uuid }) => uuid);
+  };
+}
+
+/** The host's tftp_root: nova-compute writes it as its own user. It goes with this process. */
+function bootFolder(): { readonly path: string; readonly stop: () => Promise<void> } {
+  const user = owner("nova");
+  const folder = privateFolder("n2i-tftpboot-", user);
+  const { stop } = startDaemon(["mkdir", "root"], ["sleep", "infinity"], {
+    folder,
+    signal: "TERM",
+    owner: user,
+  });
+  return { path: join(folder, "root"), stop };
 }
 
 function computeOf(files: Files, observed: Observer) {
@@ -168,12 +227,10 @@ function computeOf(files: Files, observed: Observer) {
 async function writeFiles(
   { server, nova, ironic }: Stack,
   folder: string,
+  tftp: string,
   images: Fleet["images"],
 ): Promise<Files> {
   const own = (...path: readonly string[]) => join(folder, ...path);
-  // nova-compute writes boot files as its own user.
-  const tftp = privateFolder("n2i-tftpboot-", owner("nova"));
-  process.once("exit", () => rmSync(tftp, { recursive: true, force: true }));
   mkdirSync(own("urls"), { recursive: true, mode: 0o700 });
   const at = async (name: string, database: string, privileges: string): Promise<string> => {
     const { url } = await server.restrictedUser("tool", database, privileges);

@@ -3,6 +3,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { HOST } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
+import type { How } from "./product.ts";
 import type { Ran } from "./seen.ts";
 import { until } from "./wait.ts";
 
@@ -12,11 +13,20 @@ const SILENT_SECONDS = 60;
 /** Runs a command of one run of the tool. */
 export type Does = (title: string, command: string, ...options: readonly string[]) => Promise<Ran>;
 
-/** Gives the run's commands their databases, as the runbook has them. */
+/**
+ * Gives the run's commands their databases, as the runbook has them.
+ *
+ * @param how `watch`: seconds that heartbeats are watched, an operator's is the tool's own default; `run`: its folder
+ */
 export function commandsOf(
   { product, files, stack, by, fleet }: Deployment,
-  run = files.run,
+  {
+    watch = 20,
+    run = files.run,
+    ...how
+  }: How & { readonly watch?: number; readonly run?: string } = {},
 ): Does {
+  const watched = ["--watch", String(watch)];
   const { at, site, novaConf, tftp } = files;
   const nova = ["--nova-db", at.nova, "--nova-api-db", at.novaApi];
   const rows = ["--ironic-db", at.ironic];
@@ -32,26 +42,23 @@ export function commandsOf(
     plan: [...both, "--site", site, "--allow-pairing", ...host],
     check: [
       ...["--nova-bm-db", at.novaBm, ...rows, ...nova, "--placement-db", at.placement],
-      ...["--allow-pairing", "--watch", "20"],
+      ...["--allow-pairing", ...watched],
     ],
-    apply: [...both, "--yes"],
-    rollback: [...both, "--yes"],
+    apply: [...both, ...watched, "--yes"],
+    rollback: [...both, ...watched, "--yes"],
     verify: ironic,
     handover: [...ironic, "--yes"],
     finish: [...ironic, "--yes"],
     config: ["--nova-conf", `${HOST}=${novaConf}`],
   };
   return (title, command, ...options) =>
-    product.run(title, [command, "--run", run, ...(own[command] ?? []), ...options]);
+    product.run(title, [command, "--run", run, ...(own[command] ?? []), ...options], how);
 }
 
 /** The upgrade, up to tenants on Ironic: the product's stages in the order of its manual. */
 export async function forward(deployment: Deployment): Promise<void> {
-  const { stopCompute, see, tell } = deployment;
-  const does = commandsOf(deployment);
-  await see("before", { ironic: false });
-  await stopCompute();
-  tell("nova-compute stopped");
+  const { see, by } = deployment;
+  const does = commandsOf(deployment, by === "rows" ? {} : { watch: 5 });
   await carry(deployment, does);
   await reconfigure(deployment, does);
   await startIronicCompute(deployment);
@@ -86,13 +93,18 @@ export async function load(
   does: Does,
   ...how: readonly string[]
 ): Promise<void> {
-  const [kernel, ramdisk] = deployment.fleet.images.new;
-  await does("extract", "extract");
-  await does("power", "power");
-  await does("plan", "plan", "--deploy-kernel", kernel, "--deploy-ramdisk", ramdisk);
+  await plan(deployment, does);
   await does("check", "check");
   await silent(deployment);
   await does("apply", "apply", ...how);
+}
+
+/** From the first read to a plan. */
+export async function plan({ fleet }: Deployment, does: Does): Promise<void> {
+  const [kernel, ramdisk] = fleet.images.new;
+  await does("extract", "extract");
+  await does("power", "power");
+  await does("plan", "plan", "--deploy-kernel", kernel, "--deploy-ramdisk", ramdisk);
 }
 
 /** Waits until the nova-compute's last heartbeat is old enough for apply. */

@@ -5,15 +5,21 @@ import { parseArgs } from "node:util";
 import { CLAIMS } from "../expect/index.ts";
 import { back } from "./back.ts";
 import { judge, type Phase, type Verdict } from "./claim.ts";
-import { type Deployment, deploy } from "./deployment.ts";
+import { type Base, type Deployment, deploy } from "./deployment.ts";
+import { faults } from "./faults.ts";
 import { forward } from "./forward.ts";
 import { operate } from "./operate.ts";
+import { type Judged, report } from "./report.ts";
 import type { By } from "./seen.ts";
+import { clock, type Timing } from "./timing.ts";
 
-const USAGE = `grenade/run [--by rows|rename|rest] [--phase forward|back] [--machines N] [--hold]
+const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machines N] [--hold]
 
-  --by        rows into Ironic's database, with another host and a staged hand-over, or by its API
-  --phase     forward: over, and then what tenants do; back: over and back, three times
+  --by        rows (into Ironic's database), rename (rows, with another host and a staged hand-over),
+              rest (Ironic's API)
+  --phase     forward: over, and then what tenants do; back: over, and back from four moments;
+              faults: each on the way over or back
+  --all       every way forward, back and faults, on one cloud
   --machines  machines of the deployment (60)
   --hold      at the end, or when it fails: keep everything up until Ctrl-C
 `;
@@ -27,60 +33,98 @@ const PHASES: {
     await operate(deployment, "forward");
   },
   back,
+  faults,
 };
+
+/** One way through one phase, on the cloud that all of them share. */
+interface Rehearsal {
+  readonly by: By;
+  readonly phase: Phase;
+}
+
+const ALL: readonly Rehearsal[] = [
+  { by: "rows", phase: "forward" },
+  { by: "rename", phase: "forward" },
+  { by: "rest", phase: "forward" },
+  { by: "rows", phase: "back" },
+  { by: "rename", phase: "faults" },
+];
 
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       by: { type: "string", default: "rows" },
       phase: { type: "string", default: "forward" },
+      all: { type: "boolean", default: false },
       machines: { type: "string", default: "60" },
       hold: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
-  const acts = PHASES[values.phase];
-  if (values.help || acts === undefined || !isBy(values.by)) {
+  const asked = values.all ? ALL : combined(values.by.split(","), values.phase.split(","));
+  if (values.help || asked === null) {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
   }
-  const folder = join(process.cwd(), "runs", "grenade", `${values.by}-${values.phase}`);
+  endOnSignals();
+  const home = join(process.cwd(), "runs", "grenade");
+  const timing = clock();
+  const base = await timing.of("cloud with tenants", () =>
+    deploy(fresh(join(home, "base")), Number(values.machines), timing.tell),
+  );
+  const judged: Judged[] = [];
+  for (const one of asked) {
+    const name = `${one.by} ${one.phase}`;
+    const folder = fresh(join(home, name.replace(" ", "-")));
+    const verdicts = await timing.of(name, () => rehearse(base, one, folder, timing.tell));
+    judged.push({ name, folder, verdicts });
+  }
+  if (values.hold) await hold(home, timing.tell);
+  await timing.of("the end", base.stop);
+  return report(home, judged, timing.phases());
+}
+
+function fresh(folder: string): string {
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const began = Date.now();
-  const tell = (line: string): void => {
-    const seconds = String(Math.round((Date.now() - began) / 1000)).padStart(4);
-    process.stderr.write(`${seconds} s  ${line}\n`);
-  };
-  // The table above has it.
-  const phase = values.phase as Phase;
-  const verdicts = await rehearse({ folder, by: values.by, phase, acts, tell, values });
-  return report(folder, verdicts, (Date.now() - began) / 1000);
+  return folder;
+}
+
+function combined(ways: readonly string[], phases: readonly string[]): readonly Rehearsal[] | null {
+  const all = ways.flatMap((by) =>
+    phases.flatMap((phase) => (isBy(by) && isPhase(phase) ? [{ by, phase }] : [])),
+  );
+  return all.length === ways.length * phases.length ? all : null;
 }
 
 function isBy(text: string): text is By {
   return text === "rows" || text === "rename" || text === "rest";
 }
 
-async function rehearse({
-  folder,
-  by,
-  phase,
-  acts,
-  tell,
-  values,
-}: {
-  readonly folder: string;
-  readonly by: By;
-  readonly phase: Phase;
-  readonly acts: (deployment: Deployment) => Promise<void>;
-  readonly tell: (line: string) => void;
-  readonly values: { readonly machines: string; readonly hold: boolean };
-}): Promise<readonly Verdict[]> {
-  const deployment = await deploy(folder, by, Number(values.machines), tell);
+function isPhase(text: string): text is Phase {
+  return PHASES[text] !== undefined;
+}
+
+/** Daemons die with this process, and take their folders with them; a command is ended on exit. */
+function endOnSignals(): void {
+  for (const [signal, number] of [
+    ["SIGHUP", 1],
+    ["SIGINT", 2],
+    ["SIGTERM", 15],
+  ] as const)
+    process.once(signal, () => process.exit(128 + number));
+}
+
+async function rehearse(
+  base: Base,
+  { by, phase }: Rehearsal,
+  folder: string,
+  tell: Timing["tell"],
+): Promise<readonly Verdict[]> {
+  const deployment = await base.begin(by, folder);
   let broke: string | null = null;
   try {
-    await acts(deployment);
+    await PHASES[phase]?.(deployment);
   } catch (cause) {
     broke = cause instanceof Error ? (cause.stack ?? cause.message) : String(cause);
     tell(broke);
@@ -89,8 +133,7 @@ async function rehearse({
   writeFileSync(join(folder, "seen.json"), JSON.stringify(seen, null, 1));
   const claims = CLAIMS.filter(({ phases }) => phases.includes(phase));
   const verdicts = claims.map((claim) => judge(claim, seen));
-  if (values.hold) await hold(folder, tell);
-  await deployment.stop();
+  await deployment.stopCompute();
   const came: Verdict = {
     name: "the rehearsal came to its end",
     result: broke === null ? "holds" : "fails",
@@ -100,32 +143,11 @@ async function rehearse({
 }
 
 /** Until somebody has looked. */
-async function hold(folder: string, tell: (line: string) => void): Promise<void> {
+async function hold(folder: string, tell: Timing["tell"]): Promise<void> {
   const file = join(folder, "held");
   writeFileSync(file, "");
   tell(`held: remove ${file} to end`);
   while (existsSync(file)) await sleep(500);
-}
-
-/** TAP on stdout, and both forms in the folder. */
-function report(folder: string, verdicts: readonly Verdict[], seconds: number): number {
-  const lines = verdicts.flatMap(({ name, result, why }, at) => [
-    `${result === "holds" ? "ok" : "not ok"} ${at + 1} - ${name}`,
-    ...(result === "holds" ? [] : [`  ---`, `  result: ${result}`]),
-    ...why.slice(0, 20).map((line) => `  - ${JSON.stringify(line)}`),
-    ...(result === "holds" ? [] : ["  ..."]),
-  ]);
-  const tap = [
-    "TAP version 13",
-    `1..${verdicts.length}`,
-    ...lines,
-    `# ${Math.round(seconds)} s`,
-    "",
-  ];
-  writeFileSync(join(folder, "result.tap"), tap.join("\n"));
-  writeFileSync(join(folder, "result.json"), JSON.stringify({ seconds, verdicts }, null, 2));
-  process.stdout.write(tap.join("\n"));
-  return verdicts.every(({ result }) => result === "holds") ? 0 : 1;
 }
 
 process.exitCode = await main();

@@ -12,8 +12,12 @@ export interface Observer {
   readonly moment: (options: { readonly ironic: boolean }) => Promise<Moment>;
   /** A log to read errors of, from its end on. */
   readonly follow: (name: string, log: Process["log"]) => void;
+  /** Takes what logs said and BMCs were told since this moment for never said. */
+  readonly forget: (since: Moment) => void;
   /** Whether this machine's BMC has it on. */
   readonly power: (node: string) => boolean;
+  /** Presses a machine's button: no BMC is told. */
+  readonly press: (node: string, on: boolean) => void;
 }
 
 /** @param order bm_nodes.uuid of each BMC, in the simulator's order */
@@ -34,16 +38,23 @@ export function observer(stack: Stack, order: readonly string[]): Observer {
         .filter((line) => / (ERROR|CRITICAL) /.test(line))
         .map((line) => `${name}: ${line.slice(0, 300)}`);
     });
+  const told = (): readonly string[] => stack.sim.commands().filter((line) => line !== "");
+  // Commands of rehearsals that are over: those from one position to another.
+  let over: readonly [from: number, to: number] = [0, 0];
   const bmcs = () => ({
     power: Object.fromEntries(order.map((uuid, at) => [uuid, stack.sim.power(at)])),
-    commands: stack.sim
-      .commands()
-      .filter((line) => line !== "")
+    commands: told()
+      .toSpliced(over[0], over[1] - over[0])
       .map((line) => line.replace(/^\d+/, (at) => order[Number(at)] ?? at)),
   });
   return {
     follow,
+    forget: ({ commands }) => {
+      over = [commands.length, told().length];
+      errors();
+    },
     power: (node) => stack.sim.power(order.indexOf(node)),
+    press: (node, on) => stack.sim.setPower(order.indexOf(node), on),
     moment: async ({ ironic }) => ({
       servers: await servers(stack),
       hypervisors: await hypervisors(stack),

@@ -3,7 +3,7 @@ import type { Deployment } from "./deployment.ts";
 import { until } from "./wait.ts";
 
 /** nova-compute's sync_power_state_interval, and how often it is let pass. */
-const SYNC_MS = 30_000;
+const SYNC_MS = 10_000;
 const SYNCS = 3;
 
 interface Shown {
@@ -36,6 +36,12 @@ export async function stopAndStart(deployment: Deployment, phase: string): Promi
   const act = actor(deployment, phase);
   await act("stop", first, { "os-stop": null }, "SHUTOFF", false);
   await act("start", first, { "os-start": null }, "ACTIVE", true);
+}
+
+/** A tenant deletes the last server. */
+export async function deleteServer(deployment: Deployment, phase: string): Promise<void> {
+  const last = (await ids(deployment)).at(-1) ?? "";
+  await actor(deployment, phase)("delete", last, null, null, false);
 }
 
 /** Asks for one thing and waits until server and machine are as asked; what came of it is kept. */

@@ -10,9 +10,19 @@ const LOOK_MS = 50;
 /** Runs the product's commands as an operator does, and keeps what they said. */
 export interface Product {
   /** @param title of what is kept: the command, where the run has it once */
-  readonly run: (title: string, words: readonly string[]) => Promise<Ran>;
+  readonly run: (title: string, words: readonly string[], how?: How) => Promise<Ran>;
   /** All that ran, in order. */
   readonly ran: () => readonly Ran[];
+}
+
+/** What is peculiar to a command that is to meet a fault. */
+export interface How {
+  /** Machines in a transaction; of a plan that was begun it must not change. */
+  readonly batch?: number;
+  /** Where it dies or waits: `commit.before:1`, the first time it comes there. */
+  readonly point?: string;
+  /** Done while it waits there; without it the command is killed. */
+  readonly meanwhile?: () => Promise<void>;
 }
 
 /** @param folder for a file a command, with all it said */
@@ -23,24 +33,33 @@ export function product(
 ): Product {
   mkdirSync(folder, { recursive: true });
   const all: Ran[] = [];
-  const run: Product["run"] = async (title, words) => {
+  const run: Product["run"] = async (title, words, how = {}) => {
     const began = Date.now();
     const child = spawn(process.execPath, [PROGRAM, ...words], {
-      env: { PATH: process.env.PATH, HOME: folder, LC_ALL: "C.UTF-8", ...env },
+      env: { PATH: process.env.PATH, HOME: folder, LC_ALL: "C.UTF-8", ...env, ...faulty(how) },
       stdio: ["ignore", "pipe", "pipe"],
     });
+    const end = (): boolean => child.kill("SIGKILL");
+    process.once("exit", end);
     let [out, err, peak] = ["", "", 0];
+    let meanwhile: Promise<void> | null = null;
     child.stdout.setEncoding("utf8").on("data", (text: string) => {
       out += text;
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       err += text;
+      if (meanwhile !== null || how.meanwhile === undefined || !err.includes("failpoint ")) return;
+      meanwhile = how.meanwhile().finally(() => child.kill("SIGUSR2"));
+      // Told below, once the command has ended.
+      meanwhile.catch(() => {});
     });
     const looks = setInterval(() => {
       peak = Math.max(peak, peakOf(child.pid ?? 0));
     }, LOOK_MS);
     const [status, signal] = await once(child, "close");
     clearInterval(looks);
+    process.off("exit", end);
+    await meanwhile;
     const seconds = (Date.now() - began) / 1000;
     const ran: Ran = { title, words, status: status ?? signal, seconds, peak, out, err };
     all.push(ran);
@@ -51,6 +70,14 @@ export function product(
     return ran;
   };
   return { run, ran: () => all };
+}
+
+function faulty({ batch, point, meanwhile }: How): { readonly [name: string]: string } {
+  const action = meanwhile === undefined ? "kill" : "pause";
+  return {
+    ...(batch !== undefined && { NOVA2IRONIC_BATCH: String(batch) }),
+    ...(point !== undefined && { NOVA2IRONIC_FAILPOINT: `${point}:${action}` }),
+  };
 }
 
 /** MiB; 0 of a process that is gone. */

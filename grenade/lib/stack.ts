@@ -9,8 +9,8 @@ import { type Placement, startPlacement } from "../../test/lab/cloud/placement.t
 import { type Cloud, startCloud } from "../../test/lab/cloud/start.ts";
 import { connect } from "../../test/lab/connect.ts";
 import { type IronicServer, startIronic } from "../../test/lab/ironic/start.ts";
-import { startMariadb } from "../../test/lab/mariadb.ts";
-import { newPassword, type Server } from "../../test/lab/server.ts";
+import { type Mariadb, startMariadb } from "../../test/lab/mariadb.ts";
+import { newPassword } from "../../test/lab/server.ts";
 import { type Asks, asks } from "./api.ts";
 import { startImages } from "./images.ts";
 import { startNetwork } from "./network.ts";
@@ -20,7 +20,7 @@ const KEPT = join(import.meta.dirname, "..", "..", "..", "node_modules", ".cache
 
 /** Everything a rehearsal runs on. All of it dies with this process. */
 export interface Stack {
-  readonly server: Server;
+  readonly server: Mariadb;
   readonly cloud: Cloud;
   readonly nova: Nova;
   /** Its schema is made, and it sleeps until it is woken for the first time. */
@@ -148,7 +148,7 @@ function ironicOptions(
       keystone_authtoken: authtoken,
       glance,
       deploy: { http_url },
-      conductor: { automated_clean: false, sync_power_state_interval: 20 },
+      conductor: { automated_clean: false, sync_power_state_interval: 10 },
     },
   };
 }

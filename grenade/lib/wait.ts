@@ -17,7 +17,7 @@ export async function until(what: string, seconds: number, holds: Condition): Pr
     if (why === null) return took;
     if (took > seconds * slowness())
       throw new Error(`${what}: not within ${Math.round(took)} s. ${why}`);
-    await sleep(500);
+    await sleep(200);
   }
 }
 

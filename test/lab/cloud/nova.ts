@@ -157,14 +157,14 @@ function sections(place: NovaPlace, folder: string): Sections {
       ...{ host: "controller", my_ip: "127.0.0.1", state_path: folder, transport_url: broker },
       ...{ enabled_apis: "osapi_compute", osapi_compute_listen: "127.0.0.1" },
       ...{ osapi_compute_listen_port: cloud.ports.nova, osapi_compute_workers: 1 },
-      ...{ service_down_time: 60, report_interval: 5, periodic_fuzzy_delay: 0 },
+      ...{ service_down_time: 60, report_interval: 2, periodic_fuzzy_delay: 0 },
     },
     wsgi: { api_paste_config: "/usr/share/nova-common/api-paste.ini" },
     api_database: { connection: sqlalchemy(server, NOVA_DATABASES.api) },
     database: { connection: sqlalchemy(server, NOVA_DATABASES.cell) },
     api: { auth_strategy: "keystone" },
     conductor: { workers: 1 },
-    scheduler: { workers: 1, discover_hosts_in_cells_interval: 10 },
+    scheduler: { workers: 1, discover_hosts_in_cells_interval: 2 },
     ...clients(place),
   };
 }
@@ -173,8 +173,8 @@ function computeSections(place: NovaPlace, host: string, own: Sections): Section
   const base: Sections = {
     DEFAULT: {
       ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
-      ...{ report_interval: 5, periodic_fuzzy_delay: 0, update_resources_interval: 20 },
-      ...{ sync_power_state_interval: 30, vif_plugging_is_fatal: false },
+      ...{ report_interval: 2, periodic_fuzzy_delay: 0, update_resources_interval: 15 },
+      ...{ sync_power_state_interval: 10, vif_plugging_is_fatal: false },
     },
     vnc: { enabled: false },
     ...clients(place),

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
@@ -27,8 +27,10 @@ export interface IronicAt extends Api {
 export interface IronicServer extends IronicAt {
   /** Ends it and drops its database; nothing when another process started it. */
   readonly stop: () => Promise<void>;
-  /** Starts API and conductor of one that was to be asleep, and waits until both are up. */
+  /** Starts API and conductor of one that is asleep, and waits until both are up. */
   readonly wake: () => Promise<void>;
+  /** Ends API and conductor of one that was to be asleep, at once, as a machine that loses power does. */
+  readonly sleep: () => Promise<void>;
 }
 
 /**
@@ -84,17 +86,35 @@ export async function startIronic(
     await stop();
     throw new Error(`${IRONIC.title} did not start\n${words}`, { cause });
   };
+  const awake = join(folder, "awake");
   const wake = (): Promise<void> => {
-    privateFile(join(folder, "awake"), "", user);
+    if (!existsSync(awake)) privateFile(awake, "", user);
     return alive(at, daemon).catch(orStop);
+  };
+  const fallAsleep = async (): Promise<void> => {
+    if (!existsSync(awake)) return;
+    rmSync(awake);
+    const pid = join(folder, "pid");
+    process.kill(Number(readFileSync(pid, "utf8")), "SIGKILL");
+    // Once it is gone, so is the file.
+    while (existsSync(pid)) await sleep(20);
   };
   if (options.asleep === true) await schema(folder, daemon).catch(orStop);
   else await wake();
-  return { ...at, stop, wake };
+  return { ...at, stop, wake, sleep: fallAsleep };
 }
 
-/** Its folder is where it runs. */
-const SLEEP = 'touch schema; while [ ! -e awake ]; do sleep 0.1; done; exec "$@"';
+/** Its folder is where it runs. One that ends by itself ends all. */
+const SLEEP = `
+trap 'ending=yes' TERM
+touch schema
+while [ -z "$ending" ]; do
+  [ -e awake ] || { sleep 0.1; continue; }
+  "$@" & echo $! >pid
+  while kill -0 $! 2>/dev/null; do wait $!; done
+  [ -z "$ending" ] && [ -e awake ] && exit 1
+  rm pid
+done`;
 
 async function schema(folder: string, daemon: Daemon): Promise<void> {
   for (const until = Date.now() + PATIENCE_MS; ; await sleep(100)) {

@@ -1,0 +1,33 @@
+/** How long each part of a rehearsal took, and lines that say how far it is. */
+export interface Timing {
+  readonly tell: (line: string) => void;
+  /** Does one part, and remembers its seconds. */
+  readonly of: <T>(name: string, work: () => Promise<T>) => Promise<T>;
+  readonly phases: () => readonly Spent[];
+}
+
+export interface Spent {
+  readonly name: string;
+  readonly seconds: number;
+}
+
+/** A clock that starts now. */
+export function clock(): Timing {
+  const began = Date.now();
+  const spent: Spent[] = [];
+  return {
+    tell: (line) => {
+      const seconds = String(Math.round((Date.now() - began) / 1000)).padStart(4);
+      process.stderr.write(`${seconds} s  ${line}\n`);
+    },
+    of: async (name, work) => {
+      const since = Date.now();
+      try {
+        return await work();
+      } finally {
+        spent.push({ name, seconds: (Date.now() - since) / 1000 });
+      }
+    },
+    phases: () => spent,
+  };
+}

@@ -4,11 +4,18 @@ import { emptied, restored, serving, untouched } from "./back.ts";
 import { commands } from "./commands.ts";
 import { computeNodes } from "./compute-nodes.ts";
 import { errors } from "./errors.ts";
+import { conductor } from "./faults/conductor.ts";
+import { deleted } from "./faults/deleted.ts";
+import { killed } from "./faults/killed.ts";
+import { pressed } from "./faults/pressed.ts";
+import { restarted } from "./faults/restarted.ts";
+import { running } from "./faults/running.ts";
+import { silent } from "./faults/silent.ts";
 import { finished } from "./finished.ts";
 import { flavors } from "./flavors.ts";
 import { hypervisors } from "./hypervisors.ts";
 import { machines } from "./machines.ts";
-import { memory } from "./memory.ts";
+import { cloudMemory, memory } from "./memory.ts";
 import { nodes } from "./nodes.ts";
 import { rest } from "./rest.ts";
 import { servers } from "./servers.ts";
@@ -18,5 +25,6 @@ import { tenants } from "./tenants.ts";
 export const CLAIMS: readonly Claim[] = [
   ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors],
   ...[emptied, restored, untouched, serving],
-  ...[errors, finished, tenants, rest, commands, memory],
+  ...[killed, running, silent, deleted, conductor, pressed, restarted],
+  ...[errors, finished, tenants, rest, commands, memory, cloudMemory],
 ];

@@ -1,5 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { NOVA_DATABASES, type Process, startCompute } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
@@ -17,6 +17,7 @@ import {
   registerImages,
   schedulable,
 } from "./base.ts";
+import { watchMemory } from "./memory.ts";
 import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
@@ -118,7 +119,9 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     machinesOf(stack.sim, machines.order),
     waitingOf(stack),
   );
+  const memory = watchMemory(dirname(stack.server.socket));
   const stop = async (): Promise<void> => {
+    memory.stop();
     await agents.stop();
     await stack.stop();
     await tftp.stop();
@@ -136,7 +139,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     return {
       ...{ stack, by, observer: observed, product: ran, fleet: mine, image, disk, files, acts },
       ...{ ...sees, tell, startCompute, stopCompute },
-      seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine }),
+      seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine, held: memory.peak() }),
     };
   };
   return { stack, begin, stop };

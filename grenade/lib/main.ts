@@ -9,8 +9,9 @@ import { type Base, type Deployment, deploy } from "./deployment.ts";
 import { faults } from "./faults.ts";
 import { forward } from "./forward.ts";
 import { operate } from "./operate.ts";
-import { type Judged, report } from "./report.ts";
-import type { By } from "./seen.ts";
+import { type Judged, memoryOf, report } from "./report.ts";
+import type { By, Seen } from "./seen.ts";
+import { keepSchemas } from "./stack.ts";
 import { clock, type Timing } from "./timing.ts";
 
 const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machines N] [--hold]
@@ -76,11 +77,17 @@ async function main(): Promise<number> {
   for (const one of asked) {
     const name = `${one.by} ${one.phase}`;
     const folder = fresh(join(home, name.replace(" ", "-")));
-    const verdicts = await timing.of(name, () => rehearse(base, one, folder, timing.tell));
-    judged.push({ name, folder, verdicts });
+    const { seen, verdicts } = await timing.of(name, () =>
+      rehearse(base, one, folder, timing.tell),
+    );
+    judged.push({ name, folder, verdicts, ...memoryOf(seen) });
+    const red = verdicts.filter(({ result }) => result !== "holds");
+    timing.tell(`${name}: ${verdicts.length - red.length} of ${verdicts.length} claims hold`);
+    for (const { name: claim, result } of red) timing.tell(`${result}: ${claim}`);
   }
   if (values.hold) await hold(home, timing.tell);
   await timing.of("the end", base.stop);
+  await timing.of("schemas kept for the next run", keepSchemas);
   return report(home, judged, timing.phases());
 }
 
@@ -120,7 +127,7 @@ async function rehearse(
   { by, phase }: Rehearsal,
   folder: string,
   tell: Timing["tell"],
-): Promise<readonly Verdict[]> {
+): Promise<{ readonly seen: Seen; readonly verdicts: readonly Verdict[] }> {
   const deployment = await base.begin(by, folder);
   let broke: string | null = null;
   try {
@@ -139,7 +146,7 @@ async function rehearse(
     result: broke === null ? "holds" : "fails",
     why: broke === null ? [] : [broke],
   };
-  return [came, ...verdicts];
+  return { seen, verdicts: [came, ...verdicts] };
 }
 
 /** Until somebody has looked. */

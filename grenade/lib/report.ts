@@ -1,6 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Verdict } from "./claim.ts";
+import type { Seen } from "./seen.ts";
 import type { Spent } from "./timing.ts";
 
 /** What became of one rehearsal. */
@@ -8,6 +9,20 @@ export interface Judged {
   readonly name: string;
   readonly folder: string;
   readonly verdicts: readonly Verdict[];
+  /** MiB that the whole cloud held at most. */
+  readonly cloud: number;
+  /** MiB that each command of the product held at most, by its name. */
+  readonly commands: { readonly [command: string]: number };
+}
+
+/** How much memory a rehearsal took. */
+export function memoryOf({ held, ran }: Seen): Pick<Judged, "cloud" | "commands"> {
+  const commands: { [command: string]: number } = {};
+  for (const { words, peak } of ran) {
+    const [command = ""] = words;
+    commands[command] = Math.max(commands[command] ?? 0, peak);
+  }
+  return { cloud: held, commands };
 }
 
 /**
@@ -33,7 +48,11 @@ export function report(
   const spent = [...phases, { name: "in all", seconds }].map(
     ({ name, seconds: own }) => `# ${String(Math.round(own)).padStart(5)} s  ${name}`,
   );
-  const tap = ["TAP version 13", `1..${all.length}`, ...lines, ...spent, ""].join("\n");
+  const held = rehearsals.map(({ name, cloud, commands }) => {
+    const each = Object.entries(commands).map(([command, peak]) => `${command} ${peak}`);
+    return `# ${name}: the cloud held ${cloud} MiB, each command: ${each.join(", ")}`;
+  });
+  const tap = ["TAP version 13", `1..${all.length}`, ...lines, ...spent, ...held, ""].join("\n");
   writeFileSync(join(folder, "result.tap"), tap);
   writeFileSync(
     join(folder, "result.json"),

@@ -8,6 +8,8 @@ export interface Seen {
   readonly acts: readonly Act[];
   /** How the fleet was made. */
   readonly fleet: Fleet;
+  /** MiB, the most that the whole cloud's memory held. */
+  readonly held: number;
 }
 
 /** How machines are carried over: rows into Ironic's database, with another host, or by its API. */

@@ -1,13 +1,16 @@
-import { mkdirSync } from "node:fs";
+import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
 import { startBroker } from "../../test/lab/cloud/broker.ts";
 import { type Nova, startNova } from "../../test/lab/cloud/nova.ts";
-import { type Placement, startPlacement } from "../../test/lab/cloud/placement.ts";
-import { type Cloud, startCloud } from "../../test/lab/cloud/start.ts";
+import { startPlacement } from "../../test/lab/cloud/placement.ts";
+import { makeSeed, seedOf } from "../../test/lab/cloud/seed.ts";
+import { type Chosen, type Cloud, choose, startCloud } from "../../test/lab/cloud/start.ts";
 import { connect } from "../../test/lab/connect.ts";
+import { freePort } from "../../test/lab/daemon.ts";
+import type { IronicOptions } from "../../test/lab/ironic/config.ts";
 import { type IronicServer, startIronic } from "../../test/lab/ironic/start.ts";
 import { type Mariadb, startMariadb } from "../../test/lab/mariadb.ts";
 import { newPassword } from "../../test/lab/server.ts";
@@ -76,6 +79,9 @@ export async function startStack(machines: number, tell: (line: string) => void)
   }
 }
 
+/** Keeps the schemas that services made, for the next run; false when they are kept. */
+export const keepSchemas = (): Promise<boolean> => makeSeed(KEPT);
+
 type Started = <T extends { readonly stop: () => Promise<void> | void }>(
   name: string,
   starting: Promise<T | null>,
@@ -92,53 +98,60 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
       secrets.map((password) => ({ power: false, password })),
     ),
   );
-  const server = await started("MariaDB", startMariadb("in memory"));
-  const [broker, cloud] = await both(
-    started("RabbitMQ", startBroker()),
-    started("Keystone and Glance", startCloud(server, ["keystone", "glance"], true)),
+  const seed = seedOf(KEPT);
+  const server = await started(
+    "MariaDB",
+    startMariadb("in memory", existsSync(seed) ? seed : undefined),
   );
   const network = await started("Neutron's stand-in", startNetwork());
   const images = await started("Ironic's web server", startImages());
-  const [placement, ironic] = await both(
-    started<Placement>("Placement", startPlacement(server, cloud, KEPT)),
-    started("Ironic's schema", startIronic(server, ironicOptions(cloud, images.url))),
-  );
+  const chosen = await choose();
+  const ports = { placement: await freePort(), ironic: await freePort() };
+  const urls = {
+    neutron: network.url,
+    placement: `http://127.0.0.1:${ports.placement}`,
+    ironic: `http://127.0.0.1:${ports.ironic}`,
+  };
+  const [{ cloud, ironic }, , nova] = await together([
+    startBelow(server, { chosen, port: ports.ironic, http: images.url }, started),
+    started("Placement", startPlacement(server, chosen, KEPT, ports.placement)),
+    started("RabbitMQ", startBroker()).then(({ url: broker }) =>
+      started("Nova", startNova({ server, cloud: chosen, broker, urls, kept: KEPT })),
+    ),
+  ]);
   images.serve(join(dirname(ironic.log), "http"));
-  const urls = { placement: placement.url, neutron: network.url, ironic: ironic.url };
-  const place = { server, cloud, broker: broker.url, urls, kept: KEPT };
-  const nova = await started("Nova", startNova(place));
-  let awake: Promise<void> | null = null;
-  const wake = (): Promise<void> => {
-    awake ??= ironic.wake();
-    return awake;
-  };
-  return {
-    server,
-    cloud,
-    nova,
-    ironic: { ...ironic, wake },
-    sim,
-    secrets,
-    asks: asks(cloud, urls),
-  };
+  return { server, cloud, nova, ironic, sim, secrets, asks: asks(cloud, urls) };
 }
 
-/** When one fails the other is waited for all the same, so that it can be ended. */
-async function both<A, B>(one: Promise<A>, other: Promise<B>): Promise<[A, B]> {
-  const [first, second] = await Promise.allSettled([one, other]);
-  if (first.status === "rejected") throw first.reason;
-  if (second.status === "rejected") throw second.reason;
-  return [first.value, second.value];
+/** Keystone and Glance, and then Ironic, which is given a token of theirs. */
+async function startBelow(
+  server: Mariadb,
+  own: { readonly chosen: Chosen; readonly port: number; readonly http: string },
+  started: Started,
+): Promise<Pick<Stack, "cloud" | "ironic">> {
+  const { chosen, port, http } = own;
+  const services = ["keystone", "glance"] as const;
+  const options = { services, cached: true, chosen, kept: KEPT };
+  const cloud = await started("Keystone and Glance", startCloud(server, options));
+  const asleep = startIronic(server, { ...ironicOptions(cloud, http), port, kept: KEPT });
+  return { cloud, ironic: await started("Ironic's schema", asleep) };
+}
+
+/** When one fails the others are waited for all the same, so that they can be ended. */
+async function together<T extends readonly unknown[]>(
+  starting: readonly [...{ [at in keyof T]: Promise<T[at]> }],
+): Promise<T> {
+  for (const one of await Promise.allSettled(starting))
+    if (one.status === "rejected") throw one.reason;
+  // Each is there by now.
+  return (await Promise.all(starting)) as unknown as T;
 }
 
 /**
  * An Ironic whose operator cleans nothing between tenants: the rest, above all
  * force_power_state_during_sync, is as Ironic ships it.
  */
-function ironicOptions(
-  { token, authtoken, ports }: Cloud,
-  http_url: string,
-): Parameters<typeof startIronic>[1] {
+function ironicOptions({ token, authtoken, ports }: Cloud, http_url: string): IronicOptions {
   const glance = { ...authtoken, endpoint_override: `http://127.0.0.1:${ports.glance}` };
   return {
     auth: "keystone",

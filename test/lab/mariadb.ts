@@ -1,3 +1,4 @@
+import { spawnSync } from "node:child_process";
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -17,9 +18,10 @@ export interface Mariadb extends Server {
  * the system's configuration.
  *
  * @param kept in memory for tests, none of which ends the server's machine
+ * @param seed data to begin with, in place of none
  * @throws Error when it is not installed and cannot be, or does not start
  */
-export async function startMariadb(kept: Kept): Promise<Mariadb> {
+export async function startMariadb(kept: Kept, seed?: string): Promise<Mariadb> {
   const found = binaries("mysql");
   if (found === null) throw missing("mysql");
   const user = owner("mysql");
@@ -31,8 +33,10 @@ export async function startMariadb(kept: Kept): Promise<Mariadb> {
   const accounts = join(folder, "accounts.sql");
   privateFile(accounts, onlyAccount("lab", password), user);
   const socket = join(folder, "socket");
+  const copied = seed !== undefined && spawnSync("cp", ["-a", seed, data]).status === 0;
+  const make = ["--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"];
   const daemon = startDaemon(
-    [found.init, "--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"],
+    copied ? ["true"] : [found.init, ...make],
     ["sh", "-c", AGAIN, "sh", found.server, ...options({ data, socket, port, accounts }, kept)],
     { folder, signal: "TERM", owner: user },
   );

@@ -25,6 +25,7 @@ export interface Server extends Coordinates {
   readonly url: (database: string) => string;
   /** @param charset `utf8mb4` unless given, on both engines; `latin1` is the other that both know */
   readonly newDatabase: (name: string, charset?: string) => Promise<void>;
+  readonly hasDatabase: (name: string) => Promise<boolean>;
   /** Drops it, whoever is still connected. */
   readonly dropDatabase: (name: string) => Promise<void>;
   /**
@@ -52,6 +53,15 @@ export function serverAt(at: Coordinates, stop: () => Promise<void>): Server {
           ? `CREATE DATABASE ${word(name)} CHARACTER SET ${word(charset)}`
           : `CREATE DATABASE ${word(name)} TEMPLATE template0 LOCALE 'C' ENCODING '${encoding(charset)}'`,
       ]),
+    hasDatabase: async (name) => {
+      const db = connect({ ...at, database: SERVERS[at.engine].home });
+      const query = mysql
+        ? db("information_schema.schemata").where({ schema_name: name })
+        : db("pg_database").where({ datname: name });
+      return await query
+        .then((rows: readonly object[]) => rows.length > 0)
+        .finally(() => db.destroy());
+    },
     dropDatabase: (name) =>
       run(
         at,

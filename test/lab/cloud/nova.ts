@@ -25,7 +25,7 @@ export const NOVA_DATABASES = {
 
 export interface NovaPlace {
   readonly server: Server;
-  readonly cloud: Cloud;
+  readonly cloud: Pick<Cloud, "ports" | "authtoken">;
   /** Of oslo.messaging. */
   readonly broker: string;
   readonly urls: { readonly [service in "placement" | "neutron" | "ironic"]: string };

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { install, locate } from "../binaries.ts";
-import { freePort, startDaemon } from "../daemon.ts";
+import { startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
 import { PYTHON, versionsOf } from "../python.ts";
 import type { Server } from "../server.ts";
@@ -26,13 +26,13 @@ export interface Placement {
  */
 export async function startPlacement(
   server: Server,
-  { authtoken }: Cloud,
+  { authtoken }: Pick<Cloud, "authtoken">,
   kept: string,
+  port: number,
 ): Promise<Placement | null> {
   const manage = locate("placement-manage") ?? (install(PLACEMENT) && locate("placement-manage"));
   if (!manage) return null;
   const user = owner("placement");
-  const port = await freePort();
   const folder = privateFolder("n2i-placement-", user);
   const config = join(folder, "placement.conf");
   const sections = {

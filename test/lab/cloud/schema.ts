@@ -1,14 +1,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, createWriteStream, existsSync, mkdirSync, renameSync } from "node:fs";
+import { createReadStream, createWriteStream, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Owner } from "../folder.ts";
 import type { Server } from "../server.ts";
 
 /**
- * Makes databases by a service's own program, or brings back what it made the last time for the
- * same version of the service: Nova's takes 20 seconds of a processor, what was kept 2.
+ * Makes databases by a service's own program, where the server's data has them not yet, and keeps
+ * what it made for a server to come (`seeded`).
  *
  * @param kept a folder of the caller's for what is kept
  * @param key names service and version
@@ -18,12 +18,12 @@ export async function withSchema(
   databases: readonly string[],
   { kept, key, make }: { readonly kept: string; readonly key: string; make(): Promise<void> },
 ): Promise<void> {
-  const file = join(kept, `${key}.sql`);
-  if (existsSync(file)) return restore(server, file);
+  const [first = ""] = databases;
+  if (await server.hasDatabase(first)) return;
   for (const name of databases) await server.newDatabase(name, "utf8mb3");
   await make();
   mkdirSync(kept, { recursive: true });
-  await dump(server, databases, file);
+  await dump(server, databases, join(kept, `${key}.sql`));
 }
 
 /** Writes databases, as they are, to a file that only we can read. */

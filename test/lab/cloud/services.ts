@@ -4,7 +4,9 @@ import { ADMIN, type CloudPlace, type Service } from "./config.ts";
 export interface Served {
   /** Its configuration's name in the folder. */
   readonly config: string;
-  /** Shell commands after which its database and keys are there; `$manage` is its own program. */
+  /** What its own program is told to make tables. */
+  readonly schema: readonly string[];
+  /** Shell commands after which it can be served; `$manage` is its own program. */
   readonly prepare: (place: Omit<CloudPlace, "folder">) => readonly string[];
   /** Variables that lead it to its configuration. */
   readonly env: (folder: string) => { readonly [name: string]: string };
@@ -18,8 +20,8 @@ const PASTE = "glance-api-paste.ini";
 export const SERVED: { readonly [service in Service]: Served } = {
   keystone: {
     config: "keystone.conf",
+    schema: ["db_sync"],
     prepare: ({ ports }) => [
-      "$manage db_sync",
       "$manage fernet_setup",
       "$manage credential_setup",
       `OS_BOOTSTRAP_PASSWORD=$(cat password) $manage bootstrap --bootstrap-username ${ADMIN} ` +
@@ -32,7 +34,8 @@ export const SERVED: { readonly [service in Service]: Served } = {
   },
   nova: {
     config: "nova.conf",
-    prepare: () => ["$manage api_db sync", "$manage db sync --local_cell"],
+    schema: ["api_db sync", "db sync --local_cell"],
+    prepare: () => [],
     env: (folder) => ({
       OS_NOVA_CONFIG_FILES: `/usr/share/nova-common/api-paste.ini;${folder}/nova.conf`,
     }),
@@ -40,7 +43,8 @@ export const SERVED: { readonly [service in Service]: Served } = {
   },
   glance: {
     config: "glance-api.conf",
-    prepare: () => [`cp /usr/share/glance-common/${PASTE} .`, "$manage db_sync"],
+    schema: ["db_sync"],
+    prepare: () => [`cp /usr/share/glance-common/${PASTE} .`],
     env: (folder) => ({ OS_GLANCE_CONFIG_DIR: folder }),
     application: ["glance.common.wsgi_app", "init_app"],
   },

@@ -3,10 +3,12 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
+import { versionsOf } from "../python.ts";
 import { newPassword, type Server } from "../server.ts";
 import { type CloudPlace, cloudConfig, type Service, token } from "./config.ts";
 import { type CloudPrograms, cloudPrograms } from "./programs.ts";
 import { type Registered, register } from "./register.ts";
+import { runAs, withSchema } from "./schema.ts";
 import { SERVE, SERVED } from "./services.ts";
 
 const PATIENCE_MS = 180_000;
@@ -23,72 +25,106 @@ export interface Cloud extends Registered {
   readonly stop: () => Promise<void>;
 }
 
+/** Where services will be and what they log in with: chosen before the first one runs. */
+export interface Chosen extends Pick<CloudPlace, "ports" | "password"> {
+  /** What a service's configuration needs to ask this Keystone whose a token is. */
+  readonly authtoken: ReturnType<typeof token>;
+}
+
+export async function choose(): Promise<Chosen> {
+  const [keystone, nova, glance] = [await freePort(), await freePort(), await freePort()];
+  const own = { ports: { keystone, nova, glance }, password: newPassword() };
+  return { ...own, authtoken: token(own) };
+}
+
+/** What makes one cloud differ from another. */
+export interface CloudOptions {
+  /** Those that run. */
+  readonly services?: readonly Service[];
+  /** Keystone keeps what it read, which tests that change roles would rather not. */
+  readonly cached?: boolean;
+  readonly chosen?: Chosen;
+  /** Folder for its schemas, once made; its databases then have the services' names. */
+  readonly kept?: string;
+}
+
 /**
  * Starts the real Keystone, Nova's API and Glance of Zed on new databases of this MariaDB, with the
  * schemas their own programs make: loopback, an unprivileged user, nothing of the system's
  * configuration. They die with this process.
  *
- * @param services those that run
- * @param cached Keystone keeps what it read, which tests that change roles would rather not
  * @returns null when they are not installed and cannot be
  * @throws Error with the end of a log when one does not come up
  */
 export async function startCloud(
   server: Server,
-  services: readonly Service[] = SERVICES,
-  cached = false,
+  { services = SERVICES, cached = false, chosen, kept }: CloudOptions = {},
 ): Promise<Cloud | null> {
   const programs = cloudPrograms();
   if (programs === null) return null;
-  const end = newPassword().slice(0, 8);
+  const end = kept === undefined ? `_${newPassword().slice(0, 8)}` : "";
   const databases = { keystone: "", nova: "", nova_api: "", glance: "" };
   const names = [...services, ...(services.includes("nova") ? (["nova_api"] as const) : [])];
   for (const name of names) {
-    databases[name] = `${name}_${end}`;
-    await server.newDatabase(databases[name], "utf8mb3");
+    databases[name] = `${name}${end}`;
+    if (kept === undefined) await server.newDatabase(databases[name], "utf8mb3");
   }
-  const [keystone, nova, glance] = [await freePort(), await freePort(), await freePort()];
-  const ports = { keystone, nova, glance };
-  const place = { server, databases, ports, password: newPassword(), cached };
-  const running = services.map((service) => ({ service, ...serve(service, place, programs) }));
+  const { ports, password, authtoken } = chosen ?? (await choose());
+  const place = { server, databases, ports, password, cached };
+  const serving = services.map((service) => serve(service, place, programs, kept));
+  const running: Awaited<ReturnType<typeof serve>>[] = [];
   const stop = async (): Promise<void> => {
     await Promise.all(running.map(({ daemon }) => daemon.stop()));
     for (const name of names) await server.dropDatabase(databases[name]);
   };
   try {
+    for (const one of await Promise.allSettled(serving))
+      if (one.status === "fulfilled") running.push(one.value);
+      else throw one.reason;
     for (const { service, daemon, log } of running)
       await answers(service, `http://127.0.0.1:${ports[service]}/`, daemon, log);
-    return { ...(await register(place)), databases, ports, authtoken: token(place), stop };
+    return { ...(await register(place)), databases, ports, authtoken, stop };
   } catch (cause) {
     await stop();
     throw cause;
   }
 }
 
-function serve(
+async function serve(
   service: Service,
   place: Omit<CloudPlace, "folder">,
   programs: CloudPrograms,
-): { readonly daemon: Daemon; readonly log: string } {
-  const { config, prepare, env, application } = SERVED[service];
+  kept: string | undefined,
+): Promise<{ readonly service: Service; readonly daemon: Daemon; readonly log: string }> {
+  const { config, schema, prepare, env, application } = SERVED[service];
   const user = owner(service);
   const folder = privateFolder(`n2i-${service}-`, user);
   privateFile(join(folder, config), cloudConfig(service, { ...place, folder }), user);
   privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
   privateFile(join(folder, "password"), place.password, user);
-  const manage = `manage="${programs[service]} --config-file ${folder}/${config}"`;
+  const manage = [programs[service], "--config-file", join(folder, config)];
+  if (kept !== undefined)
+    await withSchema(place.server, [place.databases[service]], {
+      kept,
+      key: `${service}-${versionsOf([service])[0]}`,
+      make: async () => {
+        for (const words of schema) await runAs(user, folder, [...manage, ...words.split(" ")]);
+      },
+    });
+  const synced = kept === undefined ? schema.map((words) => `$manage ${words}`) : [];
   const make = [
     "mkdir -p policy.d images && mkdir -m 700 fernet credential",
+    ...synced,
     ...prepare(place),
   ].join(" && ");
   const variables = Object.entries(env(folder)).map(([name, value]) => `${name}=${value}`);
   const port = String(place.ports[service]);
   const daemon = startDaemon(
-    ["sh", "-c", `${manage}; ${make}`],
+    ["sh", "-c", `manage="${manage.join(" ")}"; ${make}`],
     ["env", ...variables, programs.python, "-c", SERVE, port, ...application],
     { folder, signal: "TERM", owner: user },
   );
-  return { daemon, log: join(folder, "log") };
+  return { service, daemon, log: join(folder, "log") };
 }
 
 /** Waits until an HTTP service answers, if only that it wants a token. */

@@ -11,7 +11,7 @@ export async function withCloud(
 ): Promise<Cloud | null> {
   const server = await needs("mysql", t);
   if (server === null) return null;
-  const cloud = await startCloud(server, services);
+  const cloud = await startCloud(server, services === undefined ? {} : { services });
   if (cloud === null)
     t.skip(`needs ${CLOUD.title}: on Debian 12, apt-get install ${CLOUD.packages.join(" ")}`);
   else t.after(cloud.stop);

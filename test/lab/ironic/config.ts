@@ -11,6 +11,9 @@ export interface IronicOptions {
   readonly more?: { readonly [section: string]: Section };
   /** The schema is made, and nothing runs until `wake`. */
   readonly asleep?: boolean;
+  readonly port?: number;
+  /** Folder for its schema, once made; its database then is `ironic`. */
+  readonly kept?: string;
 }
 
 export interface IronicPlace extends IronicOptions {

@@ -1,8 +1,10 @@
 import { existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { runAs, withSchema } from "../cloud/schema.ts";
 import { type Daemon, freePort, startDaemon } from "../daemon.ts";
 import { owner, privateFile, privateFolder } from "../folder.ts";
+import { versionsOf } from "../python.ts";
 import { newPassword, type Server } from "../server.ts";
 import { type Api, apiOf } from "./api.ts";
 import { type IronicOptions, ironicConfig } from "./config.ts";
@@ -48,12 +50,13 @@ export async function startIronic(
   const programs = ironicPrograms();
   if (programs === null) return null;
   const user = owner("ironic");
-  const name = `ironic_${newPassword().slice(0, 12)}`;
-  const port = await freePort();
+  const { kept } = options;
+  const name = kept === undefined ? `ironic_${newPassword().slice(0, 12)}` : "ironic";
+  const port = options.port ?? (await freePort());
   const password = options.auth === "http_basic" ? newPassword() : null;
   const hashed = password === null ? "" : htpasswd(programs.python, "admin", password);
   // As operators made it until 2026.1.
-  await server.newDatabase(name, "utf8mb3");
+  if (kept === undefined) await server.newDatabase(name, "utf8mb3");
   const folder = privateFolder("n2i-ironic-", user);
   const config = join(folder, "ironic.conf");
   privateFile(config, ironicConfig({ ...options, folder, port, server, database: name }), user);
@@ -62,8 +65,17 @@ export async function startIronic(
   const files = ["--config-file", config, "--config-dir", join(folder, "conf.d")];
   const folders = ["conf.d", "policy.d", "state", "tftp/master", "http", "images/master"];
   const prepare = `mkdir -p ${folders.join(" ")} && exec "$@"`;
+  const makes = [programs.dbsync, ...files, "create_schema"];
+  if (kept !== undefined)
+    await withSchema(server, [name], {
+      kept,
+      key: `ironic-${versionsOf(["ironic"])[0]}`,
+      make: async () => {
+        await runAs(user, folder, ["sh", "-c", prepare, "sh", ...makes]);
+      },
+    });
   const daemon = startDaemon(
-    ["sh", "-c", prepare, "sh", programs.dbsync, ...files, "create_schema"],
+    ["sh", "-c", prepare, "sh", ...(kept === undefined ? makes : ["true"])],
     ["sh", "-c", SLEEP, "sh", programs.ironic, ...files],
     { folder, signal: "TERM", owner: user },
   );

@@ -10,7 +10,7 @@ import { killed } from "./faults/killed.ts";
 import { pressed } from "./faults/pressed.ts";
 import { restarted } from "./faults/restarted.ts";
 import { running } from "./faults/running.ts";
-import { silent } from "./faults/silent.ts";
+import { mute, silent } from "./faults/silent.ts";
 import { finished } from "./finished.ts";
 import { flavors } from "./flavors.ts";
 import { hypervisors } from "./hypervisors.ts";
@@ -25,6 +25,6 @@ import { tenants } from "./tenants.ts";
 export const CLAIMS: readonly Claim[] = [
   ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors],
   ...[emptied, restored, untouched, serving],
-  ...[killed, running, silent, deleted, conductor, pressed, restarted],
+  ...[killed, running, silent, mute, deleted, conductor, pressed, restarted],
   ...[errors, finished, tenants, rest, commands, memory, cloudMemory],
 ];

@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { IpmiSim } from "../../test/lab/bmc/sims.ts";
+import { listen } from "./listen.ts";
 
 const LOOK_MS = 1000;
 /** In these states Ironic waits for its ramdisk. */
@@ -71,19 +71,16 @@ export async function startAgents(
     response.end(JSON.stringify(answer));
     // The ramdisk switches its own machine off, not the BMC by a command.
     if (asked?.name === "standby.power_off") machineOf(machines, uuid)?.setPower(false);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  const callback = (uuid: string): string => `http://127.0.0.1:${address.port}/${uuid}`;
+  });
+  const { url, stop } = await listen(server);
+  const callback = (uuid: string): string => `${url}/${uuid}`;
   const stopping = new AbortController();
   const watched = watch(ironic, machines, waiting, { callback, done, signal: stopping.signal });
   return {
     stop: async () => {
       stopping.abort();
       await watched;
-      server.closeAllConnections();
-      server.close();
+      stop();
     },
   };
 }

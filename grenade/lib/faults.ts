@@ -1,8 +1,7 @@
 import { copyFileSync } from "node:fs";
 import { keep, legacyAgain } from "./back.ts";
-import { LEGACY_DATABASE } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
-import { commandsOf, plan, silent, wake } from "./forward.ts";
+import { commandsOf, type Does, plan, silent, wake } from "./forward.ts";
 import { deleteServer } from "./operate.ts";
 import type { How } from "./product.ts";
 
@@ -50,6 +49,8 @@ export async function faults(deployment: Deployment): Promise<void> {
   await deadConductor(deployment);
   await staged();
   await pressed(deployment);
+  await staged();
+  await silentLater(deployment);
   await planned();
   await restarted(deployment);
   await deleted();
@@ -60,25 +61,32 @@ export async function faults(deployment: Deployment): Promise<void> {
   await runningBack(deployment);
 }
 
-/** A machine whose BMC nobody answers for, from the first read on. */
+/** A tenant's BMC is silent while the tool asks for the power of machines. */
 async function silentBmc(deployment: Deployment): Promise<void> {
-  const { files, fleet, stack, see, save } = deployment;
-  const before = await save("unspoilt", { ironic: false });
-  const [mute = ""] = fleet.tenants;
-  // TEST-NET-1 of RFC 5737 is nobody's.
-  await stack
-    .db(LEGACY_DATABASE)("bm_nodes")
-    .where({ uuid: mute })
-    .update({ pm_address: "127.255.255.1" });
+  const { files, stack, see } = deployment;
   const does = commandsOf(deployment, { ...HOW, run: `${files.run}-silent` });
-  const title: typeof does = (name, ...words) => does(`silent-${name}`, ...words);
+  const title: Does = (name, ...words) => does(`silent-${name}`, ...words);
+  stack.sim.silence(true);
   await plan(deployment, title);
   await silent(deployment);
   await title("apply", "apply");
+  await see("silent-refused", { ironic: false });
+  stack.sim.silence(false);
+}
+
+/** It is silent while conductors take machines over, and answers again later. */
+async function silentLater(deployment: Deployment): Promise<void> {
+  const { stack, see } = deployment;
+  const does = commandsOf(deployment, HOW);
+  stack.sim.silence(true);
+  await stack.ironic.wake();
+  await does("mute-handover", "handover", "--deadline", "60");
+  await see("mute", { ironic: true });
+  stack.sim.silence(false);
+  await does("mute-again", "handover");
   await wake(deployment);
-  await title("takeover", "verify", "--takeover");
-  await see("silent", { ironic: true });
-  await before();
+  await does("mute-takeover", "verify", "--takeover");
+  await see("mute-over", { ironic: true });
 }
 
 /** The legacy nova-compute runs while the tool is to write; a tenant deletes his server meanwhile. */

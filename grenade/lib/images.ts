@@ -1,7 +1,7 @@
-import { once } from "node:events";
 import { createReadStream, statSync } from "node:fs";
 import { createServer } from "node:http";
 import { join, normalize } from "node:path";
+import { listen } from "./listen.ts";
 
 /** Serves Ironic's http_root, as the operator's web server on a conductor does. */
 export async function startImages(): Promise<{
@@ -22,18 +22,11 @@ export async function startImages(): Promise<{
     response.writeHead(200, { "Content-Length": found.size });
     if (request.method === "HEAD") response.end();
     else createReadStream(path).pipe(response);
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port was given");
+  });
   return {
-    url: `http://127.0.0.1:${address.port}`,
+    ...(await listen(server)),
     serve: (folder) => {
       root = folder;
-    },
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
     },
   };
 }

@@ -14,7 +14,7 @@ import type { By, Seen } from "./seen.ts";
 import { keepSchemas } from "./stack.ts";
 import { clock, type Timing } from "./timing.ts";
 
-const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machines N] [--hold]
+const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machines N] [--hold] [--quiet]
 
   --by        rows (into Ironic's database), rename (rows, with another host and a staged hand-over),
               rest (Ironic's API)
@@ -22,6 +22,7 @@ const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machine
               faults: each on the way over or back
   --all       every way forward, back and faults, on one cloud
   --machines  machines of the deployment (60)
+  --quiet     nothing but the result
   --hold      at the end, or when it fails: keep everything up until Ctrl-C
 `;
 
@@ -59,6 +60,7 @@ async function main(): Promise<number> {
       all: { type: "boolean", default: false },
       machines: { type: "string", default: "60" },
       hold: { type: "boolean", default: false },
+      quiet: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -69,7 +71,7 @@ async function main(): Promise<number> {
   }
   endOnSignals();
   const home = join(process.cwd(), "runs", "grenade");
-  const timing = clock();
+  const timing = clock({ quiet: values.quiet });
   const base = await timing.of("cloud with tenants", () =>
     deploy(fresh(join(home, "base")), Number(values.machines), timing.tell),
   );

@@ -1,5 +1,5 @@
-import { once } from "node:events";
 import { createServer } from "node:http";
+import { listen } from "./listen.ts";
 
 /**
  * Stands in for Neutron: every collection is empty. Enough for servers without networks, of which
@@ -18,15 +18,6 @@ export async function startNetwork(): Promise<{ readonly url: string; readonly s
     else if (name === undefined || name === "")
       response.end('{"versions":[{"id":"v2.0","status":"CURRENT"}]}');
     else response.end(JSON.stringify({ [name.replaceAll("-", "_")]: [] }));
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("no port was given");
-  return {
-    url: `http://127.0.0.1:${address.port}`,
-    stop: () => {
-      server.closeAllConnections();
-      server.close();
-    },
-  };
+  });
+  return listen(server);
 }

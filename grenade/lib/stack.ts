@@ -96,6 +96,7 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
     startIpmiSim(
       program,
       secrets.map((password) => ({ power: false, password })),
+      { firstApart: true },
     ),
   );
   const seed = seedOf(KEPT);

@@ -12,11 +12,12 @@ export interface Spent {
 }
 
 /** A clock that starts now. */
-export function clock(): Timing {
+export function clock({ quiet }: { readonly quiet: boolean }): Timing {
   const began = Date.now();
   const spent: Spent[] = [];
   return {
     tell: (line) => {
+      if (quiet) return;
       const seconds = String(Math.round((Date.now() - began) / 1000)).padStart(4);
       process.stderr.write(`${seconds} s  ${line}\n`);
     },

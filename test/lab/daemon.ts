@@ -90,7 +90,7 @@ exec 3<&0
 (
   trap '' TERM QUIT PIPE
   read nothing <&3
-  while kill -0 $server; do kill -"$SIGNAL" 0; sleep 0.1; done
+  while kill -0 $server; do kill -"$SIGNAL" 0; kill -CONT 0; sleep 0.1; done
 ) 2>/dev/null & watch=$!
 wait $server || tail -n 20 "$FOLDER/log" >&2
 while kill -0 $server 2>/dev/null; do wait $server; done

@@ -1,37 +1,41 @@
 import type { Claim } from "../../lib/claim.ts";
 import { at, changed } from "../moments.ts";
-import { ended } from "./ran.ts";
+import { ended, ran, refused } from "./ran.ts";
 
-/** Broken by a BMC that answers after all: nothing keeps its machine in maintenance. */
+/** Broken by a BMC that answers: nothing is blocked, and apply loads its machine. */
 export const silent: Claim = {
-  name: "a tenant whose BMC is silent comes in maintenance with the reason; all others are taken over, and nobody is switched",
+  name: "a machine whose BMC is silent blocks the plan, and apply refuses it",
   phases: ["faults"],
   check: (seen) => {
-    const [before, after] = [at(seen, "before"), at(seen, "silent")];
-    const [mute = "", ...others] = seen.fleet.tenants;
-    const node = after.nodes[mute];
-    const reason = node?.maintenance_reason ?? "";
+    const { loaded } = at(seen, "silent-refused");
     return [
-      ...ended(seen, 0, ["silent-plan", "silent-apply"]),
-      ...(node?.maintenance === true && reason !== "" && node.provision_state === "active"
-        ? []
-        : [`the silent one is ${JSON.stringify(node)}`]),
+      ...refused(seen, "N2I-E304", ["silent-apply"]),
+      ...(loaded === 0 ? [] : [`${loaded} nodes were loaded`]),
+    ];
+  },
+  broken: (seen) => changed(seen, "silent-refused", (moment) => ({ ...moment, loaded: 1 })),
+};
+
+/** Broken by a hand-over that believes a machine nobody asked: it ends with 0. */
+export const mute: Claim = {
+  name: "a BMC that falls silent before the hand-over keeps its machine from it, no other; once it answers, the same command goes on",
+  phases: ["faults"],
+  check: (seen) => {
+    const [before, then, after] = [at(seen, "staged"), at(seen, "mute"), at(seen, "mute-over")];
+    const [first = "", ...others] = seen.fleet.tenants;
+    return [
+      ...(ran(seen, "mute-handover").status === 0 ? ["the hand-over ended with 0"] : []),
+      ...ended(seen, 0, ["mute-again", "mute-takeover"]),
       ...others
+        .filter((uuid) => then.nodes[uuid]?.power_state !== "power on")
+        .map((uuid) => `${uuid} was ${JSON.stringify(then.nodes[uuid])}`),
+      ...[first, ...others]
         .filter(
           (uuid) => after.nodes[uuid]?.power_state !== "power on" || after.nodes[uuid].maintenance,
         )
         .map((uuid) => `${uuid} is ${JSON.stringify(after.nodes[uuid])}`),
-      ...after.servers
-        .filter(({ status }) => status !== "ACTIVE")
-        .map(({ name }) => `${name} is not ACTIVE`),
       ...after.commands.slice(before.commands.length),
     ];
   },
-  broken: (seen) =>
-    changed(seen, "silent", (moment) => ({
-      ...moment,
-      nodes: Object.fromEntries(
-        Object.entries(moment.nodes).map(([uuid, one]) => [uuid, { ...one, maintenance: false }]),
-      ),
-    })),
+  broken: (seen) => changed(seen, "mute-over", (moment) => ({ ...moment, nodes: {} })),
 };

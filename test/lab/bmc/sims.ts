@@ -23,6 +23,8 @@ export interface IpmiSim {
   readonly addresses: readonly string[];
   readonly power: (at: number) => boolean;
   readonly setPower: (at: number, on: boolean) => void;
+  /** Makes the first BMC silent, or lets it answer again; it must have a process of its own. */
+  readonly silence: (silent: boolean) => void;
   /** What would change power or boot device, in its order: `3 power 0`, `3 boot pxe`. */
   readonly commands: () => readonly string[];
   readonly stop: () => Promise<void>;
@@ -35,7 +37,11 @@ export interface IpmiSim {
  * It knows suites 0 to 3, answers 04 to 15-17, is silent to Get Channel Cipher Suites outside a
  * session, has 63 slots, and takes a shell for each chassis command.
  */
-export async function startIpmiSim(program: string, bmcs: readonly SimBmc[]): Promise<IpmiSim> {
+export async function startIpmiSim(
+  program: string,
+  bmcs: readonly SimBmc[],
+  { firstApart = false }: { readonly firstApart?: boolean } = {},
+): Promise<IpmiSim> {
   if (bmcs.length > MOST_IPMI_SIM)
     throw new Error(`one ipmi_sim has ${MOST_IPMI_SIM} BMCs at most`);
   const addresses = await freeAddresses(bmcs.length);
@@ -44,21 +50,38 @@ export async function startIpmiSim(program: string, bmcs: readonly SimBmc[]): Pr
   const setPower = (at: number, on: boolean): void => writeFileSync(state(at), on ? "1\n" : "0\n");
   for (const [at, { power }] of bmcs.entries()) setPower(at, power);
   writeFileSync(join(folder, "chassis.sh"), CHASSIS, { mode: 0o700 });
-  const lan = bmcs.map((bmc, at) => lanOf(bmc, at, addresses[at] ?? "", folder));
-  privateFile(join(folder, "lan.conf"), `name "lab"\n${lan.join("")}`, {});
-  privateFile(join(folder, "sim.emu"), emulation(bmcs.length), {});
+  const apart = firstApart ? 1 : 0;
+  const groups = [bmcs.slice(0, apart), bmcs.slice(apart)].filter((group) => group.length > 0);
+  const programs = groups.map((group, number) => {
+    const lan = group.map((bmc, at) => {
+      const among = at + number * apart;
+      return lanOf(bmc, at, addresses[among] ?? "", { folder, among });
+    });
+    const [config, sim, own] = [`lan${number}.conf`, `sim${number}.emu`, `state${number}`];
+    privateFile(join(folder, config), `name "lab"\n${lan.join("")}`, {});
+    privateFile(join(folder, sim), emulation(group.length), {});
+    return `${program} -n -p -c ${config} -f ${sim} -s ${join(folder, own)}`;
+  });
   const daemon = startDaemon(
-    ["mkdir", join(folder, "state")],
-    [program, "-n", "-p", "-c", "lan.conf", "-f", "sim.emu", "-s", join(folder, "state")],
+    ["mkdir", ...groups.map((_, number) => join(folder, `state${number}`))],
+    [
+      "sh",
+      "-c",
+      firstApart ? `${programs[0]} & echo $! >pid; exec ${programs[1]}` : `exec ${programs[0]}`,
+    ],
     { folder, signal: "TERM", owner: {} },
   );
+  const silence = (silent: boolean): void => {
+    const pid = Number(readFileSync(join(folder, "pid"), "utf8"));
+    process.kill(pid, silent ? "SIGSTOP" : "SIGCONT");
+  };
   await answered(addresses.at(-1) ?? "", daemon);
   const power = (at: number): boolean => readFileSync(state(at), "utf8").startsWith("1");
   const commands = (): readonly string[] => {
     const log = join(folder, "commands");
     return existsSync(log) ? readFileSync(log, "utf8").trimEnd().split("\n") : [];
   };
-  return { addresses, power, setPower, commands, stop: daemon.stop };
+  return { addresses, power, setPower, silence, commands, stop: daemon.stop };
 }
 
 export interface PyghmiBmc {
@@ -103,7 +126,12 @@ async function answered(address: string, daemon: Daemon): Promise<void> {
   }
 }
 
-function lanOf({ password, kg }: SimBmc, at: number, address: string, folder: string): string {
+function lanOf(
+  { password, kg }: SimBmc,
+  at: number,
+  address: string,
+  { folder, among }: { readonly folder: string; readonly among: number },
+): string {
   const auths = ["callback", "user", "operator", "admin"];
   return [
     `set_working_mc ${ipmb(at)}`,
@@ -111,11 +139,11 @@ function lanOf({ password, kg }: SimBmc, at: number, address: string, folder: st
     `  addr ${address} 623`,
     "  priv_limit admin",
     ...auths.map((level) => `  allowed_auths_${level} none md2 md5 straight`),
-    `  guid ${(at + 1).toString(16).padStart(32, "0")}`,
+    `  guid ${(among + 1).toString(16).padStart(32, "0")}`,
     ...(kg === undefined ? [] : [`  bmc_key "${kg}"`]),
     " endlan",
     // Without it a second BMC makes the process crash.
-    ` chassis_control "${join(folder, "chassis.sh")} ${join(folder, `power.${at}`)}"`,
+    ` chassis_control "${join(folder, "chassis.sh")} ${join(folder, `power.${among}`)}"`,
     ` user 2 true "admin" "${password}" admin 10 none md2 md5 straight`,
     "",
   ].join("\n");

@@ -8,7 +8,10 @@ export const allocations: Claim = {
   phases: ["forward"],
   check: (seen) => {
     const [before, after] = [at(seen, "before"), at(seen, "after")];
-    const used = after.servers.map(({ node }) => after.providers[node]?.inventory.CUSTOM_BM);
+    const { tenants, ill, doubted } = seen.fleet;
+    const used = [...tenants, ...ill, ...doubted].map(
+      (node) => after.providers[node]?.inventory.CUSTOM_BM,
+    );
     return [
       ...differences("provider", held(before), held(after)),
       ...used

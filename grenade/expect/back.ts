@@ -3,7 +3,7 @@ import type { Claim } from "../lib/claim.ts";
 import type { Moment, Seen } from "../lib/seen.ts";
 import { held } from "./allocations.ts";
 import { at, changed, differences } from "./moments.ts";
-import { identities } from "./servers.ts";
+import { identities, strayed } from "./servers.ts";
 
 /** What nobody but the product and conductors should have touched: from one moment to another. */
 const QUIET: readonly (readonly [from: string, to: string])[] = [
@@ -36,9 +36,7 @@ export const restored: Claim = {
   phases: ["back"],
   check: (seen) =>
     backs(seen).flatMap(([turn, before, after]) => [
-      ...after.servers
-        .filter((one) => one.status !== "ACTIVE" || one.task !== null || one.power !== 1)
-        .map((one) => `${turn}: ${one.name} is ${one.status}, ${one.task}, power ${one.power}`),
+      ...strayed(seen.fleet, after.servers).map((line) => `${turn}: ${line}`),
       ...differences(`${turn}: server`, identities(before.servers), identities(after.servers)),
       ...differences(`${turn}: hypervisor`, before.hypervisors, after.hypervisors),
       ...differences(`${turn}: compute node`, before.computeNodes, after.computeNodes),

@@ -7,12 +7,12 @@ export const hypervisors: Claim = {
   phases: ["forward"],
   check: (seen) => {
     const { hypervisors: there } = at(seen, "after");
-    const { tenants, free, errored, held, deleted } = seen.fleet;
+    const { tenants, ill, doubted, free, errored, held, deleted } = seen.fleet;
     return [
-      ...[...tenants, ...free]
+      ...[...tenants, ...ill, ...free]
         .filter((node) => there[node]?.type !== "ironic" || there[node]?.state !== "up")
         .map((node) => `${node} is ${JSON.stringify(there[node])}`),
-      ...[...errored, ...held]
+      ...[...errored, ...held, ...doubted]
         .filter((node) => there[node] !== undefined && there[node].type !== "ironic")
         .map((node) => `${node} is ${JSON.stringify(there[node])}`),
       ...deleted.filter((node) => there[node] !== undefined).map((node) => `${node} is deleted`),

@@ -7,14 +7,14 @@ export const nodes: Claim = {
   phases: ["forward"],
   check: (seen) => {
     const { nodes: there, servers } = at(seen, "after");
-    const { tenants, free, errored, held, deleted } = seen.fleet;
+    const { tenants, ill, doubted, free, errored, held, deleted } = seen.fleet;
     const instances = new Map(servers.map(({ node, id }) => [node, id]));
     const wrong = (kind: string, all: readonly string[], holds: (uuid: string) => boolean) =>
       all
         .filter((uuid) => !holds(uuid))
         .map((uuid) => `${kind} ${uuid} is ${JSON.stringify(there[uuid])}`);
     return [
-      ...wrong("tenant", tenants, (uuid) => {
+      ...wrong("tenant", [...tenants, ...ill], (uuid) => {
         const node = there[uuid];
         return (
           node?.provision_state === "active" &&
@@ -34,8 +34,13 @@ export const nodes: Claim = {
       }),
       ...wrong(
         "machine in doubt",
-        [...errored, ...held],
+        [...errored, ...held, ...doubted],
         (uuid) => there[uuid]?.maintenance === true,
+      ),
+      ...wrong(
+        "machine in doubt with a server",
+        doubted,
+        (uuid) => there[uuid]?.instance_uuid === instances.get(uuid),
       ),
       ...wrong("deleted machine", deleted, (uuid) => there[uuid] === undefined),
       ...Object.entries(there)

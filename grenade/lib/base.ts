@@ -110,42 +110,76 @@ export async function schedulable({ asks, db }: Stack, machines: number): Promis
   });
 }
 
-/** Boots a server on each of the first machines, all at once, and waits until they are ACTIVE. */
+/** Names of servers that tenants use; others are there to be carried over as they are. */
+export const TENANT = "tenant-";
+
+/** Machines by what became of the server on them. */
+export type Served = Pick<Fleet, "tenants" | "ill" | "doubted">;
+
+/**
+ * Boots a server on each of the first machines, all at once: those that tenants use; one that is
+ * deleted again; one that an operator set to ERROR; and one whose machine nova-baremetal has in
+ * error, as a failed rebuild left it. Another finds no machine at all.
+ */
 export async function bootServers(
   stack: Stack,
   { order }: Machines,
   image: string,
-  count = TENANTS,
-): Promise<void> {
-  const nodes = order.slice(0, count);
-  const booted = nodes.map((node, at) => boot(stack, { name: `tenant-${at}`, image, node }));
-  for (const one of await Promise.allSettled(booted))
-    if (one.status === "rejected") throw one.reason;
+): Promise<Served> {
+  const names = Array.from({ length: TENANTS }, (_, at) => `${TENANT}${at}`);
+  const all = [...names, "deleted", "ill", "doubted"].map((name, at) => {
+    const node = order[at] ?? "";
+    return boot(stack, { name, image, node }).then((id) => ({ id, node }));
+  });
+  for (const one of await Promise.allSettled(all)) if (one.status === "rejected") throw one.reason;
+  const booted = await Promise.all(all);
+  const [deleted, ill, doubted] = booted.slice(TENANTS);
+  if (deleted === undefined || ill === undefined || doubted === undefined)
+    throw new Error("too few machines");
+  const { asks, db } = stack;
+  await asks("nova", "DELETE", `/servers/${deleted.id}`);
+  await asks("nova", "POST", `/servers/${ill.id}/action`, { "os-resetState": { state: "error" } });
+  await db(LEGACY_DATABASE)("bm_nodes")
+    .where({ uuid: doubted.node })
+    .update({ task_state: "error" });
+  const nowhere = await create(stack, { name: "nowhere", image, node: order[0] ?? "" });
+  await until("a server is deleted, and another in ERROR", 60, async () => {
+    const gone = await asks("nova", "GET", `/servers/${deleted.id}`);
+    const { server } = (await asks<Shown>("nova", "GET", `/servers/${nowhere}`)) ?? {};
+    return gone === null && server?.status === "ERROR" ? null : `${server?.status}`;
+  });
+  const tenants = booted.slice(0, TENANTS).map(({ node }) => node);
+  return { tenants, ill: [ill.node], doubted: [doubted.node] };
+}
+
+interface Shown {
+  readonly server: { readonly status: string; readonly fault?: unknown };
+}
+
+interface Wanted {
+  readonly name: string;
+  readonly image: string;
+  readonly node: string;
 }
 
 /** Boots one server on a machine and waits until it is ACTIVE; its id. */
-export async function boot(
-  { asks }: Stack,
-  own: { readonly name: string; readonly image: string; readonly node: string },
-): Promise<string> {
-  const { name, image: imageRef, node: hypervisor_hostname } = own;
-  const server = {
-    ...{ name, flavorRef: "bm", imageRef, networks: "none" },
-    ...{ host: HOST, hypervisor_hostname },
-  };
-  const made = await asks<{ readonly server: { readonly id: string } }>(
-    "nova",
-    "POST",
-    "/servers",
-    { server },
-  );
-  const id = made?.server.id ?? "";
-  await until(`${name} is ACTIVE`, 90, async () => {
-    const now = await asks<{
-      readonly server: { readonly status: string; readonly fault?: unknown };
-    }>(...(["nova", "GET", `/servers/${id}`] as const));
+async function boot(stack: Stack, own: Wanted): Promise<string> {
+  const id = await create(stack, own);
+  await until(`${own.name} is ACTIVE`, 90, async () => {
+    const now = await stack.asks<Shown>("nova", "GET", `/servers/${id}`);
     const { status, fault } = now?.server ?? { status: "gone" };
     return status === "ACTIVE" ? null : `it is ${status} ${JSON.stringify(fault ?? "")}`;
   });
   return id;
+}
+
+async function create({ asks }: Stack, { name, image, node }: Wanted): Promise<string> {
+  const server = {
+    ...{ name, flavorRef: "bm", imageRef: image, networks: "none" },
+    ...{ host: HOST, hypervisor_hostname: node },
+  };
+  const made = await asks<{ readonly server: { readonly id: string } }>(
+    ...(["nova", "POST", "/servers", { server }] as const),
+  );
+  return made?.server.id ?? "";
 }

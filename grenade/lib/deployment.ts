@@ -15,6 +15,7 @@ import {
   NEW_HOST,
   RESOURCE_CLASS,
   registerImages,
+  type Served,
   schedulable,
 } from "./base.ts";
 import { watchMemory } from "./memory.ts";
@@ -108,8 +109,8 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   compute.start("legacy");
   tell("nova-compute with the legacy driver started");
   await schedulable(stack, machines.order.length - machines.deleted.length);
-  await bootServers(stack, machines, image);
-  const fleet = await fleetOf(stack, machines, images);
+  const served = await bootServers(stack, machines, image);
+  const fleet = fleetOf(machines, served, images);
   const before = await observed.moment({ ironic: false });
   await compute.stop();
   tell("nova-compute stopped");
@@ -166,17 +167,15 @@ function seer(stack: Stack, observed: Observer, before: Moment) {
   return { moments, see, save: keep };
 }
 
-async function fleetOf(
-  { db }: Stack,
+function fleetOf(
   { order, deleted, errored, held }: Machines,
+  served: Served,
   images: Fleet["images"],
-): Promise<Fleet> {
-  const rows: readonly { uuid: string }[] =
-    await db(LEGACY_DATABASE)("bm_nodes").whereNotNull("instance_uuid");
-  const tenants = rows.map(({ uuid }) => uuid);
-  const others = new Set([...tenants, ...deleted, ...errored, ...held]);
+): Fleet {
+  const used = [...served.tenants, ...served.ill, ...served.doubted];
+  const others = new Set([...used, ...deleted, ...errored, ...held]);
   const free = order.filter((uuid) => !others.has(uuid));
-  return { host: HOST, tenants, free, deleted, errored, held, images };
+  return { host: HOST, ...served, free, deleted, errored, held, images };
 }
 
 /** Which nodes are in one of these states. */

@@ -4,6 +4,7 @@ import type { Deployment } from "./deployment.ts";
 import { commandsOf, type Does, plan, silent, wake } from "./forward.ts";
 import { deleteServer } from "./operate.ts";
 import type { How } from "./product.ts";
+import { until } from "./wait.ts";
 
 /**
  * Where a command is killed, in the order in which a run comes there: each kind of place of the
@@ -17,11 +18,8 @@ export const DEATHS = {
   ],
   handover: ["start.before:1", "start.after:1", "clear.committed:1"],
   finish: ["write.before:1", "write.after:1"],
-  rollback: [
-    ...["return.before:1", "restage.committed:1", "returned.after:1"],
-    ...around("", "undo", "undone"),
-    ...around("nova.", "undo", "undone"),
-  ],
+  "handover --undo": ["return.before:1", "restage.committed:1", "returned.after:1"],
+  rollback: [...around("", "undo", "undone"), ...around("nova.", "undo", "undone")],
 } as const;
 
 function around(prefix: string, begun: string, ended: string): readonly string[] {
@@ -76,14 +74,22 @@ async function silentBmc(deployment: Deployment): Promise<void> {
 
 /** It is silent while conductors take machines over, and answers again later. */
 async function silentLater(deployment: Deployment): Promise<void> {
-  const { stack, see } = deployment;
+  const { stack, fleet, see } = deployment;
   const does = commandsOf(deployment, HOW);
   stack.sim.silence(true);
   await stack.ironic.wake();
   await does("mute-handover", "handover", "--deadline", "60");
+  const others = fleet.tenants.slice(1);
+  await until("Ironic knows the others' power", 60, async () => {
+    const rows = await stack
+      .db(stack.ironic.database)("nodes")
+      .whereIn("uuid", others)
+      .whereNotNull("power_state");
+    return rows.length === others.length ? null : `of ${rows.length}`;
+  });
+  await does("mute-verify", "verify", "--takeover");
   await see("mute", { ironic: true });
   stack.sim.silence(false);
-  await does("mute-again", "handover");
   await wake(deployment);
   await does("mute-takeover", "verify", "--takeover");
   await see("mute-over", { ironic: true });
@@ -129,6 +135,7 @@ async function killed(deployment: Deployment): Promise<() => Promise<void>> {
   await see("killed-finished", { ironic: true });
   await handed();
   await wake(deployment);
+  await dying(deployment, "handover --undo", DEATHS["handover --undo"]);
   await dying(deployment, "rollback", DEATHS.rollback, "--all");
   await see("killed-back", { ironic: false });
   return staged;
@@ -136,14 +143,15 @@ async function killed(deployment: Deployment): Promise<() => Promise<void>> {
 
 async function dying(
   deployment: Deployment,
-  command: keyof typeof DEATHS,
+  words: keyof typeof DEATHS,
   points: readonly string[],
-  ...options: readonly string[]
+  ...more: readonly string[]
 ): Promise<void> {
+  const [command = "", ...own] = words.split(" ");
+  const options = [...own, ...more];
   const as = (how: How) => commandsOf(deployment, { ...HOW, ...how });
-  for (const point of points)
-    await as({ point })(`killed-${command}-${point}`, command, ...options);
-  await as({})(`killed-${command}`, command, ...options);
+  for (const point of points) await as({ point })(`killed-${words}-${point}`, command, ...options);
+  await as({})(`killed-${words}`, command, ...options);
 }
 
 /** The conductor dies while a machine is on its way to it. */

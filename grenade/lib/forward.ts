@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { HOST } from "./base.ts";
+import { HOST, TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import type { How } from "./product.ts";
 import type { Ran } from "./seen.ts";
@@ -171,7 +171,7 @@ export async function startIronicCompute(deployment: Deployment): Promise<void> 
   const { stack, fleet, startCompute, tell } = deployment;
   startCompute("ironic");
   await reporting(deployment, fleet.host);
-  const offered = [...fleet.tenants, ...fleet.free];
+  const offered = [...fleet.tenants, ...fleet.ill, ...fleet.free];
   const took = await until("Nova offers the machines through Ironic", 120, async () => {
     const rows: readonly { readonly hypervisor_hostname: string }[] = await stack
       .db("nova_cell1")("compute_nodes")
@@ -182,9 +182,14 @@ export async function startIronicCompute(deployment: Deployment): Promise<void> 
   });
   await until("Nova knows the tenants' power", 120, async () => {
     const moment = await stack.asks<{
-      readonly servers: readonly { readonly "OS-EXT-STS:power_state": number }[];
+      readonly servers: readonly {
+        readonly name: string;
+        readonly "OS-EXT-STS:power_state": number;
+      }[];
     }>("nova", "GET", "/servers/detail?all_tenants=1");
-    const wrong = (moment?.servers ?? []).filter((one) => one["OS-EXT-STS:power_state"] !== 1);
+    const wrong = (moment?.servers ?? []).filter(
+      (one) => one.name.startsWith(TENANT) && one["OS-EXT-STS:power_state"] !== 1,
+    );
     return wrong.length === 0 ? null : `${wrong.length} servers are not running`;
   });
   tell(`Nova offers the machines after ${took.toFixed(1)} s`);

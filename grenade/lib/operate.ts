@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from "node:timers/promises";
+import { TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import { until } from "./wait.ts";
 
@@ -115,11 +116,13 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
   tell(`new server: ${fault ?? `${seconds.toFixed(1)} s`}`);
 }
 
+/** Of servers that tenants use, by name. */
 async function ids({ stack }: Deployment): Promise<readonly string[]> {
   const all = await stack.asks<{ readonly servers: readonly { id: string; name: string }[] }>(
     ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
   );
   return (all?.servers ?? [])
+    .filter(({ name }) => name.startsWith(TENANT))
     .toSorted((one, other) => one.name.localeCompare(other.name))
     .map(({ id }) => id);
 }

@@ -65,7 +65,7 @@ export function product(
     all.push(ran);
     const number = String(all.length).padStart(2, "0");
     const text = [`nova2ironic ${words.join(" ")}`, out, err, `exit ${ran.status}`].join("\n");
-    writeFileSync(join(folder, `${number}-${title}.txt`), text);
+    writeFileSync(join(folder, `${number}-${title.replaceAll(/\W+/g, "-")}.txt`), text);
     tell(`nova2ironic ${title}: exit ${ran.status}, ${seconds.toFixed(1)} s, ${peak} MiB`);
     return ran;
   };

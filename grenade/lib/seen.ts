@@ -20,6 +20,10 @@ export interface Fleet {
   readonly host: string;
   /** bm_nodes.uuid of each machine of one kind. */
   readonly tenants: readonly string[];
+  /** An operator set its server to ERROR. */
+  readonly ill: readonly string[];
+  /** Has a server, and loads in maintenance. */
+  readonly doubted: readonly string[];
   readonly free: readonly string[];
   readonly deleted: readonly string[];
   readonly errored: readonly string[];

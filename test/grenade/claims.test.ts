@@ -10,7 +10,16 @@ import { packageRoot } from "../../src/edge/disk/package-root.ts";
 const NOTHING: Seen = {
   ...{ moments: {}, ran: [], acts: [], held: 0 },
   fleet: {
-    ...{ host: "", tenants: [], free: [], deleted: [], errored: [], held: [] },
+    ...{
+      host: "",
+      tenants: [],
+      ill: [],
+      doubted: [],
+      free: [],
+      deleted: [],
+      errored: [],
+      held: [],
+    },
     images: { old: ["", ""], new: ["", ""] },
   },
 };

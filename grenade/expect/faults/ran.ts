@@ -36,6 +36,6 @@ export function ending(seen: Seen, title: string, status: number): Seen {
 }
 
 /** How many machines Ironic has once all are loaded. */
-export function live({ tenants, free, errored, held }: Fleet): number {
-  return tenants.length + free.length + errored.length + held.length;
+export function live({ tenants, ill, doubted, free, errored, held }: Fleet): number {
+  return [tenants, ill, doubted, free, errored, held].flat().length;
 }

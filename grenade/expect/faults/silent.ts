@@ -16,16 +16,16 @@ export const silent: Claim = {
   broken: (seen) => changed(seen, "silent-refused", (moment) => ({ ...moment, loaded: 1 })),
 };
 
-/** Broken by a hand-over that believes a machine nobody asked: it ends with 0. */
+/** Broken by a verify that believes a machine nobody could ask: it ends with 0. */
 export const mute: Claim = {
-  name: "a BMC that falls silent before the hand-over keeps its machine from it, no other; once it answers, the same command goes on",
+  name: "of a BMC that falls silent before the hand-over verify says so, of its machine alone; once it answers, all is well",
   phases: ["faults"],
   check: (seen) => {
     const [before, then, after] = [at(seen, "staged"), at(seen, "mute"), at(seen, "mute-over")];
     const [first = "", ...others] = seen.fleet.tenants;
     return [
-      ...(ran(seen, "mute-handover").status === 0 ? ["the hand-over ended with 0"] : []),
-      ...ended(seen, 0, ["mute-again", "mute-takeover"]),
+      ...(ran(seen, "mute-verify").status === 0 ? ["verify --takeover ended with 0"] : []),
+      ...ended(seen, 0, ["mute-takeover"]),
       ...others
         .filter((uuid) => then.nodes[uuid]?.power_state !== "power on")
         .map((uuid) => `${uuid} was ${JSON.stringify(then.nodes[uuid])}`),

@@ -7,7 +7,7 @@ import { startBroker } from "../../test/lab/cloud/broker.ts";
 import { type Nova, startNova } from "../../test/lab/cloud/nova.ts";
 import { startPlacement } from "../../test/lab/cloud/placement.ts";
 import { makeSeed, seedOf } from "../../test/lab/cloud/seed.ts";
-import { type Chosen, type Cloud, choose, startCloud } from "../../test/lab/cloud/start.ts";
+import { type Cloud, choose, startCloud } from "../../test/lab/cloud/start.ts";
 import { connect } from "../../test/lab/connect.ts";
 import { freePort } from "../../test/lab/daemon.ts";
 import type { IronicOptions } from "../../test/lab/ironic/config.ts";
@@ -113,29 +113,25 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
     placement: `http://127.0.0.1:${ports.placement}`,
     ironic: `http://127.0.0.1:${ports.ironic}`,
   };
-  const [{ cloud, ironic }, , nova] = await together([
-    startBelow(server, { chosen, port: ports.ironic, http: images.url }, started),
+  const services = ["keystone", "glance"] as const;
+  const options = { services, cached: true, chosen, kept: KEPT };
+  const below = started("Keystone and Glance", startCloud(server, options));
+  const message = started("RabbitMQ", startBroker());
+  const [cloud, , , ironic, nova] = await together([
+    below,
+    message,
     started("Placement", startPlacement(server, chosen, KEPT, ports.placement)),
-    started("RabbitMQ", startBroker()).then(({ url: broker }) =>
+    below.then((one) => {
+      const own = { ...ironicOptions(one, images.url), port: ports.ironic, kept: KEPT };
+      return started("Ironic's schema", startIronic(server, own));
+    }),
+    // A scheduler that finds no Keystone at its start maps no host later.
+    Promise.all([message, below]).then(([{ url: broker }]) =>
       started("Nova", startNova({ server, cloud: chosen, broker, urls, kept: KEPT })),
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));
   return { server, cloud, nova, ironic, sim, secrets, asks: asks(cloud, urls) };
-}
-
-/** Keystone and Glance, and then Ironic, which is given a token of theirs. */
-async function startBelow(
-  server: Mariadb,
-  own: { readonly chosen: Chosen; readonly port: number; readonly http: string },
-  started: Started,
-): Promise<Pick<Stack, "cloud" | "ironic">> {
-  const { chosen, port, http } = own;
-  const services = ["keystone", "glance"] as const;
-  const options = { services, cached: true, chosen, kept: KEPT };
-  const cloud = await started("Keystone and Glance", startCloud(server, options));
-  const asleep = startIronic(server, { ...ironicOptions(cloud, http), port, kept: KEPT });
-  return { cloud, ironic: await started("Ironic's schema", asleep) };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
-import type { Owner } from "./folder.ts";
+import { entrust, type Owner } from "./folder.ts";
 
 export interface Daemon {
   /** Ends it and removes its folder; resolves when both are done. */
@@ -25,6 +25,7 @@ export function startDaemon(
   server: readonly string[],
   options: { readonly folder: string; readonly signal: "TERM" | "QUIT"; readonly owner: Owner },
 ): Daemon {
+  entrust(options.folder);
   const both = `${quoted(init)} && exec ${quoted(server)}`;
   const child = spawn("/bin/sh", ["-c", WATCHED, "sh", both], {
     ...options.owner,

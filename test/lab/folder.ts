@@ -1,4 +1,4 @@
-import { chownSync, mkdtempSync, readFileSync, statfsSync, writeFileSync } from "node:fs";
+import { chownSync, mkdtempSync, readFileSync, rmSync, statfsSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
@@ -34,13 +34,25 @@ export function inMemory(): string | null {
   }
 }
 
+/** Folders that no server removes yet. */
+const OURS = new Set<string>();
+process.once("exit", () => {
+  for (const folder of OURS) rmSync(folder, { recursive: true, force: true });
+});
+
+/** From now on the folder ends with a server, not with this process. */
+export function entrust(folder: string): void {
+  OURS.delete(folder);
+}
+
 /**
  * A new folder only its owner can enter, in memory only where there is room. Short, because a
- * socket's path has 107 characters at most.
+ * socket's path has 107 characters at most. It is gone when this process ends by itself.
  */
 export function privateFolder(prefix: string, { uid, gid }: Owner, kept: Kept = "on disk"): string {
   const disk = uid === undefined ? tmpdir() : "/tmp";
   const folder = mkdtempSync(join((kept === "in memory" ? inMemory() : null) ?? disk, prefix));
+  OURS.add(folder);
   if (uid !== undefined && gid !== undefined) chownSync(folder, uid, gid);
   return folder;
 }

@@ -1,4 +1,4 @@
-import { copyFileSync, existsSync, readFileSync } from "node:fs";
+import { copyFileSync, existsSync, readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { install, locate } from "../binaries.ts";
 import { type Daemon, startDaemon } from "../daemon.ts";
@@ -60,21 +60,15 @@ export async function startNova(place: NovaPlace): Promise<Nova | null> {
   if (!there() && !(install(NOVA) && there())) return null;
   const { server, cloud, kept } = place;
   const user = owner("nova");
-  const folder = privateFolder("n2i-nova-", user);
-  const config = join(folder, "nova.conf");
-  privateFile(config, ini({ ...common({ folder }), ...sections(place, folder) }), user);
-  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
+  const config = ini(sections(place));
   const [version] = versionsOf(["nova"]);
   await withSchema(server, Object.values(NOVA_DATABASES), {
     kept,
     key: `nova-${version}`,
-    make: () => makeCells(user, folder, config),
+    make: () => makeCells(user, config),
   });
   const processes = Object.fromEntries(
-    PROGRAMS.map((name) => [
-      name,
-      start(user, [locate(name) ?? name], readFileSync(config, "utf8")),
-    ]),
+    PROGRAMS.map((name) => [name, start(user, [locate(name) ?? name], config)]),
   );
   const url = `http://127.0.0.1:${cloud.ports.nova}`;
   const api = processes["nova-api"];
@@ -136,9 +130,21 @@ function start(
   };
 }
 
-async function makeCells(user: Owner, folder: string, config: string): Promise<void> {
+async function makeCells(user: Owner, config: string): Promise<void> {
+  const folder = privateFolder("n2i-nova-", user);
+  try {
+    const files = { "nova.conf": config, "own.conf": ini(common({ folder })) };
+    for (const [name, text] of Object.entries(files)) privateFile(join(folder, name), text, user);
+    await makeCellsIn(user, folder);
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+async function makeCellsIn(user: Owner, folder: string): Promise<void> {
+  const configs = ["--config-file", "nova.conf", "--config-file", "own.conf"];
   const manage = (...words: readonly string[]) =>
-    runAs(user, folder, [locate("nova-manage") ?? "", "--config-file", config, ...words]);
+    runAs(user, folder, [locate("nova-manage") ?? "", ...configs, ...words]);
   const database = (name: string) =>
     `{scheme}://{username}:{password}@{hostname}:{port}/${name}?{query}`;
   await manage("api_db", "sync");
@@ -150,11 +156,11 @@ async function makeCells(user: Owner, folder: string, config: string): Promise<v
 }
 
 /** Short intervals, so that nobody waits; what endangers machines is as Nova ships it. */
-function sections(place: NovaPlace, folder: string): Sections {
+function sections(place: NovaPlace): Sections {
   const { server, cloud, broker } = place;
   return {
     DEFAULT: {
-      ...{ host: "controller", my_ip: "127.0.0.1", state_path: folder, transport_url: broker },
+      ...{ host: "controller", my_ip: "127.0.0.1", transport_url: broker },
       ...{ enabled_apis: "osapi_compute", osapi_compute_listen: "127.0.0.1" },
       ...{ osapi_compute_listen_port: cloud.ports.nova, osapi_compute_workers: 1 },
       ...{ service_down_time: 60, report_interval: 2, periodic_fuzzy_delay: 0 },

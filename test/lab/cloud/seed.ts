@@ -1,19 +1,29 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { binaries } from "../binaries.ts";
 import { owner, privateFolder } from "../folder.ts";
 import { versionsOf } from "../python.ts";
 
-/** What has a schema among a cloud's services, as Python names it. */
-const SERVICES = ["keystone", "glance", "openstack-placement", "nova", "ironic"];
+/** What has a schema among a cloud's services, and how Python names it. */
+const PACKAGES = {
+  keystone: "keystone",
+  glance: "glance",
+  placement: "openstack-placement",
+  nova: "nova",
+  ironic: "ironic",
+} as const;
+
+function versions(): readonly (string | null)[] {
+  return versionsOf(Object.values(PACKAGES));
+}
 
 /** Where a MariaDB's data with all schemas of the installed versions is kept. */
 export function seedOf(kept: string): string {
   const { stdout } = spawnSync(binaries("mysql")?.server ?? "", ["--no-defaults", "--version"]);
   const [, server = ""] = /Ver (\S+)/.exec(String(stdout)) ?? [];
-  return join(kept, ["data", server, ...versionsOf(SERVICES)].join("-"));
+  return join(kept, ["data", server, ...versions()].join("-"));
 }
 
 /**
@@ -46,13 +56,13 @@ export async function makeSeed(kept: string): Promise<boolean> {
       if (status !== 0) throw new Error(`${program} ended with ${status}\n${said.slice(-4000)}`);
     };
     await run([found.init, ...data, "--skip-test-db", "--skip-name-resolve"], []);
-    const dumps = readdirSync(kept).filter((name) => name.endsWith(".sql"));
+    const made = versions();
+    const dumps = Object.keys(PACKAGES).map((service, at) => `${service}-${made[at]}.sql`);
     const whole = ["--bootstrap", "--innodb-fast-shutdown=0", "--skip-name-resolve"];
     await run(
       [found.server, ...data, ...whole],
       dumps.map((name) => join(kept, name)),
     );
-    mkdirSync(kept, { recursive: true });
     // As it is, owner included.
     const { status } = spawnSync("cp", ["-a", join(folder, "data"), `${seed}.${process.pid}`]);
     if (status !== 0) throw new Error(`cp ended with ${status}`);

@@ -22,8 +22,9 @@ export const SERVED: { readonly [service in Service]: Served } = {
     config: "keystone.conf",
     schema: ["db_sync"],
     prepare: ({ ports }) => [
-      "$manage fernet_setup",
-      "$manage credential_setup",
+      // As fernet_setup and credential_setup make them, in a hundredth of the time.
+      `(umask 077; for key in fernet/0 fernet/1 credential/0 credential/1; do
+        printf %s "$(head -c 32 /dev/urandom | base64 | tr +/ -_)" >$key; done)`,
       `OS_BOOTSTRAP_PASSWORD=$(cat password) $manage bootstrap --bootstrap-username ${ADMIN} ` +
         ["admin", "internal", "public"]
           .map((kind) => `--bootstrap-${kind}-url http://127.0.0.1:${ports.keystone}/v3`)

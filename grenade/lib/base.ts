@@ -168,7 +168,8 @@ async function boot(stack: Stack, own: Wanted): Promise<string> {
   await until(`${own.name} is ACTIVE`, 90, async () => {
     const now = await stack.asks<Shown>("nova", "GET", `/servers/${id}`);
     const { status, fault } = now?.server ?? { status: "gone" };
-    return status === "ACTIVE" ? null : `it is ${status} ${JSON.stringify(fault ?? "")}`;
+    if (status === "ERROR") throw new Error(`${own.name} is in ERROR: ${JSON.stringify(fault)}`);
+    return status === "ACTIVE" ? null : `it is ${status}`;
   });
   return id;
 }

@@ -169,6 +169,7 @@ function sections(place: NovaPlace): Sections {
     api_database: { connection: sqlalchemy(server, NOVA_DATABASES.api) },
     database: { connection: sqlalchemy(server, NOVA_DATABASES.cell) },
     api: { auth_strategy: "keystone" },
+    quota: { instances: -1, cores: -1, ram: -1 },
     conductor: { workers: 1 },
     scheduler: { workers: 1, discover_hosts_in_cells_interval: 2 },
     ...clients(place),

@@ -44,7 +44,7 @@ export const nodes: Claim = {
       ),
       ...wrong("deleted machine", deleted, (uuid) => there[uuid] === undefined),
       ...Object.entries(there)
-        .filter(([, { last_error }]) => last_error !== null)
+        .filter(([, { last_error, maintenance }]) => last_error !== null && !maintenance)
         .map(([uuid, { last_error }]) => `${uuid}: ${last_error}`),
     ];
   },

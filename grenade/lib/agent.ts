@@ -3,7 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { IpmiSim } from "../../test/lab/bmc/sims.ts";
 import { listen } from "./listen.ts";
 
-const LOOK_MS = 1000;
+const LOOK_MS = 500;
 /** In these states Ironic waits for its ramdisk. */
 const WAITING = ["wait call-back", "clean wait"];
 /** Ironic gives the token once; then it shows stars. */

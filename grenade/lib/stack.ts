@@ -158,6 +158,7 @@ function ironicOptions({ token, authtoken, ports }: Cloud, http_url: string): Ir
       keystone_authtoken: authtoken,
       glance,
       deploy: { http_url },
+      agent: { post_deploy_get_power_state_retry_interval: 1 },
       conductor: { automated_clean: false, sync_power_state_interval: 10 },
     },
   };

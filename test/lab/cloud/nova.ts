@@ -180,7 +180,7 @@ function computeSections(place: NovaPlace, host: string, own: Sections): Section
   const base: Sections = {
     DEFAULT: {
       ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
-      ...{ report_interval: 2, periodic_fuzzy_delay: 0, update_resources_interval: 15 },
+      ...{ report_interval: 2, periodic_fuzzy_delay: 0, update_resources_interval: 10 },
       ...{ sync_power_state_interval: 10, vif_plugging_is_fatal: false },
     },
     vnc: { enabled: false },

@@ -18,6 +18,7 @@ import { powerOptions } from "../options/power.ts";
 import { rollbackOptions } from "../options/rollback.ts";
 import { showOptions } from "../options/show.ts";
 import { statusOptions } from "../options/status.ts";
+import { supportOptions } from "../options/support.ts";
 import { verifyOptions } from "../options/verify.ts";
 import { aside } from "../print/events.ts";
 
@@ -56,6 +57,7 @@ const COMMANDS: readonly Command[] = [
   { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
   { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },
   { options: statusOptions, work: async () => (await import("./status.ts")).statusCommand },
+  { options: supportOptions, work: async () => (await import("./support.ts")).supportCommand },
   { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },
   { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },
 ];

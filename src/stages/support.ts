@@ -1,0 +1,101 @@
+import { existsSync } from "node:fs";
+import { lstat, readdir, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { openRun } from "../edge/disk/run-folder.ts";
+import { createTemp } from "../edge/disk/temp-file.ts";
+import { runProgram } from "../edge/process/run.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Sink } from "./sink.ts";
+import { surroundings } from "./surroundings.ts";
+import { VERSION } from "./version.ts";
+
+/** What support is given. */
+export interface SupportWords {
+  readonly run: string;
+  /** The archive; `RUN-support.tar.gz` in the working folder without it. */
+  readonly to?: string;
+}
+
+export interface Support {
+  /** Absolute. */
+  readonly path: string;
+  readonly bytes: number;
+  /** Below the run. */
+  readonly files: readonly string[];
+  readonly leftOut: readonly { readonly name: string; readonly why: string }[];
+}
+
+/** What this tool writes into a run, its secrets sealed; `plan` is a link to a folder of the second kind. */
+const OURS =
+  /^((snapshot|power|journal|log)\.jsonl|given\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
+const IS_KEY = /(^|\/)secret\.key$/;
+
+/** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */
+const PATIENCE = 30 * 60_000;
+
+/**
+ * Puts together what a bug report wants of a run: its artefacts, journal and log, without the key that
+ * opens its secrets, and without any file that this tool did not write.
+ *
+ * @throws MigrationError N2I-E100 where the archive is there already, N2I-E110, N2I-E120, N2I-E400
+ */
+export async function support(words: SupportWords, sink: Sink): Promise<Support> {
+  const run = await openRun(words.run, { create: false });
+  const { cwd, onInterrupt } = surroundings();
+  const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
+  if (existsSync(path))
+    throw new MigrationError("N2I-E100", `${path} is there already`, {
+      fix: "Name another file with --to, or remove that one.",
+    });
+  sink.say(`${VERSION}, Node ${process.version}, ${process.platform} ${process.arch}`);
+  const { files, leftOut } = await filesOf(run.path);
+  const temp = await createTemp(dirname(path), basename(path));
+  const { signal, end } = onInterrupt();
+  try {
+    const args = [
+      "--create",
+      "--gzip",
+      "--file",
+      temp.path,
+      "--directory",
+      run.path,
+      "--",
+      ...files,
+    ];
+    const fix = "Install tar and gzip, or copy the files listed yourself.";
+    const ended = await runProgram(
+      { name: "tar", program: "tar", args, environment: {}, fix },
+      { deadline: PATIENCE, signal },
+    );
+    // 1 is that a file grew meanwhile: another command writes to the log.
+    if (ended.status !== 0 && ended.status !== 1)
+      throw new MigrationError("N2I-E120", `${path}: tar ended with status ${ended.status}`);
+    await temp.commit();
+  } finally {
+    await temp.drop();
+    end();
+  }
+  return { path, bytes: (await stat(path)).size, files, leftOut };
+}
+
+async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">> {
+  const names = (await readdir(run, { recursive: true })).sort();
+  const files: string[] = [];
+  const leftOut: { name: string; why: string }[] = [];
+  for (const name of names) {
+    const found = await lstat(join(run, name)).catch(() => null);
+    if (found === null || found.isDirectory()) continue;
+    const why = whyNot(name, found.isFile());
+    if (why === null) files.push(name);
+    else if (why !== "") leftOut.push({ name, why });
+  }
+  return { files, leftOut };
+}
+
+/** Why a file stays here: "" needs no word. */
+function whyNot(name: string, isFile: boolean): string | null {
+  if (name === "plan" && !isFile) return "";
+  if (IS_KEY.test(name)) return "it opens the run's secrets";
+  if (!isFile) return "it is no regular file";
+  return OURS.test(name) ? null : "this tool did not write it";
+}

@@ -131,7 +131,7 @@ interface Parsed extends Read {
 function parseJournal(content: Buffer, path: string): Parsed {
   const bytes = content.lastIndexOf(0x0a) + 1;
   const whole = content.subarray(0, bytes);
-  if (!isUtf8(whole)) throw broken(path, "is not UTF-8 throughout");
+  if (!isUtf8(whole)) throw journalFault(path, "is not UTF-8 throughout");
   const entries: Entry[] = [];
   let prev = NONE_BEFORE;
   for (const line of whole.toString("utf8").split("\n").slice(0, -1)) {
@@ -140,8 +140,9 @@ function parseJournal(content: Buffer, path: string): Parsed {
     if (number === 1 && value?.do !== "open") {
       throw new MigrationError("N2I-E113", `${path} is not a journal of this tool`);
     }
-    if (value?.prev !== prev) throw broken(path, `does not follow from line ${number - 1}`, number);
-    entries.push(parseEntry(value, `${path}:${number}`));
+    const place = `${path}:${number}`;
+    if (value?.prev !== prev) throw journalFault(place, `does not follow from line ${number - 1}`);
+    entries.push(parseEntry(value, place));
     prev = digest(line);
   }
   const tail = content.toString("latin1", bytes, bytes + BEGINNING.length);
@@ -154,10 +155,6 @@ function parseJournal(content: Buffer, path: string): Parsed {
 
 function digest(line: string): string {
   return createHash("sha256").update(line).digest("hex").slice(0, 16);
-}
-
-function broken(path: string, fact: string, line?: number): MigrationError {
-  return journalFault(line === undefined ? path : `${path}:${line}`, fact);
 }
 
 /**

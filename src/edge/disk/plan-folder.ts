@@ -69,7 +69,9 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
       }
       const { text, sha256 } = manifestText({ ...about, files });
       const bytes = Buffer.byteLength(text);
-      if (bytes > LARGEST_MANIFEST) throw tooLarge(join(temp, MANIFEST), bytes);
+      const place = join(temp, MANIFEST);
+      if (bytes > LARGEST_MANIFEST)
+        throw new MigrationError("N2I-E120", `cannot write ${place}: it would have ${bytes} bytes`);
       await writeWhole(temp, MANIFEST, text);
       const folder = folderOf(run, sha256);
       const made = await moveTo(folder, temp);
@@ -87,10 +89,6 @@ export async function createPlan(run: RunFolder): Promise<PlanWriter> {
       gone();
     },
   };
-}
-
-function tooLarge(path: string, bytes: number): MigrationError {
-  return new MigrationError("N2I-E120", `cannot write ${path}: it would have ${bytes} bytes`);
 }
 
 /**
@@ -243,15 +241,10 @@ async function digestIn(path: string): Promise<string | null> {
   return openManifest(path).then(
     ({ sha256 }) => sha256,
     (cause: unknown) => {
-      if (cause instanceof MigrationError && !(cause.code === "N2I-E110" && isDenied(cause)))
-        return null;
-      throw cause;
+      if (!(cause instanceof MigrationError) || systemCode(cause.cause) === "EACCES") throw cause;
+      return null;
     },
   );
-}
-
-function isDenied({ cause }: MigrationError): boolean {
-  return cause instanceof Error && "code" in cause && cause.code === "EACCES";
 }
 
 const FORMAT = "nova2ironic/plan@2";

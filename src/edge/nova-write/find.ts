@@ -44,7 +44,10 @@ export async function observe(
     const ids = some.flatMap(({ key }) => (typeof key.id === "number" ? [key.id] : []));
     const rows = ids.length === 0 ? [] : await ask((query) => query.whereIn("id", ids));
     const byId = new Map(rows.map((row) => [integer(row.id), row]));
-    const bars = await conflicts(database, on, some);
+    const bars = new Map([
+      ...(await conflictingSpecs(database, on, some)),
+      ...(await conflictingComputes(database, on, some)),
+    ]);
     for (const step of some) {
       const row = await rowOf(step, byId, (key) => ask((query) => query.where(key)));
       const why = bars.get(step.id);
@@ -117,20 +120,6 @@ function columnsOf(steps: readonly NovaStep[]): readonly string[] {
 const SPECS = "instance_type_extra_specs";
 
 const COMPUTES = "compute_nodes";
-
-/**
- * Rows that must not be written though they are as before.
- *
- * @returns why, by the step's id
- */
-async function conflicts(
-  database: Database,
-  on: Knex,
-  steps: readonly NovaStep[],
-): Promise<ReadonlyMap<string, string>> {
-  const specs = await conflictingSpecs(database, on, steps);
-  return new Map([...specs, ...(await conflictingComputes(database, on, steps))]);
-}
 
 /**
  * Compute nodes that would name a host and a node which a live row has by now: since Kilo a key of

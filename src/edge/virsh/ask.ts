@@ -5,8 +5,7 @@ import { type PowerOutcome, type PowerReading, unasked } from "../../model/power
 import { bareMacs, type Domain, takeApart, vboxDomains, virshDomains } from "./domains.ts";
 import { remoteLine } from "./remote.ts";
 import { type Route, routeOf, type VirtualPower } from "./settings.ts";
-import { runSsh } from "./ssh.ts";
-import { failureOf } from "./ssh-verdict.ts";
+import { failureOf, runSsh } from "./ssh.ts";
 
 export interface AskOptions {
   /** Milliseconds from now until the verdicts, at most. */

@@ -1,3 +1,4 @@
+import type { PowerOutcome, PowerVerdict } from "../../model/power.ts";
 import { withBriefFile } from "../process/brief-file.ts";
 import { type Run, runProgram } from "../process/run.ts";
 import type { Route } from "./settings.ts";
@@ -74,7 +75,7 @@ function sshArguments(route: Route, line: string, timeout: number): readonly str
 }
 
 /** What the program says on stderr when ssh wants a password again: the first one was wrong. */
-export const ASKED_AGAIN = "n2i: asked for the password again";
+const ASKED_AGAIN = "n2i: asked for the password again";
 
 /**
  * Answers ssh's first question for a password, and nothing else: not whether a host key is right,
@@ -113,4 +114,103 @@ export async function withAskpass<T>(
   return withBriefFile({ ...file, what: "program for ssh" }, ({ path }) =>
     use({ SSH_ASKPASS: path, SSH_ASKPASS_REQUIRE: "force", DISPLAY: "none:0" }),
   );
+}
+
+/**
+ * What ssh says when it does not let us in, the telling sentences first: after a key it cannot use
+ * it also says `Permission denied`.
+ *
+ * @source OpenSSH 9.2 sshconnect.c, sshconnect2.c, authfile.c, packet.c, readpass.c
+ */
+const SENTENCES: readonly (readonly [RegExp, PowerVerdict, (route: Route) => string])[] = [
+  [
+    /REMOTE HOST IDENTIFICATION HAS CHANGED|[Hh]ost key for .* has changed|REVOKED HOST KEY/,
+    "protocol-error",
+    (to) =>
+      `${place(to)} has another host key than ssh's known_hosts: find out why, then remove the old one with ssh-keygen -R "${known(to)}"`,
+  ],
+  [
+    /Host key verification failed|host key is known for/,
+    "protocol-error",
+    (to) =>
+      `ssh does not know the host key of ${place(to)}: run ssh -p ${to.port} ${to.user}@${to.host} once as this user, compare the fingerprint, and accept it`,
+  ],
+  [
+    /no matching .* found\. Their offer/,
+    "protocol-error",
+    (to) =>
+      `${place(to)} speaks older ciphers or keys than this ssh allows: allow them for it in ssh_config (HostKeyAlgorithms, KexAlgorithms, Ciphers)`,
+  ],
+  [
+    /UNPROTECTED PRIVATE KEY FILE|bad permissions/,
+    "incomplete",
+    () => "ssh uses no key that others can read: chmod 600 the file virtual_power_host_key names",
+  ],
+  [
+    /Load key .*: (?!Permission denied)/,
+    "incomplete",
+    () => "ssh cannot read the key virtual_power_host_key names, or it has a passphrase",
+  ],
+  [
+    /no mutual signature supported/,
+    "incomplete",
+    (to) =>
+      `this ssh signs with no algorithm ${place(to)} knows: allow ssh-rsa for it in ssh_config (PubkeyAcceptedAlgorithms)`,
+  ],
+  [
+    /ssh_askpass: exec/,
+    "incomplete",
+    () =>
+      "ssh may run no program in the folder for temporary files: set TMPDIR to one where it may",
+  ],
+  [
+    /Permission denied|Too many authentication failures|No more authentication methods/,
+    "wrong-password",
+    refused,
+  ],
+  [new RegExp(ASKED_AGAIN), "wrong-password", refused],
+  [/Could not resolve hostname/, "unreachable", (to) => `the name ${to.host} is not known`],
+  [/Connection refused/, "unreachable", (to) => `${place(to)} refuses connections`],
+  [/timed out|Timeout/, "unreachable", (to) => `${place(to)} does not answer`],
+  [
+    /No route to host|Network is unreachable/,
+    "unreachable",
+    (to) => `there is no way to ${to.host}`,
+  ],
+  [
+    /Connection (to .* )?(closed|reset)|kex_exchange_identification|Broken pipe/,
+    "unreachable",
+    (to) => `${place(to)} ends the connection`,
+  ],
+];
+
+/** Why a run gave no list of machines. `answered`: the remote shell had begun. */
+export function failureOf(run: Run, route: Route, answered: boolean): PowerOutcome {
+  if (run.stopped === "late")
+    return {
+      verdict: "unreachable",
+      detail: answered
+        ? `${place(route)} did not list its machines in time`
+        : `${place(route)} did not answer in time`,
+    };
+  if (run.stopped === "flood")
+    return { verdict: "protocol-error", detail: `${place(route)} sends more than can be a list` };
+  for (const [sentence, verdict, words] of run.status === 0 ? [] : SENTENCES)
+    if (sentence.test(run.stderr)) return { verdict, detail: words(route) };
+  const words = answered ? "stops in the middle of its list" : "does not run our commands";
+  return { verdict: "protocol-error", detail: `${place(route)} lets ssh in, but ${words}` };
+}
+
+function refused(route: Route): string {
+  const { key, password } = route;
+  const shown = [key === null ? [] : ["key"], password === null ? [] : ["password"]].flat();
+  return `${place(route)} refuses the ${shown.join(" and the ")} of ${route.user}`;
+}
+
+function place({ host, port }: Route): string {
+  return port === 22 ? host : `${host} port ${port}`;
+}
+
+function known({ host, port }: Route): string {
+  return port === 22 ? host : `[${host}]:${port}`;
 }

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { chmod, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { test } from "node:test";
-import { readKey, readOrMakeKey } from "../../../src/edge/disk/key-file.ts";
+import { readKey, readOrMakeKey } from "../../../src/edge/disk/seal.ts";
 import { mountedRun, refuses, tempRun } from "./temp-run.ts";
 
 test("a run gets a key of 32 bytes, for its user alone, and has it ever after", async (t) => {

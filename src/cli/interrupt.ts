@@ -1,3 +1,4 @@
+import type { Interrupt } from "../stages/surroundings.ts";
 import { io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
 import { aside } from "./print/events.ts";
@@ -35,12 +36,7 @@ export function endOnSignal(): void {
  * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Twice: stop at once; the open
  * transaction dies with the connection.
  */
-export function onInterrupt(): {
-  readonly stopping: () => boolean;
-  /** Aborted by the first of them, at once. */
-  readonly signal: AbortSignal;
-  readonly end: () => void;
-} {
+export function onInterrupt(): Interrupt {
   acting += 1;
   if (acting === 1) for (const signal of ASKING) process.on(signal, handle);
   const { signal } = stop;

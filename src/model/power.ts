@@ -14,30 +14,41 @@ import { isSealed } from "./secret.ts";
  * `incomplete`: address, user or password is missing or cannot be used, so nothing was sent.
  * The last five are machines whose power IPMI cannot tell: never a silent pass.
  *
+ * `finding` is what it means for the load: `ok` alone lets the reading be looked at further. `means` is for
+ * whoever reads it at night: what it means, and what to do, in at most 50 characters.
+ *
  * @source facts/ipmi.md 4.4; facts/nova-bm.md 3.2
  */
-export type PowerVerdict =
-  | "ok"
-  | "unreachable"
-  | "port-closed"
-  | "no-ipmi2"
-  | "cipher-refused"
-  | "no-slots"
-  | "wrong-user"
-  | "wrong-password"
-  | "wrong-kg"
-  | "privilege-refused"
-  | "busy"
-  | "protocol-error"
-  | "no-session"
-  | "silent"
-  | "deadline"
-  | "incomplete"
-  | "virtual"
-  | "iboot"
-  | "tilera"
-  | "fake"
-  | "other-power";
+export const VERDICTS = {
+  ok: { finding: null, means: "answered as a conductor will ask" },
+  unreachable: { finding: "N2I-D600", means: "no answer: look at cable, network, pm_address" },
+  "port-closed": { finding: "N2I-D630", means: "port is closed: enable IPMI over LAN there" },
+  "no-ipmi2": { finding: "N2I-D602", means: "IPMI 1.5 only: update or replace the BMC" },
+  "cipher-refused": { finding: "N2I-D602", means: "neither suite 3 nor 17: enable one in the BMC" },
+  "no-slots": { finding: "N2I-D606", means: "all sessions in use: close some, ask again" },
+  "wrong-user": { finding: "N2I-D601", means: "user name not known there: correct pm_user" },
+  "wrong-password": { finding: "N2I-D601", means: "password refused: correct pm_password" },
+  "wrong-kg": { finding: "N2I-D601", means: "has a second key (Kg): clear it, or set it" },
+  "privilege-refused": {
+    finding: "N2I-D602",
+    means: "user is below OPERATOR: raise it in the BMC",
+  },
+  busy: { finding: "N2I-D606", means: "busy each time: ask again later" },
+  "protocol-error": { finding: "N2I-D606", means: "answers what makes no sense: see its line" },
+  silent: { finding: "N2I-D606", means: "goes silent midway: lost datagrams, or pm_user" },
+  "no-session": { finding: "N2I-D601", means: "ipmitool gets no login: ask natively for why" },
+  deadline: { finding: "N2I-D606", means: "too slow: ask again with a longer --deadline" },
+  incomplete: { finding: "N2I-D607", means: "not asked: address, user or password unusable" },
+  virtual: { finding: "N2I-D605", means: "not asked: its host's ssh settings are missing" },
+  iboot: { finding: "N2I-D605", means: "not asked: iBoot has no BMC" },
+  tilera: { finding: "N2I-D605", means: "not asked: Tilera has no BMC" },
+  fake: { finding: "N2I-D605", means: "not asked: fake power has no BMC" },
+  "other-power": { finding: "N2I-D605", means: "not asked: its power manager is not known" },
+} as const satisfies {
+  readonly [verdict: string]: { readonly finding: FindingCode | null; readonly means: string };
+};
+
+export type PowerVerdict = keyof typeof VERDICTS;
 
 export type PowerLevel = "ADMINISTRATOR" | "OPERATOR";
 

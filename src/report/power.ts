@@ -1,8 +1,14 @@
 import { byCount } from "../core/power/advice.ts";
 import { FINDINGS } from "../model/findings.ts";
 import type { Json } from "../model/json.ts";
-import type { MachineOf, PowerAdvice, PowerReading, PowerVerdict } from "../model/power.ts";
-import { type MachinesOf, MEANS, vendorOf } from "./power-groups.ts";
+import {
+  type MachineOf,
+  type PowerAdvice,
+  type PowerReading,
+  type PowerVerdict,
+  VERDICTS,
+} from "../model/power.ts";
+import { type MachinesOf, vendorOf } from "./power-groups.ts";
 import type { View } from "./table.ts";
 
 /** What programs read of a reading; `rowOf` gives it. */
@@ -87,7 +93,7 @@ function adviceWords({ key, words }: PowerAdvice): string {
 export function summary(verdicts: { readonly [verdict: string]: number }): readonly string[] {
   const rows = byCount(Object.entries(verdicts)).map(([verdict, count]) =>
     // The keys are verdicts: they are counted from readings.
-    `  ${String(count).padStart(8)}  ${verdict.padEnd(17)}  ${MEANS[verdict as PowerVerdict] ?? ""}`.trimEnd(),
+    `  ${String(count).padStart(8)}  ${verdict.padEnd(17)}  ${VERDICTS[verdict as PowerVerdict]?.means ?? ""}`.trimEnd(),
   );
   return ["  Machines  Verdict            What it means", ...rows];
 }

@@ -1,32 +1,30 @@
 import type { Trouble } from "../core/handover/judge.ts";
 import type { BootRow, GuardPreview, UndoPreview } from "../model/preview.ts";
-import type { View } from "./table.ts";
+import { rowsOf, type View } from "./table.ts";
 
 /** What finish would do, a row a machine. */
 export function guardsView(previews: AsyncIterable<GuardPreview>): View {
-  const rows = async function* () {
-    for await (const { action, uuid, bm_node_id, fields, why } of previews)
-      yield [action, uuid, bm_node_id, fields, why];
-  };
-  return { columns: ["Action", "UUID", "BM ID", "Fields", "Why"], rows: rows() };
+  const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];
+  return rowsOf(columns, previews, (it) => [it.action, it.uuid, it.bm_node_id, it.fields, it.why]);
 }
 
 /** What a rollback would do. */
 export function undoView(previews: AsyncIterable<UndoPreview>): View {
-  const rows = async function* () {
-    for await (const { action, resource, uuid, bm_node_id, why } of previews)
-      yield [action, resource, uuid, bm_node_id, why];
-  };
-  return { columns: ["Action", "Resource", "UUID", "BM ID", "Why"], rows: rows() };
+  const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
+  return rowsOf(columns, previews, (it) => [
+    it.action,
+    it.resource,
+    it.uuid,
+    it.bm_node_id,
+    it.why,
+  ]);
 }
 
 /** Machines with something to do or to say. */
 export function bootView(rows: readonly BootRow[]): View {
   const listed = rows.filter(({ state }) => state !== "ready");
-  return {
-    columns: ["UUID", "State", "Changes", "Why"],
-    rows: listed.map(({ uuid, state, changes, why }) => [uuid, state, changes.join(" "), why]),
-  };
+  const columns = ["UUID", "State", "Changes", "Why"];
+  return rowsOf(columns, listed, (it) => [it.uuid, it.state, it.changes.join(" "), it.why]);
 }
 
 /** @param none what it means that no machine is there */
@@ -51,9 +49,9 @@ export function standingsView(
   standings: Iterable<Trouble> | AsyncIterable<Trouble>,
   logs = false,
 ): View {
-  const rows = async function* () {
-    for await (const { uuid, bm_node_id, standing, why, fix, log = [] } of standings)
-      yield [uuid, bm_node_id, standing, why, fix, ...(logs ? [log.join("\n")] : [])];
-  };
-  return { columns: logs ? [...COLUMNS, "Conductor Log"] : COLUMNS, rows: rows() };
+  const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
+  return rowsOf(columns, standings, ({ uuid, bm_node_id, standing, why, fix, log = [] }) => {
+    const said = logs ? [log.join("\n")] : [];
+    return [uuid, bm_node_id, standing, why, fix, ...said];
+  });
 }

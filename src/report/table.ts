@@ -13,6 +13,18 @@ export interface View {
 /** What a thing shows in each column. */
 export type Columns<T> = { readonly [title: string]: (thing: T) => Json };
 
+/** A row for each thing, of these columns. */
+export function rowsOf<T>(
+  columns: readonly string[],
+  things: AsyncIterable<T> | Iterable<T>,
+  row: (thing: T) => readonly Json[],
+): View {
+  async function* rows() {
+    for await (const thing of things) yield row(thing);
+  }
+  return { columns, rows: rows() };
+}
+
 /** A row for each thing of the batches, cell by cell as its column says. */
 export function viewOf<T>(columns: Columns<T>, batches: AsyncIterable<readonly T[]>): View {
   const cells = Object.values(columns);

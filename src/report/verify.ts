@@ -3,7 +3,7 @@ import type { LogFault } from "../core/handover/quotes.ts";
 import { masked } from "../core/render/value.ts";
 import type { NovaTally, Tally, Verified } from "../core/verify/tally.ts";
 import type { RowVerdict } from "../model/artefact.ts";
-import type { View } from "./table.ts";
+import { rowsOf, type View } from "./table.ts";
 
 /** A machine that is claimed or freed is not as planned and not yet as its use leaves it. */
 const MOVING =
@@ -11,17 +11,12 @@ const MOVING =
 
 /** A row for each row of Ironic or Nova; values of fields masked. */
 export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
-  const rows = async function* () {
-    for await (const { resource, uuid, bm_node_id, state, differs, ...more } of verdicts) {
-      const { fields = differs.map(({ field }) => field), reason, moving } = more;
-      const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
-      yield [resource, uuid, bm_node_id, state, fields.join(" "), shown];
-    }
-  };
-  return {
-    columns: ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"],
-    rows: rows(),
-  };
+  const columns = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
+  return rowsOf(columns, verdicts, ({ resource, uuid, bm_node_id, state, differs, ...more }) => {
+    const { fields = differs.map(({ field }) => field), reason, moving } = more;
+    const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
+    return [resource, uuid, bm_node_id, state, fields.join(" "), shown];
+  });
 }
 
 /** `driver_info.ipmi_address: planned "10.0.0.1", found "10.0.0.2"`. */
@@ -31,10 +26,8 @@ function change({ field, planned, found }: RowVerdict["differs"][number]): strin
 
 /** A row for each fault of the conductors' logs. */
 export function faultsView(faults: AsyncIterable<LogFault & { readonly path: string }>): View {
-  const rows = async function* () {
-    for await (const { path, line, text } of faults) yield [`${path}:${line}`, text];
-  };
-  return { columns: ["Conductor Log", "Says"], rows: rows() };
+  const columns = ["Conductor Log", "Says"];
+  return rowsOf(columns, faults, ({ path, line, text }) => [`${path}:${line}`, text]);
 }
 
 /** The totals of a comparison, a line each. @param all name every node that is not cleaned */

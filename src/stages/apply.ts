@@ -8,6 +8,7 @@ import type { SameSecret } from "../model/compare.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { Seal } from "../model/secret.ts";
+import { unprotected } from "../parts/finish.ts";
 import { ironicLeg } from "../parts/ironic.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
 import { checkOthers } from "./check-others.ts";
@@ -15,7 +16,7 @@ import { lookCloser } from "./closer.ts";
 import { lookForConductors } from "./conductors.ts";
 import { closing } from "./databases.ts";
 import { loadMappings, type Mappings } from "./documents.ts";
-import { checkNotFinished, unprotectedNodes } from "./finished.ts";
+import { checkNotFinished } from "./finished.ts";
 import type { Reach } from "./flavor-api.ts";
 import { rememberGiven } from "./given-file.ts";
 import { type IronicPlace, withIronic } from "./ironic-place.ts";
@@ -72,8 +73,11 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       sink.say(renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)
         await sink.confirm(`Load them into ${backend.shown}?`);
-      const staged = words.staged || (await wasBegunStaged(run, footer.sha256, sink));
-      const how = { header, seal, check: true, staged, unprotected: await unprotectedNodes(run) };
+      const { entries } = await readJournal(run);
+      // What a load was begun with, it goes on with: half of it live would be half of it taken over.
+      const staged = words.staged || wasStaged(entries, footer.sha256);
+      if (staged !== words.staged) sink.say("This load was begun with --staged, and goes on so.");
+      const how = { header, seal, check: true, staged, unprotected: unprotected(entries) };
       const again = nextCommand("apply", words, { staged, yes: true });
       const { recheckPower } = words;
       const job = {
@@ -105,13 +109,6 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),
   );
-}
-
-/** What a load was begun with, it goes on with: half of it live would be half of it taken over. */
-async function wasBegunStaged(run: RunFolder, plan: string, { say }: Sink): Promise<boolean> {
-  const staged = wasStaged((await readJournal(run)).entries, plan);
-  if (staged) say("This load was begun with --staged, and goes on so.");
-  return staged;
 }
 
 async function listLeftOut(

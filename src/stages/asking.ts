@@ -8,7 +8,7 @@ import type { PowerCounts, PowerHeader } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { type PowerProbe, type PowerReading, unasked } from "../model/power.ts";
 import type { Seal } from "../model/secret.ts";
-import { POWER, put, type Readings, readingsOf } from "./power-file.ts";
+import { inOrder, POWER, put, type Readings, readingsOf } from "./power-file.ts";
 import type { PowerFor } from "./power-for.ts";
 import {
   asked,
@@ -140,7 +140,7 @@ export async function askFleet(
   }
 }
 
-/** One line a reading, in order of the first machine it is of. */
+/** One line a reading. */
 async function writeReadings(
   run: RunFolder,
   snapshot: string,
@@ -153,9 +153,7 @@ async function writeReadings(
     made_from: { snapshot },
     ...(askedFor !== undefined && { asked_for: askedFor }),
   };
-  const lines = [...new Set(readings.values())].toSorted(
-    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
-  );
+  const lines = inOrder(readings.values());
   const verdicts: Record<string, number> = {};
   for (const { verdict, bm_node_ids } of lines)
     verdicts[verdict] = (verdicts[verdict] ?? 0) + bm_node_ids.length;

@@ -8,6 +8,7 @@ import {
   checkDocuments,
   type Documents,
   mappingFor,
+  SINGLE,
   trustDocuments,
 } from "../core/mapping/mapping.ts";
 import { recordValidator } from "../core/mapping/record-schema.ts";
@@ -32,17 +33,6 @@ export interface Mappings extends KnownReleases {
   /** Tells what of a record the release's tables do not take. */
   readonly validator: (release: Release) => Promise<Validate>;
 }
-
-const SCHEMAS = [
-  "rules",
-  "drivers",
-  "states",
-  "heads",
-  "hardware",
-  "rest",
-  "target",
-  "site",
-] as const;
 
 /** Digests of the documents that the build has checked, beside the program. */
 const CHECKED = "checked.json";
@@ -123,15 +113,15 @@ function mappingDocuments(): { readonly documents: Documents; readonly sha256: s
   const { read, digest } = reader();
   const schemas = Object.fromEntries(
     // The schemas are part of this package; its tests check that they are schemas.
-    SCHEMAS.map((name) => [name, read(`schema/${name}.schema.json`) as AnySchemaObject]),
+    [...SINGLE, "target", "site"].map((name) => [
+      name,
+      read(`schema/${name}.schema.json`) as AnySchemaObject,
+    ]),
   );
+  const single = SINGLE.map((name) => [name, read(`${name}.json`)] as const);
   const documents = {
-    rules: read("rules.json"),
-    drivers: read("drivers.json"),
-    states: read("states.json"),
-    heads: read("heads.json"),
-    hardware: read("hardware.json"),
-    rest: read("rest.json"),
+    // A member for each of the names.
+    ...(Object.fromEntries(single) as { readonly [name in (typeof SINGLE)[number]]: unknown }),
     targets: readdirSync(join(packageRoot(), "mappings", "targets"))
       .filter((name) => name.endsWith(".json"))
       .sort()
@@ -181,20 +171,20 @@ async function ajvFor(how: { readonly often?: boolean } = {}): Promise<Ajv2020> 
 
 /** Its columns are read when somebody wants to know them: one release is in use, of many. */
 function toRelease(doc: TargetDoc): Release {
-  const columnsOf = (table: string) => loadTables("ironic", doc.release).tables[table]?.columns;
-  let [node, port]: [Release["node"] | undefined, Release["port"] | undefined] = [
-    undefined,
-    undefined,
-  ];
+  const known = new Map<string, Release["node"]>();
+  const columnsOf = (table: string): Release["node"] => {
+    const columns =
+      known.get(table) ?? loadTables("ironic", doc.release).tables[table]?.columns ?? [];
+    known.set(table, columns);
+    return columns;
+  };
   return {
     doc,
     get node() {
-      node ??= columnsOf("nodes") ?? [];
-      return node;
+      return columnsOf("nodes");
     },
     get port() {
-      port ??= columnsOf("ports") ?? [];
-      return port;
+      return columnsOf("ports");
     },
   };
 }

@@ -3,16 +3,10 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Release } from "../model/target.ts";
-import { unprotected } from "../parts/finish.ts";
 
 /** Whether a release knows a guard at all: before Stein none does. */
 export function knowsGuards({ node }: Pick<Release, "node">): boolean {
   return node.some(({ name }) => name === "protected" || name === "automated_clean");
-}
-
-/** Nodes of this run whose protection finish cleared, and that no rollback took back since. */
-export async function unprotectedNodes(run: Pick<RunFolder, "path">): Promise<ReadonlySet<string>> {
-  return unprotected((await readJournal(run)).entries);
 }
 
 /** When finish ended this run; null when it did not, or the run went on since. */

@@ -29,6 +29,13 @@ export async function readingsOf(path: string): Promise<{
   return { readings, sha256, counts };
 }
 
+/** Each reading once, in order of the first machine it is of. */
+export function inOrder(readings: Iterable<PowerReading>): readonly PowerReading[] {
+  return [...new Set(readings)].toSorted(
+    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
+  );
+}
+
 /** A reading may be of several machines behind one BMC. */
 export function put(readings: Readings, reading: PowerReading): void {
   for (const id of reading.bm_node_ids) readings.set(id, reading);

@@ -5,6 +5,7 @@ import { ipmitoolOf, type MachineOf, type PowerReading } from "../model/power.ts
 import { askFleet } from "./asking.ts";
 import { loadMappings } from "./documents.ts";
 import { rememberGiven, withEarlier } from "./given-file.ts";
+import { inOrder } from "./power-file.ts";
 import { type PowerFor, powerFor } from "./power-for.ts";
 import { type Client, openProbe } from "./probe.ts";
 import { inRun, openSnapshot, SNAPSHOT, sealOf } from "./run.ts";
@@ -89,7 +90,7 @@ export async function power(asked: PowerAsked, sink: Sink): Promise<Power | null
         (made) => (made === null ? "stopped" : live(Object.entries(made.counts.verdicts))),
       );
       if (done === null) return null;
-      const read = inTrouble([...done.readings.values()], asked.list);
+      const read = inTrouble(done.readings.values(), asked.list);
       const ids = new Set(read.shown.flatMap(({ bm_node_ids }) => bm_node_ids));
       return {
         ...{ counts: done.counts, sha256: done.sha256, ...read },
@@ -113,12 +114,10 @@ function forWords({ askedFor: { release, site }, ipmitool }: PowerFor): string {
 
 /** Readings that somebody has to look at. */
 function inTrouble(
-  all: readonly PowerReading[],
+  all: Iterable<PowerReading>,
   list: boolean,
 ): Pick<Power, "shown" | "troubled" | "want"> {
-  const readings = [...new Set(all)].toSorted(
-    (left, right) => (left.bm_node_ids[0] ?? 0) - (right.bm_node_ids[0] ?? 0),
-  );
+  const readings = inOrder(all);
   const troubled = readings.filter(
     ({ verdict, advice, warnings }) => verdict !== "ok" || advice.length + warnings.length > 0,
   );

@@ -6,12 +6,12 @@ import { openInstances } from "../edge/nova-write/instances.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import { ownedLines, type Scope } from "../engine/back.ts";
-import type { SourceIdentity, TargetIdentity } from "../model/artefact.ts";
+import type { SourceIdentity } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity } from "../model/nova-plan.ts";
 import { nodeOf, type PlannedMachine } from "../model/plan.ts";
-import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
+import { ironicJournalled } from "../parts/ironic.ts";
 import { closing, openRole } from "./databases.ts";
 import type { NovaFiles } from "./nova-files.ts";
 import { checkNova } from "./nova-place.ts";
@@ -39,8 +39,13 @@ export async function leavingOf(
   for (const sha256 of plans) {
     const { header, lines } = await openPlan(await findPlan(run, sha256));
     const before = machines.length;
-    for await (const one of goingOf({ sha256, lines }, header.target, entries, scope))
-      machines.push(one);
+    const leg = ironicJournalled(header.target, { sha256, lines });
+    for await (const batch of ownedLines(leg, entries, scope))
+      for (const { line } of batch) {
+        const { uuid, service_host: host } = line;
+        if (uuid === null) continue;
+        machines.push({ uuid, host, instance: instanceOn(line), used: isUsed(line) });
+      }
     if (machines.length > before) sources.push(header.source.nova);
   }
   return { machines, sources };
@@ -133,20 +138,6 @@ interface Going {
   readonly instance: string | null;
   /** Whether an instance uses it: Nova loses what it has of the node when that is gone. */
   readonly used: boolean;
-}
-
-/** The machines that a rollback of one plan is to take away, by the journal. */
-async function* goingOf(
-  plan: MachinePlan,
-  target: Pick<TargetIdentity, "engine">,
-  entries: readonly Entry[],
-  scope: Pick<Scope<PlannedMachine>, "wants">,
-): AsyncGenerator<Going> {
-  for await (const batch of ownedLines(ironicJournalled(target, plan), entries, scope))
-    for (const { line } of batch) {
-      const { uuid, service_host: host } = line;
-      if (uuid !== null) yield { uuid, host, instance: instanceOn(line), used: isUsed(line) };
-    }
 }
 
 /** Whether its node is loaded as one with a tenant; one deleted in Nova may still run. */

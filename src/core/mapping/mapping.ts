@@ -24,7 +24,7 @@ import {
 import { refuse, schemaFaults, told } from "./faults.ts";
 
 /** Documents of which there is one, each with a schema of its name. */
-const SINGLE = ["rules", "drivers", "states", "heads", "hardware", "rest"] as const;
+export const SINGLE = ["rules", "drivers", "states", "heads", "hardware", "rest"] as const;
 type Single = (typeof SINGLE)[number];
 
 function fileOf(name: Single): string {
@@ -93,18 +93,11 @@ const TABLES = ["node", "port"] as const;
 
 /** Documents that were checked against the schemas their types describe. */
 function typed(
-  documents: Omit<Documents, "schemas" | "targets">,
-  targets: readonly NamedDocument<TargetDoc>[],
+  { rules, drivers, states, heads, hardware, rest }: Readonly<Record<Single, unknown>>,
+  whole: readonly NamedDocument<TargetDoc>[],
 ): Checked {
-  return {
-    rules: documents.rules as Rules,
-    drivers: documents.drivers as Drivers,
-    states: documents.states as States,
-    heads: documents.heads as Heads,
-    hardware: documents.hardware as Hardware,
-    rest: documents.rest as RestDoc,
-    targets: targets.map(({ document }) => document),
-  };
+  const targets = whole.map(({ document }) => document);
+  return { rules, drivers, states, heads, hardware, rest, targets } as Checked;
 }
 
 /**

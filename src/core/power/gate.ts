@@ -1,11 +1,12 @@
 import { type Finding, finding, findingIf } from "../../model/finding.ts";
 import type { FindingCode } from "../../model/findings.ts";
 import type { Machine } from "../../model/machine.ts";
-import type {
-  ConductorIpmitool,
-  PowerAdvice,
-  PowerReading,
-  PowerVerdict,
+import {
+  type ConductorIpmitool,
+  type PowerAdvice,
+  type PowerReading,
+  type PowerVerdict,
+  VERDICTS,
 } from "../../model/power.ts";
 import { adviceOf, suiteUntried, warningsOf } from "./advice.ts";
 import type { Way } from "./way.ts";
@@ -18,31 +19,6 @@ export interface PowerView {
   /** Write the measured power into power_state. */
   readonly record: boolean;
 }
-
-/** What each verdict means for the load; `ok` alone lets the reading be looked at further. */
-const MEANS: { readonly [verdict in PowerVerdict]: FindingCode | null } = {
-  ok: null,
-  unreachable: "N2I-D600",
-  "port-closed": "N2I-D630",
-  "no-ipmi2": "N2I-D602",
-  "cipher-refused": "N2I-D602",
-  "no-slots": "N2I-D606",
-  "wrong-user": "N2I-D601",
-  "wrong-password": "N2I-D601",
-  "wrong-kg": "N2I-D601",
-  "privilege-refused": "N2I-D602",
-  busy: "N2I-D606",
-  "protocol-error": "N2I-D606",
-  "no-session": "N2I-D601",
-  silent: "N2I-D606",
-  deadline: "N2I-D606",
-  incomplete: "N2I-D607",
-  virtual: "N2I-D605",
-  iboot: "N2I-D605",
-  tilera: "N2I-D605",
-  fake: "N2I-D605",
-  "other-power": "N2I-D605",
-};
 
 /** The same of a virtual machine, where the host that runs it is asked; D600 to D606 are of BMCs. */
 const MEANS_OF_HOST: { readonly [verdict in PowerVerdict]?: FindingCode } = {
@@ -107,7 +83,8 @@ export function gate(
   const observed = warningsOf(reading, way, conductor.ipmitool).map((code) =>
     finding(code, where, `BMC ${reading.address}`),
   );
-  const code = (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? MEANS[verdict];
+  const code =
+    (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? VERDICTS[verdict].finding;
   if (code !== null) {
     const told = finding(code, where, `${verdict}: ${detail}`);
     const allowed = verdict === "unreachable" && unreachable !== null;

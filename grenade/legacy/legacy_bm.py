@@ -107,8 +107,11 @@ class LegacyBareMetalDriver(fake.FakeDriver):
         }
 
     def update_provider_tree(self, provider_tree, nodename, allocations=None):
+        # One in error is offered to nobody, as an operator sees to it.
+        row = query('SELECT * FROM bm_nodes WHERE uuid = %s AND deleted = 0', nodename)[0]
+        unfit = row['task_state'] in ('error', 'deploy failed') and not row['instance_uuid']
         provider_tree.update_inventory(nodename, {RESOURCE_CLASS: {
-            'total': 1, 'reserved': 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
+            'total': 1, 'reserved': 1 if unfit else 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
             'allocation_ratio': 1.0}})
 
     def spawn(self, context, instance, image_meta, injected_files, admin_password, allocations,

@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import { createTables } from "../../src/demo/create-tables.ts";
-import { loadTables } from "../../src/edge/disk/load-tables.ts";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Fleet } from "./seen.ts";
 import type { Stack } from "./stack.ts";
 import { until } from "./wait.ts";
@@ -33,7 +34,9 @@ export async function fillLegacy({ server, db, sim, secrets }: Stack): Promise<M
   // As operators made it: nova-baremetal's own documentation says latin1.
   await server.newDatabase(LEGACY_DATABASE, "latin1");
   const legacy = db(LEGACY_DATABASE);
-  await createTables(legacy, loadTables("nova_bm"), { engine: "mysql" });
+  const tables = readFileSync(join(packageRoot(), "grenade", "legacy", "nova_bm.sql"), "utf8");
+  for (const statement of tables.split(";\n").filter((one) => one.trim() !== ""))
+    await legacy.raw(statement);
   const order = sim.addresses.map(() => randomUUID());
   const last = order.length - 1;
   const states: { readonly [at: number]: string } = {
@@ -95,8 +98,12 @@ export async function registerImages({
   return { old, new: renewed, tenant, disk: whole };
 }
 
-/** Waits until Nova's scheduler can give every live machine of the host to a tenant. */
-export async function schedulable({ asks, db }: Stack, machines: number): Promise<void> {
+/** Waits until Nova's scheduler can give every machine of the host that is fit to a tenant. */
+export async function schedulable(
+  { asks, db }: Stack,
+  { order, deleted, errored, held }: Machines,
+): Promise<void> {
+  const machines = order.length - deleted.length - errored.length - held.length;
   await until("Nova maps the host", 60, async () => {
     const rows = await db("nova_api")("host_mappings").where({ host: HOST });
     return rows.length === 1 ? null : "it is not in host_mappings";

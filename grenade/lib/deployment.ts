@@ -108,7 +108,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   const compute = computeOf(legacy, observed);
   compute.start("legacy");
   tell("nova-compute with the legacy driver started");
-  await schedulable(stack, machines.order.length - machines.deleted.length);
+  await schedulable(stack, machines);
   const served = await bootServers(stack, machines, image);
   const fleet = fleetOf(machines, served, images);
   const before = await observed.moment({ ironic: false });

@@ -5,7 +5,7 @@ import { at, changed, differences } from "./moments.ts";
 /** Broken by `openstack resource provider allocation delete` of one server. */
 export const allocations: Claim = {
   name: "Placement's providers and allocations are the same, and machines in use are reserved",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) => {
     const [before, after] = [at(seen, "before"), at(seen, "after")];
     const { tenants, ill, doubted } = seen.fleet;

@@ -4,7 +4,7 @@ import { at, changed, differences } from "./moments.ts";
 /** Broken by a nova-compute that starts while Ironic is empty: it deletes every row as an orphan. */
 export const computeNodes: Claim = {
   name: "each machine keeps its row of compute_nodes, id and uuid",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) => {
     const [before, after] = [at(seen, "before").computeNodes, at(seen, "after").computeNodes];
     if (Object.keys(before).length === 0) throw new Error("there was no compute node");

@@ -4,7 +4,7 @@ import { at, changed } from "./moments.ts";
 /** Broken by leaving `finish` out. */
 export const finished: Claim = {
   name: "after finish no machine is protected any more",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) =>
     Object.entries(at(seen, "finished").nodes)
       .filter(([, node]) => node.protected)

@@ -7,7 +7,7 @@ const RAMDISK = "baremetal:deploy_ramdisk_id";
 /** Broken by a plan without --deploy-kernel and --deploy-ramdisk. */
 export const flavors: Claim = {
   name: "flavors name Ironic's deploy images, and nothing else of them changed",
-  phases: ["forward"],
+  phases: ["forward", "tempest"],
   check: (seen) => {
     const [before, after] = [at(seen, "before").flavor, at(seen, "after").flavor];
     const [kernel, ramdisk] = seen.fleet.images.new;

@@ -4,7 +4,7 @@ import { at, changed } from "./moments.ts";
 /** Broken by a nova-compute that still has the legacy driver: skip the patch of nova.conf. */
 export const hypervisors: Claim = {
   name: "Nova offers each live machine once, as a hypervisor of type ironic that is up",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) => {
     const { hypervisors: there } = at(seen, "after");
     const { tenants, ill, doubted, free, errored, held, deleted } = seen.fleet;

@@ -3,6 +3,7 @@ import { allocations } from "./allocations.ts";
 import { emptied, restored, serving, untouched } from "./back.ts";
 import { commands } from "./commands.ts";
 import { computeNodes } from "./compute-nodes.ts";
+import { destroyed, traceless } from "./destroyed.ts";
 import { errors } from "./errors.ts";
 import { conductor } from "./faults/conductor.ts";
 import { deleted } from "./faults/deleted.ts";
@@ -26,5 +27,5 @@ export const CLAIMS: readonly Claim[] = [
   ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors],
   ...[emptied, restored, untouched, serving],
   ...[killed, running, silent, mute, deleted, conductor, pressed, restarted],
-  ...[errors, finished, tenants, rest, commands, memory, cloudMemory],
+  ...[errors, finished, tenants, rest, destroyed, traceless, commands, memory, cloudMemory],
 ];

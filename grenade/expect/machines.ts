@@ -4,7 +4,7 @@ import { at, changed } from "./moments.ts";
 /** Broken by one `systemctl stop` of a tenant through its BMC: `ipmitool power off`. */
 export const machines: Claim = {
   name: "no BMC was told anything, and every machine is on or off as before",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) => {
     const [before, after] = [at(seen, "before"), at(seen, "finished")];
     return [

@@ -4,17 +4,20 @@ import { at, changed } from "./moments.ts";
 /** Broken by a row inserted into nova_bm after extract, or a `bm_nodes.deleted` set to 0. */
 export const nodes: Claim = {
   name: "Ironic has each live machine once: tenants active with their instance, the free available, the doubtful in maintenance, the deleted not",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) => {
     const { nodes: there, servers } = at(seen, "after");
-    const { tenants, ill, doubted, free, errored, held, deleted } = seen.fleet;
+    const { tenants, ill, doubted, free: unused, errored, held, deleted } = seen.fleet;
     const instances = new Map(servers.map(({ node, id }) => [node, id]));
+    // Scripts of the plugin bring tenants of their own.
+    const booked = unused.filter((uuid) => instances.has(uuid));
+    const free = unused.filter((uuid) => !instances.has(uuid));
     const wrong = (kind: string, all: readonly string[], holds: (uuid: string) => boolean) =>
       all
         .filter((uuid) => !holds(uuid))
         .map((uuid) => `${kind} ${uuid} is ${JSON.stringify(there[uuid])}`);
     return [
-      ...wrong("tenant", [...tenants, ...ill], (uuid) => {
+      ...wrong("tenant", [...tenants, ...ill, ...booked], (uuid) => {
         const node = there[uuid];
         return (
           node?.provision_state === "active" &&

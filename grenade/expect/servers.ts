@@ -5,7 +5,7 @@ import { at, changed, differences } from "./moments.ts";
 /** Broken by a server that is SHUTOFF afterwards: `openstack server stop` while Ironic starts. */
 export const servers: Claim = {
   name: "every server is the same one afterwards, also one in ERROR and one whose machine is in maintenance: its status, node, launch, and the host that follows; tenants run",
-  phases: ["forward"],
+  phases: ["forward", "plugin", "tempest"],
   check: (seen) => {
     const [before, after] = [at(seen, "before").servers, at(seen, "after").servers];
     if (before.length === 0) throw new Error("there was no server to begin with");

@@ -1,6 +1,6 @@
 import type { Seen } from "./seen.ts";
 
-export type Phase = "forward" | "back" | "faults";
+export type Phase = "forward" | "back" | "faults" | "plugin" | "tempest";
 
 /** What must hold of a rehearsal; a file each in grenade/expect/. */
 export interface Claim {

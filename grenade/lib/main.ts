@@ -6,9 +6,11 @@ import { CLAIMS } from "../expect/index.ts";
 import { back } from "./back.ts";
 import { judge, type Phase, type Verdict } from "./claim.ts";
 import { type Base, type Deployment, deploy } from "./deployment.ts";
+import { destroy } from "./destroy.ts";
 import { faults } from "./faults.ts";
 import { forward } from "./forward.ts";
 import { operate } from "./operate.ts";
+import { plugin } from "./plugin.ts";
 import { type Judged, memoryOf, report } from "./report.ts";
 import type { By, Seen } from "./seen.ts";
 import { keepSchemas } from "./stack.ts";
@@ -19,7 +21,7 @@ const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machine
   --by        rows (into Ironic's database), rename (rows, with another host and a staged hand-over),
               rest (Ironic's API)
   --phase     forward: over, and then what tenants do; back: over, and back from four moments;
-              faults: each on the way over or back
+              faults: each on the way over or back; plugin: forward by the scripts of devstack/upgrade/
   --all       every way forward, back and faults, on one cloud
   --machines  machines of the deployment (60)
   --quiet     nothing but the result
@@ -33,9 +35,11 @@ const PHASES: {
   forward: async (deployment) => {
     await forward(deployment);
     await operate(deployment, "forward");
+    await destroy(deployment);
   },
   back,
   faults,
+  plugin,
 };
 
 /** One way through one phase, on the cloud that all of them share. */

@@ -20,12 +20,14 @@ import { cloudMemory, memory } from "./memory.ts";
 import { nodes } from "./nodes.ts";
 import { rest } from "./rest.ts";
 import { servers } from "./servers.ts";
+import { spared, tempest } from "./tempest.ts";
 import { tenants } from "./tenants.ts";
 
 /** Every claim, in the order a person reads them. */
 export const CLAIMS: readonly Claim[] = [
   ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors],
   ...[emptied, restored, untouched, serving],
+  ...[tempest, spared],
   ...[killed, running, silent, mute, deleted, conductor, pressed, restarted],
   ...[errors, finished, tenants, rest, destroyed, traceless, commands, memory, cloudMemory],
 ];

@@ -14,6 +14,7 @@ import { plugin } from "./plugin.ts";
 import { type Judged, memoryOf, report } from "./report.ts";
 import type { By, Seen } from "./seen.ts";
 import { keepSchemas } from "./stack.ts";
+import { tempest } from "./tempest.ts";
 import { clock, type Timing } from "./timing.ts";
 
 const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machines N] [--hold] [--quiet]
@@ -21,7 +22,8 @@ const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machine
   --by        rows (into Ironic's database), rename (rows, with another host and a staged hand-over),
               rest (Ironic's API)
   --phase     forward: over, and then what tenants do; back: over, and back from four moments;
-              faults: each on the way over or back; plugin: forward by the scripts of devstack/upgrade/
+              faults: each on the way over or back; plugin: forward by the scripts of devstack/upgrade/;
+              tempest: forward, then Tempest there and on a fresh Ironic
   --all       every way forward, back and faults, on one cloud
   --machines  machines of the deployment (60)
   --quiet     nothing but the result
@@ -40,6 +42,7 @@ const PHASES: {
   back,
   faults,
   plugin,
+  tempest,
 };
 
 /** One way through one phase, on the cloud that all of them share. */

@@ -28,6 +28,8 @@ export interface Stack {
   readonly nova: Nova;
   /** Its schema is made, and it sleeps until it is woken for the first time. */
   readonly ironic: IronicServer;
+  /** One that runs, on a database of its own, with its operator's web server at this address. */
+  readonly anotherIronic: (http: string) => Promise<IronicServer>;
   readonly sim: IpmiSim;
   /** The password of each BMC, in the simulator's order. */
   readonly secrets: readonly string[];
@@ -131,7 +133,12 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));
-  return { server, cloud, nova, ironic, sim, secrets, asks: asks(cloud, urls) };
+  const anotherIronic = async (http: string): Promise<IronicServer> => {
+    const one = await startIronic(server, { ...ironicOptions(cloud, http), asleep: false });
+    if (one === null) throw new Error("Ironic is not installed");
+    return one;
+  };
+  return { server, cloud, nova, ironic, anotherIronic, sim, secrets, asks: asks(cloud, urls) };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */

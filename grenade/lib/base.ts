@@ -109,12 +109,19 @@ export async function schedulable(
     return rows.length === 1 ? null : "it is not in host_mappings";
   });
   await until("Placement has every machine", 90, async () => {
+    const path = "/allocation_candidates?resources=CUSTOM_BM:1";
     const all = await asks<{ readonly allocation_requests: readonly unknown[] }>(
-      ...(["placement", "GET", "/allocation_candidates?resources=CUSTOM_BM:1"] as const),
-    );
+      ...(["placement", "GET", path] as const),
+    ).catch(unknownClass);
     const count = all?.allocation_requests.length ?? 0;
     return count === machines ? null : `it has ${count} of ${machines}`;
   });
+}
+
+/** Placement refuses a class that no machine has brought yet. */
+export function unknownClass(cause: Error): null {
+  if (cause.message.includes("No such resource class")) return null;
+  throw cause;
 }
 
 /** Names of servers that tenants use; others are there to be carried over as they are. */

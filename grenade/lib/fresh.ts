@@ -6,6 +6,7 @@ import { startCompute } from "../../test/lab/cloud/nova.ts";
 import type { IronicServer } from "../../test/lab/ironic/start.ts";
 import { newPassword } from "../../test/lab/server.ts";
 import { machinesOf, startAgents } from "./agent.ts";
+import { unknownClass } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import { startImages } from "./images.ts";
 import { until } from "./wait.ts";
@@ -133,11 +134,13 @@ async function offer({ stack }: Deployment): Promise<void> {
   await until("Nova offers the new machines", 180, async () => {
     const mapped = await stack.db("nova_api")("host_mappings").where({ host: HOST });
     if (mapped.length === 0) return "the host is not mapped";
-    const all = await stack.asks<{ readonly allocation_requests: readonly unknown[] }>(
-      "placement",
-      "GET",
-      `/allocation_candidates?resources=CUSTOM_${CLASS.toUpperCase()}:1`,
-    );
+    const all = await stack
+      .asks<{ readonly allocation_requests: readonly unknown[] }>(
+        "placement",
+        "GET",
+        `/allocation_candidates?resources=CUSTOM_${CLASS.toUpperCase()}:1`,
+      )
+      .catch(unknownClass);
     const count = all?.allocation_requests.length ?? 0;
     return count === MACHINES ? null : `Placement has ${count} of ${MACHINES}`;
   });

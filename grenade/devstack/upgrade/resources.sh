@@ -202,11 +202,11 @@ function destroy {
     rm -rf "$N2I_DATA_DIR/urls"
 }
 
-# Its status, unless it is this one.
+# Its task and status, unless it has none and is this one: Nova refuses what is asked amid a task.
 function n2i_server_is_not {
-    local status
-    status=$(openstack server show "$1" -f value -c status)
-    [[ "$status" == "$2" ]] || echo "$status"
+    local now
+    now=$(openstack server show "$1" -f value -c OS-EXT-STS:task_state -c status | tr '\n' ' ')
+    [[ "$now" == "None $2 " ]] || echo "$now"
 }
 
 case $1 in

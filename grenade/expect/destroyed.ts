@@ -6,7 +6,7 @@ const ACTS = ["delete all servers", "give doubtful machines back", "leave nothin
 /** Broken by a server that is left: a machine is in use then, has an allocation, and is on. */
 export const destroyed: Claim = {
   name: "after all servers are deleted every machine is available and off, and Placement has no allocation",
-  phases: ["forward", "plugin"],
+  phases: ["plugin"],
   check: (seen) => {
     const { servers, nodes, providers, power } = at(seen, "destroyed");
     if (Object.keys(nodes).length === 0) throw new Error("Ironic had no node");
@@ -39,7 +39,7 @@ export const destroyed: Claim = {
 /** Broken by leaving `finish` out, or by a lock that is held: `SELECT GET_LOCK('nova2ironic...', 0)`. */
 export const traceless: Claim = {
   name: "nothing of the tool is left: no word or flag in a row, no lock, session, flavor or table, and its run is done",
-  phases: ["forward", "plugin"],
+  phases: ["plugin"],
   check: ({ acts }) => {
     const done = acts.filter(({ phase }) => phase === "destroy");
     const missing = ACTS.filter((what) => !done.some((act) => act.what === what));

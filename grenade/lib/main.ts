@@ -6,7 +6,6 @@ import { CLAIMS } from "../expect/index.ts";
 import { back } from "./back.ts";
 import { judge, type Phase, type Verdict } from "./claim.ts";
 import { type Base, type Deployment, deploy } from "./deployment.ts";
-import { destroy } from "./destroy.ts";
 import { faults } from "./faults.ts";
 import { forward } from "./forward.ts";
 import { operate } from "./operate.ts";
@@ -37,7 +36,6 @@ const PHASES: {
   forward: async (deployment) => {
     await forward(deployment);
     await operate(deployment, "forward");
-    await destroy(deployment);
   },
   back,
   faults,

@@ -2,10 +2,10 @@ import yargs from "yargs";
 import { CHECK_STATUS } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import { checkExitName } from "../report/checks.ts";
-import { exitName } from "../report/explain.ts";
+import { exitName, isCode } from "../report/explain.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
-import { addCommands } from "./commands/load.ts";
+import { addCommands, isCommand } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
@@ -29,7 +29,7 @@ export function run(world: Io): Promise<number> {
     beginCommand();
     try {
       const lost = onLost(world.stdout);
-      await command(world.words);
+      await command(asked(world.words));
       await lost();
     } catch (caught) {
       const error = outOfFiles(caught);
@@ -45,6 +45,16 @@ export function run(world: Io): Promise<number> {
     if (isForMachines()) emitExit(told(), status, checks ? checkExitName : exitName);
     return status;
   });
+}
+
+/** A bare command asks for help, `help plan` for that of plan, and `help d600` for a code. */
+function asked(words: readonly string[]): readonly string[] {
+  const [first, ...rest] = words;
+  if (first === undefined) return ["--help"];
+  if (first !== "help") return words;
+  if (rest.length > 0 && rest.every(isCode)) return ["explain", ...rest];
+  // What is no command is refused as one, with a near name.
+  return rest.every(isCommand) ? [...rest, "--help"] : rest;
 }
 
 async function command(words: readonly string[]): Promise<void> {
@@ -94,6 +104,11 @@ function usage(message: string | null, error: Error | undefined): never {
   // What yargs itself throws speaks of the command line; everything else comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
   const told = message ?? error?.message ?? "the command line is wrong";
+  const [first = ""] = io().words;
+  if (told.startsWith("Did you mean "))
+    throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
+      fix: `${told} List all commands with: nova2ironic help`,
+    });
   throw new MigrationError("N2I-E100", told.replaceAll("\n", " "));
 }
 

@@ -1,6 +1,7 @@
 import { MigrationError } from "../model/error.ts";
 import { FINDINGS, type FindingKind } from "../model/findings.ts";
 import { EXIT_STATUS, type ExitName, REFUSALS, type Refusal } from "../model/refusals.ts";
+import { nearest } from "./nearest.ts";
 
 const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
@@ -22,7 +23,7 @@ export function explain(code: string): string {
   if (refusal !== undefined) return refusalText(wanted, refusal);
   const finding = findings.get(wanted);
   if (finding !== undefined) return findingText(wanted, finding);
-  const near = nearest(wanted);
+  const near = nearest(wanted, [...refusals.keys(), ...findings.keys()]);
   throw new MigrationError("N2I-E100", `there is no code ${JSON.stringify(code)}`, {
     fix:
       near.length === 0
@@ -59,33 +60,14 @@ function findingText(code: string, { severity, title, advice, acceptable }: Find
   return `${code}: ${title}\n\nSeverity: ${SEVERITIES[severity]}${accepting}\nAdvice: ${advice}\n`;
 }
 
+/** Whether a word has the form of a code. */
+export function isCode(word: string): boolean {
+  return /^N2I-[ED]\d+$/.test(normalised(word));
+}
+
 function normalised(code: string): string {
   const upper = code.trim().toUpperCase();
   return /^[ED]\d+$/.test(upper) ? `N2I-${upper}` : upper;
-}
-
-/** At most three codes that differ in one or two characters, the nearest first. */
-function nearest(wanted: string): readonly string[] {
-  return [...refusals.keys(), ...findings.keys()]
-    .map((code) => ({ code, distance: distance(wanted, code) }))
-    .filter(({ distance }) => distance <= 2)
-    .sort((left, right) => left.distance - right.distance)
-    .slice(0, 3)
-    .map(({ code }) => code);
-}
-
-/** Levenshtein distance. */
-function distance(left: string, right: string): number {
-  let above = Array.from({ length: right.length + 1 }, (_, at) => at);
-  for (const [row, one] of [...left].entries()) {
-    const line = [row + 1];
-    for (const [at, other] of [...right].entries()) {
-      const changed = (above[at] ?? 0) + (one === other ? 0 : 1);
-      line.push(Math.min(changed, (above[at + 1] ?? 0) + 1, (line[at] ?? 0) + 1));
-    }
-    above = line;
-  }
-  return above.at(-1) ?? 0;
 }
 
 /** The exit statuses as the Markdown table of README.md, in the order of the model. */

@@ -1,5 +1,7 @@
 import { resolve } from "node:path";
 import type { Argv } from "yargs";
+import { MigrationError } from "../../model/error.ts";
+import { nearest } from "../../report/nearest.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
@@ -9,6 +11,7 @@ import { checkOptions } from "../options/check.ts";
 import { configOptions } from "../options/config.ts";
 import { type Declared, declare } from "../options/declared.ts";
 import { demoOptions } from "../options/demo.ts";
+import { everyCommand } from "../options/every.ts";
 import { explainOptions } from "../options/explain.ts";
 import { extractOptions } from "../options/extract.ts";
 import { finishOptions } from "../options/finish.ts";
@@ -62,9 +65,35 @@ const COMMANDS: readonly Command[] = [
   { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },
 ];
 
+/**
+ * A typing error is named before what it made look missing.
+ *
+ * @throws MigrationError N2I-E100
+ */
+function checkNames({ command, options = {} }: Declared): void {
+  const known = [...Object.keys(options), ...Object.keys(everyCommand), "help", "version"];
+  const { words } = io();
+  const end = words.indexOf("--");
+  for (const word of end < 0 ? words : words.slice(0, end)) {
+    const [, name = ""] = /^--(?:no-)?([\w-]+)/.exec(word) ?? [];
+    if (name === "" || known.includes(name)) continue;
+    const near = nearest(name, known).map((one) => `--${one}`);
+    if (near.length === 0) continue;
+    const [own = ""] = command.split(" ");
+    throw new MigrationError("N2I-E100", `${own} has no option --${name}`, {
+      fix: `Did you mean ${near.join(" or ")}? Or run ${own} with --help.`,
+    });
+  }
+}
+
 function logged(args: { readonly [name: string]: unknown }): void {
   const { run } = args;
   if (typeof run === "string") logTo(resolve(io().cwd(), run));
+}
+
+/** Whether a word is the name of a command. */
+export function isCommand(word: string): boolean {
+  return COMMANDS.some(({ options }) => options.command.split(" ")[0] === word);
 }
 
 /** The program with its commands. */
@@ -76,6 +105,7 @@ export function addCommands(program: Argv): Argv {
         describe: options.describe,
         builder: (yargs) =>
           declare(yargs.group([], "Options:"), options)
+            .middleware(() => checkNames(options), true)
             .middleware((args) => addConnections(args, options), true)
             // What yargs finds wrong stands in no log: it may be the name of the run.
             .middleware(logged),

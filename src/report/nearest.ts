@@ -1,0 +1,23 @@
+/** At most three names that differ in one or two characters, the nearest first. */
+export function nearest(wanted: string, names: readonly string[]): readonly string[] {
+  return names
+    .map((name) => ({ name, distance: distance(wanted, name) }))
+    .filter(({ distance }) => distance <= 2)
+    .sort((left, right) => left.distance - right.distance)
+    .slice(0, 3)
+    .map(({ name }) => name);
+}
+
+/** Levenshtein distance. */
+function distance(left: string, right: string): number {
+  let above = Array.from({ length: right.length + 1 }, (_, at) => at);
+  for (const [row, one] of [...left].entries()) {
+    const line = [row + 1];
+    for (const [at, other] of [...right].entries()) {
+      const changed = (above[at] ?? 0) + (one === other ? 0 : 1);
+      line.push(Math.min(changed, (above[at + 1] ?? 0) + 1, (line[at] ?? 0) + 1));
+    }
+    above = line;
+  }
+  return above.at(-1) ?? 0;
+}

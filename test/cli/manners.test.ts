@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+
+test("a bare command and help show what there is, help of a command that command", async () => {
+  const bare = await runs(0, []);
+  assert.match(bare.out, /^nova2ironic <command>\n/);
+  assert.equal((await runs(0, ["help"])).out, bare.out);
+  assert.equal((await runs(0, ["help", "plan"])).out, (await runs(0, ["plan", "--help"])).out);
+});
+
+test("codes are explained as many as are named, whichever way they are written", async () => {
+  const both = await runs(0, ["explain", "d600", "N2I-E304"]);
+  assert.deepEqual(both.out.match(/^N2I-[DE]\d+: /gm), ["N2I-D600: ", "N2I-E304: "]);
+  assert.equal((await runs(0, ["help", "D600", "e304"])).out, both.out);
+  assertRefusal(await run(["explain", "d600", "d6666"]), 64, "N2I-E100", /no code "d6666"/);
+});
+
+test("what was mistyped is named, before what it made look missing", async () => {
+  const option = await run(["extract", "--rum", "m1"]);
+  assertRefusal(option, 64, "N2I-E100", /extract has no option --rum\./, /Did you mean --run\?/);
+  const command = await run(["aply", "--run", "m1"]);
+  assertRefusal(command, 64, "N2I-E100", /no command "aply"\./, /Did you mean apply\?/);
+  assertRefusal(await run(["help", "aply"]), 64, "N2I-E100", /Did you mean apply\?/);
+  // A word that only looks like an option is somebody's value.
+  const value = await run(["status", "--run", "m1", "--", "--rum"]);
+  assert.doesNotMatch(value.err, /has no option/);
+});

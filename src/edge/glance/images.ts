@@ -108,7 +108,7 @@ async function named(session: ServiceSession, name: string): Promise<readonly Im
   const found = new Map<string, Image>();
   for (let after: string | null = null; ; ) {
     const marker: string = after === null ? "" : `&marker=${encodeURIComponent(after)}`;
-    const body = await ask(session, `/v2/images?name=${encodeURIComponent(name)}${marker}`, null);
+    const body = await ask(session, `/v2/images?name=${encodeURIComponent(name)}${marker}`);
     if (!isObject(body) || !Array.isArray(body.images))
       throw noImages(session, "it tells no images");
     const page = (body.images as readonly unknown[]).filter(isObject);
@@ -123,7 +123,7 @@ async function named(session: ServiceSession, name: string): Promise<readonly Im
 }
 
 async function withId(session: ServiceSession, id: string): Promise<readonly Image[]> {
-  const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`, null);
+  const body = await ask(session, `/v2/images/${encodeURIComponent(id)}`);
   if (body === null) return [];
   if (!isObject(body) || typeof body.status !== "string")
     throw noImages(session, "it tells no status of an image");

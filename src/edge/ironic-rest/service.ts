@@ -65,8 +65,9 @@ export async function openService(
       release: release.doc.release,
       charset: "utf8",
     };
-    await greet(session, version);
-    return pinned({ identity, release, minor: minorOf(version) }, session, version, []);
+    const own = session.at(version);
+    await greet(own, version);
+    return pinned({ identity, release, minor: minorOf(version) }, own, version, []);
   } catch (error) {
     session.close();
     throw error;
@@ -80,13 +81,13 @@ function pinned(
   hidden: readonly string[],
 ): RestService {
   const call: ServiceSession["call"] = async (words) =>
-    spoken(await session.call({ ...words, hidden }, version), version);
+    spoken(await session.call({ ...words, hidden }), version);
   const own: ServiceSession = { ...session, call };
   return {
     ...known,
     session: own,
-    ask: (path) => ask(own, path, version),
-    tell: (method, path, body) => call({ method, path, body }, version),
+    ask: (path) => ask(own, path),
+    tell: (method, path, body) => call({ method, path, body }),
     hiding: (secrets) => pinned(known, session, version, secrets),
   };
 }
@@ -94,7 +95,7 @@ function pinned(
 /** The first call as all will be: allowed, and answered in the version asked for. */
 async function greet(session: ServiceSession, version: string): Promise<void> {
   const path = "/v1/nodes?limit=1&fields=uuid";
-  const answer = await answerTo(session, path, version, isThere);
+  const answer = await answerTo(session, path, isThere);
   if (answer.headers[SPOKEN] !== version)
     throw new MigrationError("N2I-E209", `${session.url}: ${otherwise(answer, version)}`);
 }
@@ -125,7 +126,7 @@ function isThere(answer: Answer): Answer {
 async function versionsOf(
   session: ServiceSession,
 ): Promise<{ readonly minimum: string; readonly maximum: string }> {
-  const { headers } = await answerTo(session, "/v1/", null, isThere);
+  const { headers } = await answerTo(session, "/v1/", isThere);
   const [minimum, maximum] = [headers[MINIMUM], headers[MAXIMUM]];
   if (typeof minimum !== "string" || typeof maximum !== "string" || !/^1\.\d+$/.test(maximum))
     throw new MigrationError(

@@ -34,17 +34,15 @@ const VERSION = "2.1";
  * @throws MigrationError N2I-E106, N2I-E202, N2I-E210, N2I-E211, N2I-E212
  */
 export async function openCompute(cloud: Cloud, limit: number): Promise<ComputeService> {
-  const session = await openSession(cloud, limit, COMPUTE);
+  const session = (await openSession(cloud, limit, COMPUTE)).at(VERSION);
   try {
-    const path = "/flavors?limit=1";
-    const body = await ask(session, path, VERSION);
+    const body = await ask(session, "/flavors?limit=1");
     if (!isObject(body) || !Array.isArray(body.flavors))
       throw new MigrationError(
         "N2I-E202",
         `${session.url} is no compute service: it tells no flavors`,
         { fix: "Compare the compute endpoint of the catalog; it ends in /v2 or /v2.1." },
       );
-    const asking = (question: string): Promise<unknown> => ask(session, question, VERSION);
     return {
       url: session.url,
       // The project is part of the URL, and who plans may be of another one than who applies.
@@ -53,9 +51,9 @@ export async function openCompute(cloud: Cloud, limit: number): Promise<ComputeS
         address: session.url.replace(/\/[0-9a-f]{8}-?(?:[0-9a-f]{4}-?){3}[0-9a-f]{12}$/i, ""),
         version: VERSION,
       },
-      ask: asking,
+      ask: (path) => ask(session, path),
       async specs(flavorid) {
-        const answer = await asking(specsPath(flavorid));
+        const answer = await ask(session, specsPath(flavorid));
         if (answer === null) return null;
         if (!isObject(answer) || !isObject(answer.extra_specs))
           throw new MigrationError(
@@ -66,7 +64,7 @@ export async function openCompute(cloud: Cloud, limit: number): Promise<ComputeS
           Object.entries(answer.extra_specs).map(([key, value]) => [key, String(value)]),
         );
       },
-      tell: (method, at, words) => session.call({ method, path: at, body: words }, VERSION),
+      tell: (method, at, words) => session.call({ method, path: at, body: words }),
       close: session.close,
     };
   } catch (error) {

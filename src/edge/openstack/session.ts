@@ -27,11 +27,10 @@ type Words = Omit<HttpCall, "url" | "headers"> & {
 export interface ServiceSession {
   /** URL of the service, without a slash or `/v1` at its end. */
   readonly url: string;
-  /**
-   * @param version microversion; null sends none
-   * @throws MigrationError N2I-E210, N2I-E211 when Keystone gives no token, or the token is refused
-   */
-  readonly call: (words: Words, version: string | null) => Promise<Answer>;
+  /** @throws MigrationError N2I-E210, N2I-E211 when Keystone gives no token, or the token is refused */
+  readonly call: (words: Words) => Promise<Answer>;
+  /** The same at a microversion; until then none is sent. */
+  readonly at: (microversion: string) => ServiceSession;
   readonly close: () => void;
 }
 
@@ -60,12 +59,13 @@ export async function openSession(
         { fix: kind.fix },
       );
     const url = serviceUrl(found, cloud.from, kind);
-    return {
+    const pinned = (headers: HttpCall["headers"]): ServiceSession => ({
       url,
       close: http.close,
-      call: (words, version) =>
-        call(http, url, login, words, version === null ? {} : kind.pin(version)),
-    };
+      call: (words) => call(http, url, login, words, headers),
+      at: (microversion) => pinned(kind.pin(microversion)),
+    });
+    return pinned({});
   } catch (error) {
     http.close();
     throw error;
@@ -162,12 +162,8 @@ const OTHER_SCOPE = /requires a scope of \[/;
  * @returns the body; null when the service says that there is no such thing
  * @throws MigrationError N2I-E210 when it is not answered, N2I-E211, N2I-E212 when it is refused
  */
-export async function ask(
-  session: ServiceSession,
-  path: string,
-  version: string | null,
-): Promise<unknown> {
-  const answer = await answerTo(session, path, version, told);
+export async function ask(session: ServiceSession, path: string): Promise<unknown> {
+  const answer = await answerTo(session, path, told);
   return answer.status === 200 ? answer.body : null;
 }
 
@@ -180,11 +176,10 @@ export async function ask(
 export async function answerTo(
   session: ServiceSession,
   path: string,
-  version: string | null,
   read: (answer: Answer) => Answer,
 ): Promise<Answer> {
   const answer = await askUntilAnswered(async () =>
-    read(await session.call({ method: "GET", path }, version)),
+    read(await session.call({ method: "GET", path })),
   );
   if (answer.status === 200 || answer.status === 404) return answer;
   if (isPassing(answer))

@@ -156,14 +156,23 @@ export async function bootServers(
   await db(LEGACY_DATABASE)("bm_nodes")
     .where({ uuid: doubted.node })
     .update({ task_state: "error" });
-  const nowhere = await create(stack, { name: "nowhere", image, node: order[0] ?? "" });
+  await create(stack, { name: "nowhere", image, node: order[0] ?? "" });
   await until("a server is deleted, and another in ERROR", 60, async () => {
-    const gone = await asks("nova", "GET", `/servers/${deleted.id}`);
-    const { server } = (await asks<Shown>("nova", "GET", `/servers/${nowhere}`)) ?? {};
-    return gone === null && server?.status === "ERROR" ? null : `${server?.status}`;
+    // Of a server that it only just gave up, Nova's list is behind.
+    const all = await asks<{ readonly servers: readonly Named[] }>(
+      ...(["nova", "GET", "/servers/detail?all_tenants=1"] as const),
+    );
+    const states = new Map(all?.servers.map(({ name, status }) => [name, status]));
+    const done = !states.has("deleted") && states.get("nowhere") === "ERROR";
+    return done ? null : JSON.stringify([...states]);
   });
   const tenants = booted.slice(0, TENANTS).map(({ node }) => node);
   return { tenants, ill: [ill.node], doubted: [doubted.node] };
+}
+
+interface Named {
+  readonly name: string;
+  readonly status: string;
 }
 
 interface Shown {

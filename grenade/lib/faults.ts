@@ -79,17 +79,17 @@ async function silentLater(deployment: Deployment): Promise<void> {
   stack.sim.silence(true);
   await stack.ironic.wake();
   await does("mute-handover", "handover", "--deadline", "60");
-  const others = fleet.tenants.slice(1);
-  await until("Ironic knows the others' power", 60, async () => {
-    const rows = await stack
-      .db(stack.ironic.database)("nodes")
-      .whereIn("uuid", others)
-      .whereNotNull("power_state");
-    return rows.length === others.length ? null : `of ${rows.length}`;
-  });
+  const nodes = stack.db(stack.ironic.database);
+  const [mute = ""] = fleet.tenants;
+  const kept = (maintenance: boolean) => async (): Promise<string | null> => {
+    const row = await nodes("nodes").where({ uuid: mute }).first();
+    return (row?.maintenance === 1) === maintenance ? null : `maintenance is ${row?.maintenance}`;
+  };
+  await until("Ironic gives the silent machine up", 120, kept(true));
   await does("mute-verify", "verify", "--takeover");
   await see("mute", { ironic: true });
   stack.sim.silence(false);
+  await until("Ironic has the machine back", 120, kept(false));
   await wake(deployment);
   await does("mute-takeover", "verify", "--takeover");
   await see("mute-over", { ironic: true });

@@ -166,7 +166,11 @@ function ironicOptions({ token, authtoken, ports }: Cloud, http_url: string): Ir
       glance,
       deploy: { http_url },
       agent: { post_deploy_get_power_state_retry_interval: 1 },
-      conductor: { automated_clean: false, sync_power_state_interval: 10 },
+      conductor: {
+        automated_clean: false,
+        sync_power_state_interval: 10,
+        power_failure_recovery_interval: 10,
+      },
     },
   };
 }

@@ -18,7 +18,7 @@ export const silent: Claim = {
 
 /** Broken by a verify that believes a machine nobody could ask: it ends with 0. */
 export const mute: Claim = {
-  name: "of a BMC that falls silent before the hand-over verify says so, of its machine alone; once it answers, all is well",
+  name: "a BMC that falls silent before the hand-over costs its machine alone, and verify says so; once it answers, all is well",
   phases: ["faults"],
   check: (seen) => {
     const [before, then, after] = [at(seen, "staged"), at(seen, "mute"), at(seen, "mute-over")];

@@ -29,7 +29,7 @@ export interface GuardPosition extends Position {
 type GuardPart = WindowPart<GuardChange, GuardPosition>;
 
 const SIZE = 128;
-const STAGED = { standing: "staged", why: "still staged", fix: "Run handover first." } as const;
+const STAGED = { state: "staged", why: "still staged", fix: "Run handover first." } as const;
 const AGAIN = "Run the same command again.";
 
 /**
@@ -76,7 +76,7 @@ export function unfinishPart(guard: Guard): GuardPart {
     const why = otherUse(node, seen);
     if (why === null) return { ...fine, ...busyOr(seen), change };
     const trouble = {
-      standing: "failed",
+      state: "failed",
       why,
       fix: "Protect it yourself, if it is to be.",
     } as const;
@@ -107,7 +107,7 @@ function partOf(
       const written = await guard.write(id, seen, change);
       if (written === "done") return { ...position, is: "after" };
       if (written === "again") return { ...position, ...waitsFor("somebody") };
-      const trouble = { standing: "failed", why: written.why, fix: AGAIN } as const;
+      const trouble = { state: "failed", why: written.why, fix: AGAIN } as const;
       return { ...position, is: "other", trouble };
     },
   };
@@ -120,7 +120,7 @@ function busyOr(seen: Guarded | undefined): Pick<GuardPosition, "is" | "trouble"
 
 function waitsFor(holder: string): Pick<GuardPosition, "is" | "trouble"> {
   const why = `${holder} is working on it`;
-  return { is: "waiting", trouble: { standing: "waiting", why, fix: AGAIN } };
+  return { is: "waiting", trouble: { state: "waiting", why, fix: AGAIN } };
 }
 
 /** Why a machine is no longer the one that was guarded; null when it is. */

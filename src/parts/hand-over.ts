@@ -67,7 +67,7 @@ export function handOverPart(
   };
   const ended = (id: string, judged: Judged): HandOverPosition => {
     underWay.delete(id);
-    const well = judged.standing === "done" || judged.standing === "held";
+    const well = judged.state === "done" || judged.state === "held";
     return { is: well ? "after" : "other", judged, log: health.quoted(id) };
   };
   const positionOf = (
@@ -77,11 +77,11 @@ export function handOverPart(
   ): HandOverPosition => {
     const nobody = health.nobody(row);
     const judged = judge(row, seen, nobody);
-    const { standing } = judged;
-    if (standing !== "waiting" && standing !== "staged") return ended(id, judged);
+    const { state } = judged;
+    if (state !== "waiting" && state !== "staged") return ended(id, judged);
     if (watched && nobody !== null) return ended(id, without(nobody, "failed"));
-    if (standing === "waiting") underWay.add(id);
-    return { is: standing === "staged" ? "before" : "partway", judged, log: [] };
+    if (state === "waiting") underWay.add(id);
+    return { is: state === "staged" ? "before" : "partway", judged, log: [] };
   };
   return {
     ...{ name: HAND_OVER, size: BATCH },
@@ -137,5 +137,5 @@ function stagedAgain({ row }: PlannedNode, seen: ObservedNode | undefined): Hand
 
 function waitsFor(holder: string): HandOverPosition {
   const why = `${holder} is working on it`;
-  return { is: "waiting", judged: { standing: "waiting", why, fix: AGAIN }, log: [] };
+  return { is: "waiting", judged: { state: "waiting", why, fix: AGAIN }, log: [] };
 }

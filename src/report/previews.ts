@@ -38,20 +38,17 @@ export function bootSummary(title: string, rows: readonly BootRow[], none: strin
   return `${title}: ${words.join(", ") || none}.`;
 }
 
-const COLUMNS = ["UUID", "BM ID", "Standing", "Why", "What to do"];
+const COLUMNS = ["UUID", "BM ID", "State", "Why", "What to do"];
 
 /**
  * A row a machine: where it stands on its way to a conductor, and what to do about it.
  *
  * @param logs adds a column of what the conductors' logs say, a line each
  */
-export function standingsView(
-  standings: Iterable<Trouble> | AsyncIterable<Trouble>,
-  logs = false,
-): View {
+export function statesView(states: Iterable<Trouble> | AsyncIterable<Trouble>, logs = false): View {
   const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
-  return rowsOf(columns, standings, ({ uuid, bm_node_id, standing, why, fix, log = [] }) => {
+  return rowsOf(columns, states, ({ uuid, bm_node_id, state, why, fix, log = [] }) => {
     const said = logs ? [log.join("\n")] : [];
-    return [uuid, bm_node_id, standing, why, fix, ...said];
+    return [uuid, bm_node_id, state, why, fix, ...said];
   });
 }

@@ -1,4 +1,4 @@
-import type { Standings } from "../core/handover/observe.ts";
+import type { HandoverTally } from "../core/handover/observe.ts";
 import type { LogFault } from "../core/handover/quotes.ts";
 import { masked } from "../core/render/value.ts";
 import type { NovaTally, Tally, Verified } from "../core/verify/tally.ts";
@@ -83,7 +83,7 @@ function novaText(nova: NovaTally): string {
 
 /** The totals of `verify --takeover`, a line each. */
 export function takenOverText(
-  { done, waiting, staged, held, failed, missing }: Standings,
+  { done, waiting, staged, held, failed, missing }: HandoverTally,
   logs: number,
   faults: number,
 ): readonly string[] {

@@ -198,7 +198,7 @@ function tallyOf(progress: Releasing["progress"]) {
       const { is, judged, log } = ending.position;
       const words = { ...judged, uuid, bm_node_id, ...(log.length > 0 && { log }) };
       if (is !== "after") trouble.push(words);
-      else if (judged.standing === "held") held += 1;
+      else if (judged.state === "held") held += 1;
       else {
         done += 1;
         if (judged.why !== null) noted.push(words);

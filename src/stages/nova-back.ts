@@ -1,4 +1,4 @@
-import { type KnownComputes, type Stray, strayComputes } from "../core/hosts/computes.ts";
+import { type KnownComputes, type NewCompute, newComputes } from "../core/hosts/computes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -26,7 +26,7 @@ import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** What to take back of Nova's rows. */
-interface NovaWish {
+interface NovaScope {
   /** Plans that changed some, newest first. */
   readonly plans: readonly NovaFiles[];
   readonly all: boolean;
@@ -43,7 +43,7 @@ export interface Wanted {
   readonly plans: readonly string[];
   readonly scope: Scope<PlannedMachine>;
   /** Of Nova's rows; null where the run changed none. */
-  readonly nova: NovaWish | null;
+  readonly nova: NovaScope | null;
   /** Null where Ironic is not asked: nothing is left there, or nobody said where it is. */
   readonly backend: Backend | null;
   readonly reach: Reach & { readonly keyFile?: string };
@@ -77,32 +77,32 @@ interface NovaBack {
 
 /** Opens nova for the time of a rollback; null without its database, or where none of its rows was changed. */
 export function withNovaBack<T>(
-  { run, nova: wish, reach }: Wanted,
+  { run, nova: scope, reach }: Wanted,
   { session, leave, sink }: Backing,
   watching: Watching,
   work: (nova: NovaBack | null) => Promise<T>,
 ): Promise<T> {
   const { novaDb } = reach;
-  if (wish === null || novaDb === undefined) return work(null);
+  if (scope === null || novaDb === undefined) return work(null);
   return closing(async (keep) => {
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
-    return withNova(session, database, wish.plans, watching, (place) =>
+    return withNova(session, database, scope.plans, watching, (place) =>
       work({
         async look() {
           await place.watch.settle();
-          return changedHosts(place.target, wish, session.journal.entries());
+          return changedHosts(place.target, scope, session.journal.entries());
         },
         check: place.check,
         async part({ part, legs }, excluded) {
           await place.watch.look();
           let done = 0;
-          for (const plan of wish.plans) {
+          for (const plan of scope.plans) {
             // What is not in nova itself is not asked for rows that are.
             const api =
               part === "api" ? await reopenFlavorApi(plan.header.api, reach, false) : null;
             const parts = novaParts(place.target, api?.target ?? null);
             const walked = legs.map((name) => novaWalk(place, parts, name, plan));
-            const way = { direction: "back", only: wish, excluded } as const;
+            const way = { direction: "back", only: scope, excluded } as const;
             const undone = await execute(walked, session, way).finally(() => api?.close());
             const shared =
               undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
@@ -113,7 +113,8 @@ export function withNovaBack<T>(
             done += undone.done;
             if (undone.stopped) return { done, stopped: true };
           }
-          if (part === "hosts") tellStrays(await straysOf(run, wish, database), leave, sink);
+          if (part === "hosts")
+            tellNewComputes(await newComputesOf(run, scope, database), leave, sink);
           return { done, stopped: false };
         },
       }),
@@ -127,13 +128,13 @@ export function withNovaBack<T>(
  */
 async function changedHosts(
   nova: NovaTarget,
-  wish: NovaWish,
+  scope: NovaScope,
   entries: readonly Entry[],
 ): Promise<Excluded> {
   const found = new Map<string, string>();
   const { hosts } = novaParts(nova, null);
-  for (const plan of wish.plans)
-    for (const [machine, why] of await changedSince(novaLeg(hosts, "hosts", plan), entries, wish))
+  for (const plan of scope.plans)
+    for (const [machine, why] of await changedSince(novaLeg(hosts, "hosts", plan), entries, scope))
       found.set(machine, `in nova ${why}`);
   return found;
 }
@@ -142,28 +143,32 @@ async function changedHosts(
 const NAMED = 20;
 
 /** Lists compute nodes that Nova made since; they are not this run's to take away. */
-function tellStrays(strays: readonly Stray[], leave: Backing["leave"], { told }: Sink): void {
-  if (strays.length === 0) return;
-  leave(strays.map((stray) => ({ id: `compute_nodes:${stray.id}`, why: whyStray(stray) })));
-  const more = strays.length > NAMED ? ", ..." : "";
-  const ids = strays.slice(0, NAMED).map(({ id }) => id);
+function tellNewComputes(
+  added: readonly NewCompute[],
+  leave: Backing["leave"],
+  { told }: Sink,
+): void {
+  if (added.length === 0) return;
+  leave(added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: whyNew(compute) })));
+  const more = added.length > NAMED ? ", ..." : "";
+  const ids = added.slice(0, NAMED).map(({ id }) => id);
   told(
-    `${strays.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
+    `${added.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
   );
 }
 
 /** What of a compute node must be known to take it away. */
-function whyStray({ host, hypervisor_hostname }: Stray): string {
+function whyNew({ host, hypervisor_hostname }: NewCompute): string {
   return `made by the nova-compute of ${host} since, of ${hypervisor_hostname}`;
 }
 
 /** Compute nodes that Nova made since of machines that are taken back. */
-async function straysOf(
+async function newComputesOf(
   run: RunFolder,
-  { plans, machines: wants }: NovaWish,
+  { plans, machines: wants }: NovaScope,
   database: Database,
-): Promise<readonly Stray[]> {
-  const found = new Map<number, Stray>();
+): Promise<readonly NewCompute[]> {
+  const found = new Map<number, NewCompute>();
   const placesOf = await openPlaces(database);
   const known = await knownTo(plans);
   for (const nova of plans) {
@@ -171,8 +176,8 @@ async function straysOf(
     const machines = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
       for await (const batch of plan.lines()) yield batch.filter(wants);
     };
-    for await (const stray of strayComputes(machines(), placesOf, known))
-      if (!found.has(stray.id)) found.set(stray.id, stray);
+    for await (const compute of newComputes(machines(), placesOf, known))
+      if (!found.has(compute.id)) found.set(compute.id, compute);
   }
   return [...found.values()];
 }
@@ -198,14 +203,14 @@ async function knownTo(plans: readonly NovaFiles[]): Promise<KnownComputes> {
  * @throws MigrationError N2I-E311, N2I-E300 and those of opening it
  */
 export async function novaStepsBack(
-  wish: NovaWish,
+  scope: NovaScope,
   entries: readonly Entry[],
   reach: Reach,
 ): Promise<number> {
   let count = 0;
-  for (const plan of wish.plans)
+  for (const plan of scope.plans)
     for (const leg of NOVA_LEGS) {
-      const own = await countBack(novaJournalled(leg, plan), entries, wish);
+      const own = await countBack(novaJournalled(leg, plan), entries, scope);
       count += own;
       if (own === 0 || leg !== "api" || reach.novaDb === undefined) continue;
       const api = await reopenFlavorApi(plan.header.api, reach, true);
@@ -223,25 +228,25 @@ export async function novaStepsBack(
  * @throws MigrationError N2I-E300 when the plans were made for another nova
  */
 export async function* previewNova(
-  { run, entries, nova: wish, reach }: Wanted,
+  { run, entries, nova: scope, reach }: Wanted,
   ironic: (excluded: Excluded) => AsyncGenerator<UndoPreview, Excluded>,
 ): AsyncGenerator<UndoPreview> {
   const { novaDb } = reach;
   const database =
-    wish === null || novaDb === undefined
+    scope === null || novaDb === undefined
       ? null
       : await openRole("nova-db", novaDb, { readOnly: true });
   try {
-    const nova = database && (await openFor(database, wish?.plans ?? []));
-    const excluded = wish && nova ? await changedHosts(nova, wish, entries) : new Map();
+    const nova = database && (await openFor(database, scope?.plans ?? []));
+    const excluded = scope && nova ? await changedHosts(nova, scope, entries) : new Map();
     const stays = yield* ironic(excluded);
-    if (wish === null) return;
+    if (scope === null) return;
     const all = new Map([...excluded, ...stays]);
-    yield* rowsOf(wish, entries, all, nova === null ? unasked : legsOf(nova, reach));
-    for (const stray of database === null ? [] : await straysOf(run, wish, database)) {
-      const { id, bm_node_id } = stray;
+    yield* rowsOf(scope, entries, all, nova === null ? unasked : legsOf(nova, reach));
+    for (const compute of database === null ? [] : await newComputesOf(run, scope, database)) {
+      const { id, bm_node_id } = compute;
       const row = { action: "leave", resource: "compute_nodes", uuid: String(id) } as const;
-      yield { ...row, bm_node_id, why: whyStray(stray) };
+      yield { ...row, bm_node_id, why: whyNew(compute) };
     }
   } finally {
     await database?.close();
@@ -260,16 +265,16 @@ type Opened = Parameters<typeof inspectBack<NovaStep, NovaStep>>[0] & {
 };
 
 async function* rowsOf(
-  wish: NovaWish,
+  scope: NovaScope,
   entries: readonly Entry[],
   excluded: Excluded,
   open: (name: NovaLegName, plan: NovaFiles) => Promise<Opened>,
 ): AsyncGenerator<UndoPreview> {
-  for (const plan of wish.plans)
+  for (const plan of scope.plans)
     for (const name of BACK_AFTER_IRONIC.flatMap(({ legs }) => legs)) {
       const leg = await open(name, plan);
       try {
-        for await (const batch of inspectBack(leg, entries, wish, excluded))
+        for await (const batch of inspectBack(leg, entries, scope, excluded))
           yield* batch.flatMap(({ change, state: { is, why } }) =>
             is === "after" ? [] : [shown(change, is === "other" ? why : null)],
           );

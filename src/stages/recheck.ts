@@ -1,4 +1,4 @@
-import type { ConductorHabits } from "../core/power/gate.ts";
+import type { ConductorTraits } from "../core/power/gate.ts";
 import { wayOfPlanned } from "../core/transform/power-way.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { askQuestions } from "../edge/power/ask.ts";
@@ -65,7 +65,7 @@ export function recheckWith(
   probe: PowerProbe,
   seal: Seal,
   signal: AbortSignal,
-  conductor: ConductorHabits,
+  conductor: ConductorTraits,
 ): (machines: readonly PlannedMachine[]) => Promise<Excluded> {
   return async (machines) => {
     const asked = machines
@@ -107,7 +107,7 @@ export function recheckWith(
 export function conductorOf(
   { target, conductor_ipmitool }: PlanHeader,
   { releases }: Pick<Mappings, "releases">,
-): ConductorHabits {
+): ConductorTraits {
   const doc = releases.find((release) => release.doc.release === target.release)?.doc;
   return {
     keys: doc?.power_keys ?? [],

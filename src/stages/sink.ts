@@ -12,7 +12,7 @@ export type Expect = (total: number, before: number) => void;
 /** What stages list. */
 export interface Lists {
   readonly verdicts: RowVerdict;
-  readonly standings: Trouble;
+  readonly states: Trouble;
   readonly guards: GuardPreview;
   readonly undos: UndoPreview;
   readonly faults: LogFault & { readonly path: string };

@@ -105,10 +105,10 @@ async function* looked(
   for (const leg of NOVA_LEGS)
     for await (const steps of regroup(plan.steps(leg), LOOKED)) {
       const by = new Map(steps.map((step) => [step.id, step]));
-      const standings = await target(leg).look(steps);
-      yield standings.flatMap((standing) => {
-        const step = by.get(standing.id);
-        return step === undefined ? [] : [{ step, standing }];
+      const states = await target(leg).look(steps);
+      yield states.flatMap((state) => {
+        const step = by.get(state.id);
+        return step === undefined ? [] : [{ step, state }];
       });
     }
 }

@@ -1,4 +1,4 @@
-import { type Lacks, lacking, noStandings, observe, observedOf } from "../core/handover/observe.ts";
+import { type Lacks, lacking, noStates, observe, observedOf } from "../core/handover/observe.ts";
 import { type LogFault, logFaults } from "../core/handover/quotes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { createHandover } from "../edge/ironic-db/handover.ts";
@@ -38,14 +38,14 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
     const { target } = plan.header;
     const { identity, release } = await identifyTarget(database, mappings, target.release);
     checkIdentity(target, identity);
-    const standings = noStandings();
+    const states = noStates();
     const nodes = plannedNodes(plan.lines(), () => true);
     const handover = createHandover(database, release);
     const lacks = lacksIn(database, release);
-    await sink.list("standings", observe(nodes, handover, standings, asked.allRows, lacks));
-    if (observedOf(standings) === 0) throw nothingLoads(plan.footer.footer);
+    await sink.list("states", observe(nodes, handover, states, asked.allRows, lacks));
+    if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
     const faults = logs.length === 0 ? 0 : await listFaults(logs, sink);
-    return { standings, logs: logs.length, faults };
+    return { states, logs: logs.length, faults };
   });
 }
 

@@ -54,7 +54,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.match(healthy.err, /^Take-over: 3 handed over, .*\nLogs: 0 faults in 1 log\.$/m);
 
     const conductors = () => ironic.db("conductors");
-    const standings = ["-c", "UUID", "-c", "Standing", "-c", "Why"];
+    const states = ["-c", "UUID", "-c", "State", "-c", "Why"];
     const waiting = (why: string): string =>
       [1, 2].map((id) => `${caseUuid("node", id)} waiting ${why}\n`).join("");
     const dead = "conductor cond-1, which took it over, is not alive";
@@ -62,7 +62,7 @@ for (const engine of ["mysql", "postgresql"] as const)
       await conductors().update(change);
       const free = `${caseUuid("node", 3)} waiting no conductor is alive: cond-1\n`;
       const all = `${waiting(dead)}${free}`;
-      assert.equal((await verify(2, ...standings)).out, all, JSON.stringify(change));
+      assert.equal((await verify(2, ...states)).out, all, JSON.stringify(change));
       await conductors().update({ updated_at: CONDUCTOR.updated_at, online: true });
     }
 
@@ -70,7 +70,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     const { image_source: _, ...rest } = JSON.parse(rows[0]?.instance_info ?? "{}");
     await nodes(1).update({ instance_info: JSON.stringify(rest) });
     await nodes(2).update({ driver_internal_info: "{}" });
-    const { out } = await verify(2, "-c", "UUID", "-c", "Standing", "-c", "Why");
+    const { out } = await verify(2, "-c", "UUID", "-c", "State", "-c", "Why");
     assert.deepEqual(out.trim().split("\n"), [
       `${caseUuid("node", 1)} failed lacks instance_info.image_source`,
       `${caseUuid("node", 2)} failed lacks driver_internal_info.root_uuid_or_disk_id`,

@@ -1,5 +1,5 @@
 import { EXIT_STATUS } from "../../model/refusals.ts";
-import { standingsView } from "../../report/previews.ts";
+import { statesView } from "../../report/previews.ts";
 import { finishRun, previewFinish } from "../../stages/finish.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { FinishArgs } from "../options/finish.ts";
@@ -10,7 +10,7 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
   const sink = sinkOf(args);
   if (args.plan) return previewFinish(args, sink);
   const { left, stopped, broke, notes, partial } = await finishRun(args, sink);
-  if (left.length > 0) await printView(standingsView(left), args);
+  if (left.length > 0) await printView(statesView(left), args);
   if (partial) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   if (stopped) say(args, STOPPED);

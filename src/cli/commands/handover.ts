@@ -1,7 +1,7 @@
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/refusals.ts";
-import { standingsView } from "../../report/previews.ts";
+import { statesView } from "../../report/previews.ts";
 import { handover } from "../../stages/handover.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import type { HandoverArgs } from "../options/handover.ts";
@@ -12,7 +12,7 @@ export async function handoverCommand(args: HandoverArgs): Promise<void> {
   const { trouble, noted, broke } = await handover(args, paceOf(args), sinkOf(args));
   const listed = [...trouble, ...noted];
   const logs = (args.conductorLog ?? []).length > 0;
-  if (listed.length > 0) await printView(standingsView(listed, logs), args);
+  if (listed.length > 0) await printView(statesView(listed, logs), args);
   if (trouble.length > 0) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   say(args, AFTER.handover(args));

@@ -2,7 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/refusals.ts";
 import type { FormatOptions } from "../../report/format.ts";
-import { guardsView, standingsView, undoView } from "../../report/previews.ts";
+import { guardsView, statesView, undoView } from "../../report/previews.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
 import { faultsView, verdictsView } from "../../report/verify.ts";
@@ -95,7 +95,7 @@ export function say(voice: Voice, text: string): void {
 
 const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => View } = {
   verdicts: verdictsView,
-  standings: standingsView,
+  states: statesView,
   guards: guardsView,
   undos: undoView,
   faults: faultsView,

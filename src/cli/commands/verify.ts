@@ -31,7 +31,7 @@ async function compared(args: VerifyArgs) {
 }
 
 async function takenOver(args: VerifyArgs) {
-  const { standings, logs, faults } = await verifyTakeover(args, sinkOf(args));
-  const equal = isHandedOver(standings) && faults === 0;
-  return { texts: takenOverText(standings, logs, faults), equal };
+  const { states, logs, faults } = await verifyTakeover(args, sinkOf(args));
+  const equal = isHandedOver(states) && faults === 0;
+  return { texts: takenOverText(states, logs, faults), equal };
 }

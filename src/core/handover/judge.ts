@@ -8,10 +8,10 @@ import { BRING } from "./takers.ts";
  * a conductor has taken it over, `done` then; `held` is loaded in maintenance by the plan's own
  * word; `failed` and `missing` need somebody.
  */
-export type Standing = "staged" | "waiting" | "done" | "held" | "failed" | "missing";
+export type HandoverState = "staged" | "waiting" | "done" | "held" | "failed" | "missing";
 
 export interface Judged {
-  readonly standing: Standing;
+  readonly state: HandoverState;
   /** What is wrong, when something is. */
   readonly why: string | null;
   /** What the operator can do about it: one sentence. */
@@ -102,12 +102,12 @@ export function overdue(
 }
 
 /** A machine no living conductor would take: it stays staged, or is waited for no longer. */
-export function without(why: string, standing: "staged" | "failed"): Judged {
-  return told(standing, why, BRING);
+export function without(why: string, state: "staged" | "failed"): Judged {
+  return told(state, why, BRING);
 }
 
-function told(standing: Standing, why: string | null = null, fix: string | null = null): Judged {
-  return { standing, why, fix };
+function told(state: HandoverState, why: string | null = null, fix: string | null = null): Judged {
+  return { state, why, fix };
 }
 
 function quoted(last_error: string | null): string {

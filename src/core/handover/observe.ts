@@ -1,13 +1,13 @@
 import type { Handover } from "../../model/handover.ts";
 import type { Row } from "../../model/machine.ts";
 import type { TargetDoc } from "../../model/mapping.ts";
-import { type Judged, judge, type PlannedNode, type Standing, type Trouble } from "./judge.ts";
+import { type HandoverState, type Judged, judge, type PlannedNode, type Trouble } from "./judge.ts";
 import { nobody } from "./takers.ts";
 
-export type Standings = { readonly [standing in Standing]: number };
+export type HandoverTally = { readonly [state in HandoverState]: number };
 
-/** Standings an operator has nothing to do about. */
-const FINE: ReadonlySet<Standing> = new Set(["done", "held"]);
+/** HandoverTally an operator has nothing to do about. */
+const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
 
 /** The fields each of some machines lacks for its take-over, by uuid. */
 export type Lacks = (
@@ -24,7 +24,7 @@ export type Lacks = (
 export async function* observe(
   plan: AsyncIterable<readonly PlannedNode[]>,
   handover: Pick<Handover, "observe" | "service">,
-  tally: { [standing in Standing]: number },
+  tally: { [state in HandoverState]: number },
   all: boolean,
   lacks: Lacks = () => Promise.resolve(new Map()),
 ): AsyncGenerator<Trouble> {
@@ -35,8 +35,8 @@ export async function* observe(
     for (const { uuid, bm_node_id, row } of batch) {
       const stands = judge(row, seen.get(uuid), nobody(service, row));
       const judged = judgeFields(stands, lacking.get(uuid) ?? []);
-      tally[judged.standing] += 1;
-      if (all || judged.why !== null || !FINE.has(judged.standing))
+      tally[judged.state] += 1;
+      if (all || judged.why !== null || !FINE.has(judged.state))
         yield { ...judged, uuid, bm_node_id };
     }
   }
@@ -44,27 +44,33 @@ export async function* observe(
 
 /** Adds what a machine lacks to where it stands. */
 function judgeFields(judged: Judged, fields: readonly string[]): Judged {
-  if (fields.length === 0 || judged.standing === "missing" || judged.standing === "held")
-    return judged;
+  if (fields.length === 0 || judged.state === "missing" || judged.state === "held") return judged;
   const why = `lacks ${fields.join(", ")}${judged.why === null ? "" : `; ${judged.why}`}`;
   return {
-    standing: judged.standing === "done" ? "failed" : judged.standing,
+    state: judged.state === "done" ? "failed" : judged.state,
     why,
     fix: "Find it out (site document, extract --tftp-root), roll the machine back, plan and apply again.",
   };
 }
 
-export function noStandings(): { [standing in Standing]: number } {
+export function noStates(): { [state in HandoverState]: number } {
   return { staged: 0, waiting: 0, done: 0, held: 0, failed: 0, missing: 0 };
 }
 
 /** Whether nothing is left to wait for or to do. */
-export function isHandedOver({ staged, waiting, failed, missing }: Standings): boolean {
+export function isHandedOver({ staged, waiting, failed, missing }: HandoverTally): boolean {
   return staged + waiting + failed + missing === 0;
 }
 
 /** Machines that were looked at. */
-export function observedOf({ staged, waiting, done, held, failed, missing }: Standings): number {
+export function observedOf({
+  staged,
+  waiting,
+  done,
+  held,
+  failed,
+  missing,
+}: HandoverTally): number {
   return staged + waiting + done + held + failed + missing;
 }
 

@@ -169,7 +169,7 @@ function providerFaults(found: MachineProvider | undefined): readonly string[] {
 type PlacesOf = ByMachine<ComputePlace>;
 
 /** A compute node that Nova made since, and the machine it is of. */
-export interface Stray extends ComputePlace {
+export interface NewCompute extends ComputePlace {
   readonly bm_node_id: number;
 }
 
@@ -188,11 +188,11 @@ export interface KnownComputes {
  *
  * @source facts/nova-bm.md 5.2, 5.3
  */
-export async function* strayComputes(
+export async function* newComputes(
   machines: AsyncIterable<readonly PlannedMachine[]>,
   placesOf: PlacesOf,
   known: KnownComputes,
-): AsyncGenerator<Stray> {
+): AsyncGenerator<NewCompute> {
   for await (const batch of machines) {
     const found = await placesOf(batch.flatMap(({ uuid }) => (uuid === null ? [] : [uuid])));
     for (const { uuid, bm_node_id, service_host } of batch) {

@@ -49,7 +49,7 @@ function contradiction({ nova }: Machine, power: "on" | "off"): string | null {
 }
 
 /** What a conductor of the target reads of driver_info, and how its ipmitool behaves. */
-export interface ConductorHabits {
+export interface ConductorTraits {
   /** Keys of driver_info it reads, of those that not every release does. */
   readonly keys: readonly string[];
   readonly ipmitool: ConductorIpmitool;
@@ -71,7 +71,7 @@ export function gate(
   machine: Machine,
   reading: PowerReading | undefined,
   way: Way | null,
-  conductor: ConductorHabits,
+  conductor: ConductorTraits,
   { unreachable }: PowerView,
 ): readonly Finding[] {
   if (machine.node.deleted === true) return [];
@@ -103,7 +103,7 @@ export function gate(
   return [...other, ...findingIf(recorded !== null, "N2I-D603", where, says), ...observed];
 }
 
-function isRead(key: PowerAdvice["key"], { keys }: ConductorHabits): boolean {
+function isRead(key: PowerAdvice["key"], { keys }: ConductorTraits): boolean {
   return key === null || keys.includes(key);
 }
 

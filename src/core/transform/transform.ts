@@ -7,7 +7,7 @@ import type { Mapping } from "../../model/mapping.ts";
 import type { Desired, Resource } from "../../model/plan.ts";
 import type { ConductorIpmitool } from "../../model/power.ts";
 import { portUuid } from "../../model/uuid.ts";
-import { type ConductorHabits, gate, isAbout, type PowerView } from "../power/gate.ts";
+import { type ConductorTraits, gate, isAbout, type PowerView } from "../power/gate.ts";
 import { bootPlan, bootsAsRamdisk, inspectRoots } from "./boot.ts";
 import { createOrigins } from "./compile.ts";
 import { inspectLogin, inspectPower } from "./driver.ts";
@@ -85,7 +85,7 @@ interface Making {
   readonly nodes: Nodes;
   readonly validate: Validate;
   readonly power: PowerView | null;
-  readonly conductor: ConductorHabits;
+  readonly conductor: ConductorTraits;
 }
 
 function transformed(making: Making, source: Machine): Transformed {

@@ -18,7 +18,7 @@ import { asUsed, isMoving, isStepUsed, type Used } from "./used.ts";
 /** A row that the plan changes, and how it stands. */
 export interface Looked {
   readonly step: NovaStep;
-  readonly standing: RowState;
+  readonly state: RowState;
 }
 
 /** Nova as it is now. */
@@ -80,16 +80,16 @@ export async function* verifyNova(
 }
 
 /** Judges and counts a row that the plan changes. */
-function rowVerdict({ step, standing }: Looked, used: Used, tally: NovaTally): RowVerdict {
-  const { is, why, fields = [] } = standing;
-  const since = isStepUsed(step, standing, used);
+function rowVerdict({ step, state }: Looked, used: Used, tally: NovaTally): RowVerdict {
+  const { is, why, fields = [] } = state;
+  const since = isStepUsed(step, state, used);
   tally[since ? "used" : is] += 1;
   const details = is === "before" ? "as before the change" : why;
   return {
     ...{ resource: step.id, uuid: step.machine, bm_node_id: null },
     state: since ? "used" : is === "after" ? "validated" : "mismatched",
     ...{ differs: [], fields, reason: details === "" ? step.of : `${step.of}: ${details}` },
-    ...(!since && isMoving(standing) && { moving: true }),
+    ...(!since && isMoving(state) && { moving: true }),
   };
 }
 

@@ -17,11 +17,11 @@ export async function probeAll(hosts: readonly string[]): Promise<readonly Helpe
   const words = [...new Set(hosts)];
   const answers: HelperAnswer[] = [];
   for (let at = 0; at < words.length; at += AT_ONCE)
-    answers.push(...(await Promise.all(words.slice(at, at + AT_ONCE).map(knockAt))));
+    answers.push(...(await Promise.all(words.slice(at, at + AT_ONCE).map(probeWord))));
   return answers;
 }
 
-async function knockAt(word: string): Promise<HelperAnswer> {
+async function probeWord(word: string): Promise<HelperAnswer> {
   const place = placeOf(word);
   if (place !== null) return probe(place);
   return { at: JSON.stringify(word), answer: "unreachable", why: "is no HOST[:PORT]" };

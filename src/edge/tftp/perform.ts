@@ -174,7 +174,7 @@ export async function undoStep(
       return made ? "undone" : { left: `${path} holds other files` };
     });
   } catch (cause) {
-    const why = cause instanceof MigrationError ? standing(cause) : null;
+    const why = cause instanceof MigrationError ? insteadOf(cause) : null;
     if (why === null) throw cause;
     // Its folder went with somebody else's hand: nothing of ours is there.
     return why === "gone" && before === null ? "gone" : { left: `${path} was changed since` };
@@ -182,7 +182,7 @@ export async function undoStep(
 }
 
 /** What stands where a step was, when that is why it cannot be looked at; null for any other reason. */
-function standing({ code, cause }: MigrationError): "gone" | "other" | null {
+function insteadOf({ code, cause }: MigrationError): "gone" | "other" | null {
   if (code === "N2I-E300") return "other";
   switch (systemCode(cause)) {
     case "ENOENT":

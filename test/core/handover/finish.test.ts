@@ -217,7 +217,7 @@ test("a machine that is staged still is left, and one of another tenant by now i
   at.change("n0", { maintenance: true, maintenance_reason: STAGED });
   const { left } = await at.run();
   assert.deepEqual(
-    left.map(({ uuid, standing }) => [uuid, standing]),
+    left.map(({ uuid, state }) => [uuid, state]),
     [["n0", "staged"]],
   );
   at.change("n1", { instance_uuid: "another" });

@@ -41,9 +41,9 @@ test("a machine in use is done when a conductor has it, any other when nothing i
     [HELD, { maintenance: true, maintenance_reason: "unclean" }, "held"],
     [HELD, {}, "held"],
   ] as const;
-  for (const [planned, more, standing] of cases)
-    assert.equal(judge(planned, { ...IDLE, ...more }).standing, standing, JSON.stringify(more));
-  assert.equal(judge(ACTIVE, undefined).standing, "missing");
+  for (const [planned, more, state] of cases)
+    assert.equal(judge(planned, { ...IDLE, ...more }).state, state, JSON.stringify(more));
+  assert.equal(judge(ACTIVE, undefined).state, "missing");
 });
 
 test("what failed is told with what the conductor says and with what to do", () => {
@@ -73,7 +73,7 @@ test("a machine that a conductor has keeps being handed over whatever its BMC di
   const gaveUp = "During sync_power_state, max retries exceeded for node n1";
   const said = (more: Partial<ObservedNode>) => judge(ACTIVE, { ...IDLE, taker: LAB, ...more });
   const old = said({ last_error: gaveUp, power_state: "power on" });
-  assert.equal(old.standing, "done");
+  assert.equal(old.state, "done");
   assert.equal(old.why, `old, the power is known again (power on): ${gaveUp}`);
   assert.match(said({ last_error: gaveUp }).why ?? "", /^a conductor says: During/);
   const planned = { ...ACTIVE, last_error: "as it was loaded" };
@@ -82,11 +82,11 @@ test("a machine that a conductor has keeps being handed over whatever its BMC di
 
 test("a free machine that no living conductor would work with is not handed over", () => {
   const dead = "no conductor is alive: lab";
-  const { standing, why } = judge(FREE, IDLE, dead);
-  assert.deepEqual([standing, why], ["waiting", dead]);
+  const { state, why } = judge(FREE, IDLE, dead);
+  assert.deepEqual([state, why], ["waiting", dead]);
   assert.equal(
-    judge(FREE, { ...IDLE, maintenance: true, maintenance_reason: STAGED }, dead).standing,
+    judge(FREE, { ...IDLE, maintenance: true, maintenance_reason: STAGED }, dead).state,
     "staged",
   );
-  assert.equal(judge(ACTIVE, { ...IDLE, taker: LAB }, dead).standing, "done");
+  assert.equal(judge(ACTIVE, { ...IDLE, taker: LAB }, dead).state, "done");
 });

@@ -80,7 +80,7 @@ test("a machine no living conductor would take stays staged, and ends it", async
     world.conductors(...conductors);
     const { made, trouble } = await release(world.plan(), world.releasing(), PACE);
     assert.deepEqual([made, world.entries, trouble.length], [0, [], 1]);
-    assert.equal(trouble[0]?.standing, "staged");
+    assert.equal(trouble[0]?.state, "staged");
     assert.match(trouble[0]?.why ?? "", says);
   }
 });
@@ -94,8 +94,8 @@ test("when the last conductor dies nothing is waited for, and the same command g
   const first = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual(first.notices, ["conductor lab died", "conductor other died"]);
   assert.deepEqual([first.made, first.done, first.waiting], [4, 2, 0]);
-  for (const { standing, why } of first.trouble)
-    assert.deepEqual([standing, why], ["failed", "no conductor is alive: lab"]);
+  for (const { state, why } of first.trouble)
+    assert.deepEqual([state, why], ["failed", "no conductor is alive: lab"]);
   world.conductors(CONDUCTOR);
   const second = await release(world.plan(), world.releasing(), PACE);
   assert.deepEqual([second.made, second.done, second.trouble], [2, 6, []]);
@@ -107,7 +107,7 @@ test("what a conductor says of a machine it took over is told, and ends nothing"
   const made = await release(world.plan(), world.releasing(), { ...PACE, maxFailures: 1 });
   assert.deepEqual([made.made, made.done, made.trouble], [3, 3, []]);
   assert.deepEqual(
-    made.noted.map(({ uuid, standing, why }) => [uuid, standing, why]),
+    made.noted.map(({ uuid, state, why }) => [uuid, state, why]),
     [["n1", "done", `a conductor says: ${console}`]],
   );
 });

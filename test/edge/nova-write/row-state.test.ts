@@ -23,8 +23,8 @@ test("a row of nova that is not as planned names the fields it differs in, and n
 
 test("an instance that its machine has no more is explained by its end in Nova alone", () => {
   const used = (more: object | null, has: string | null | undefined) => {
-    const standing = more === null ? rowStateOf({ step: STEP, row: null }) : now(more);
-    return isStepUsed(STEP, standing, new Map(has === undefined ? [] : [["a-1", has]]));
+    const state = more === null ? rowStateOf({ step: STEP, row: null }) : now(more);
+    return isStepUsed(STEP, state, new Map(has === undefined ? [] : [["a-1", has]]));
   };
   assert.ok(used({ deleted: 17 }, "b-2"));
   assert.ok(used({ deleted: 17, host: null, node: null }, null));

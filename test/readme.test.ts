@@ -5,10 +5,9 @@ import { join } from "node:path";
 import { test } from "node:test";
 import type { Case } from "../src/demo/case.ts";
 import { packageRoot, program } from "../src/edge/disk/package-root.ts";
-import { checkTable } from "../src/report/checks.ts";
-import { exitTable } from "../src/report/explain.ts";
 import { novaTree } from "./support/boot.ts";
 import { place } from "./support/readme-place.ts";
+import { checkTable, exitTable } from "./support/readme-tables.ts";
 
 const README = readFileSync(join(packageRoot(), "README.md"), "utf8");
 

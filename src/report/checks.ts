@@ -52,11 +52,3 @@ export function checkExitName(status: number): string {
     Object.entries(CHECK_STATUS).find(([, known]) => known.status === status) ?? [];
   return name;
 }
-
-/** `check`'s exit statuses as the Markdown table of README.md. */
-export function checkTable(): string {
-  const rows = Object.entries(CHECK_STATUS).map(
-    ([name, { status, meaning }]) => `| ${status} | ${name} | ${meaning} |`,
-  );
-  return `${["| status | result | meaning |", "|---:|---|---|", ...rows].join("\n")}\n`;
-}

@@ -69,11 +69,3 @@ function normalised(code: string): string {
   const upper = code.trim().toUpperCase();
   return /^[ED]\d+$/.test(upper) ? `N2I-${upper}` : upper;
 }
-
-/** The exit statuses as the Markdown table of README.md, in the order of the model. */
-export function exitTable(): string {
-  const rows = Object.entries(EXIT_STATUS).map(
-    ([name, { status, meaning }]) => `| ${status} | ${name} | ${meaning.replaceAll("|", "\\|")} |`,
-  );
-  return `${["| status | name | meaning |", "|---:|---|---|", ...rows].join("\n")}\n`;
-}

@@ -1,6 +1,5 @@
 import { byCount } from "../core/power/advice.ts";
 import { FINDINGS } from "../model/findings.ts";
-import type { Json } from "../model/json.ts";
 import {
   type MachineOf,
   type PowerAdvice,
@@ -9,29 +8,36 @@ import {
   VERDICTS,
 } from "../model/power.ts";
 import { type MachinesOf, vendorOf } from "./power-groups.ts";
-import type { View } from "./table.ts";
+import { type Columns, type View, viewOf } from "./table.ts";
 
-/** What programs read of a reading; `rowOf` gives it. */
-const COLUMNS = [
-  "BM ID",
-  "UUID",
-  "Host",
-  "Instance",
-  "Address",
-  "Verdict",
-  "Power",
-  "Vendor",
-  "Firmware",
-  "Suite",
-  "Privilege",
-  "Attempts",
-  "Details",
-  "Advice",
-  "Findings",
-];
+/** What programs read of a reading. */
+const FULL: Columns<Told> = {
+  "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
+  UUID: ({ of }) => of("uuid"),
+  Host: ({ of }) => of("host"),
+  Instance: ({ of }) => of("instance"),
+  Address: ({ address }) => address,
+  Verdict: ({ verdict }) => verdict,
+  Power: ({ power }) => power,
+  Vendor: ({ manufacturer }) => vendorOf(manufacturer),
+  Firmware: ({ firmware }) => firmware,
+  Suite: ({ suite }) => suite,
+  Privilege: ({ privilege }) => privilege,
+  Attempts: ({ attempts }) => attempts,
+  Details: ({ detail }) => detail,
+  Advice: ({ advice }) => advice.map(adviceWords).join("; "),
+  Findings: ({ warnings }) => warnings.join(" "),
+};
 
-/** What people read of it on 80 columns; `shortRowOf` gives it. */
-const SHORT_COLUMNS = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
+/** What people read of it on 80 columns. */
+const SHORT: Columns<Told> = {
+  "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
+  Host: ({ of }) => of("host"),
+  Address: ({ address }) => address,
+  Verdict: ({ verdict }) => verdict,
+  Power: ({ power }) => power ?? "",
+  "What to know": whatToKnow,
+};
 
 /** Releases that read a key of driver_info. @source facts/ipmi.md 5.1 */
 const SINCE = {
@@ -40,47 +46,29 @@ const SINCE = {
   ipmi_hex_kg_key: "Stein and later",
 } as const;
 
+/** A reading, and what its machines are: their hosts, each once. */
+type Told = PowerReading & { readonly of: (what: keyof MachineOf) => string };
+
 /** @param short what people read on 80 columns; otherwise what programs read */
 export function powerView(
   readings: readonly PowerReading[],
   machines: MachinesOf,
   short: boolean,
 ): View {
-  return {
-    columns: short ? SHORT_COLUMNS : COLUMNS,
-    rows: readings.map((reading) => (short ? shortRowOf : rowOf)(reading, machines)),
-  };
+  const told = readings.map((reading): Told => {
+    const all = (what: keyof MachineOf) =>
+      reading.bm_node_ids.flatMap((id) => machines.get(id)?.[what] ?? []);
+    return { ...reading, of: (what) => [...new Set(all(what))].join(" ") };
+  });
+  return viewOf(short ? SHORT : FULL, told);
 }
 
-function rowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
-  const { bm_node_ids, address, verdict, power, suite, privilege, attempts, detail } = reading;
-  const all = (of: keyof MachineOf): string =>
-    [...new Set(bm_node_ids.flatMap((id) => machines.get(id)?.[of] ?? []))].join(" ");
+function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string {
   return [
-    ...[bm_node_ids.join(" "), all("uuid"), all("host"), all("instance")],
-    ...[address, verdict, power, vendorOf(reading.manufacturer), reading.firmware],
-    ...[suite, privilege, attempts, detail],
-    reading.advice.map(adviceWords).join("; "),
-    reading.warnings.join(" "),
-  ];
-}
-
-function shortRowOf(reading: PowerReading, machines: MachinesOf): readonly Json[] {
-  const { bm_node_ids, address, verdict, power, detail, advice, warnings } = reading;
-  const known = [
     ...(verdict === "ok" ? [] : [detail]),
     ...advice.map(adviceWords),
     ...warnings.map((code) => `${FINDINGS[code].title} (${code})`),
-  ];
-  const hosts = new Set(bm_node_ids.flatMap((id) => machines.get(id)?.host ?? []));
-  return [
-    bm_node_ids.join(" "),
-    [...hosts].join(" "),
-    address,
-    verdict,
-    power ?? "",
-    known.join("; "),
-  ];
+  ].join("; ");
 }
 
 function adviceWords({ key, words }: PowerAdvice): string {

@@ -34,23 +34,25 @@ const SNAPSHOT: Columns<SnapshotLine> = {
   Findings: (line) => ("orphan" in line ? line.finding.code : codesOf(line)),
 };
 
+async function* each<T>(batches: Batches<T>): AsyncGenerator<T> {
+  for await (const batch of batches) yield* batch;
+}
+
 export function machinesView(machines: Batches<PlannedMachine>): View {
-  return viewOf(MACHINE, machines);
+  return viewOf(MACHINE, each(machines));
 }
 
 export function snapshotView(lines: Batches<SnapshotLine>): View {
-  return viewOf(SNAPSHOT, lines);
+  return viewOf(SNAPSHOT, each(lines));
 }
 
 /** A plan's steps on Nova, then what was found on the way. */
 export function novaStepsView(steps: Batches<NovaStep>, findings: Batches<Finding>): View {
   async function* rows() {
-    for await (const batch of steps)
-      for (const step of batch)
-        yield [step.part, step.id, kindOf(step), step.of, step.machine, changeOf(step)];
-    for await (const batch of findings)
-      for (const { code, place, message, severity } of batch)
-        yield [severity, place, code, message, null, null];
+    for await (const step of each(steps))
+      yield [step.part, step.id, kindOf(step), step.of, step.machine, changeOf(step)];
+    for await (const { code, place, message, severity } of each(findings))
+      yield [severity, place, code, message, null, null];
   }
   return { columns: ["Part", "Row", "Change", "Of", "Machine", "Fields"], rows: rows() };
 }

@@ -25,14 +25,10 @@ export function rowsOf<T>(
   return { columns, rows: rows() };
 }
 
-/** A row for each thing of the batches, cell by cell as its column says. */
-export function viewOf<T>(columns: Columns<T>, batches: AsyncIterable<readonly T[]>): View {
+/** A row for each thing, cell by cell as its column says. */
+export function viewOf<T>(columns: Columns<T>, things: AsyncIterable<T> | Iterable<T>): View {
   const cells = Object.values(columns);
-  async function* rows() {
-    for await (const batch of batches)
-      for (const thing of batch) yield cells.map((cell) => cell(thing));
-  }
-  return { columns: Object.keys(columns), rows: rows() };
+  return rowsOf(Object.keys(columns), things, (thing) => cells.map((cell) => cell(thing)));
 }
 
 /**

@@ -13,11 +13,11 @@ import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
 import { closing } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { endOfRun, knowsGuards } from "./finished.ts";
-import { type Finished, finish, openGuard, unfinish, withFinishing } from "./finishing.ts";
+import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
 import { linesOf, plansOfRun, plansThere } from "./loaded-plans.ts";
 import { wantedOf } from "./named.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
-import type { RunSession } from "./session.ts";
+import { type RunSession, withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
 /** Nodes a line names; the others are counted. */
@@ -53,8 +53,11 @@ interface Ended extends Pick<Finished, "left" | "stopped" | "broke"> {
 export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
   return withJob(words, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
+    const { lockWait } = words;
     await sink.confirm(question(words, backend));
-    return withFinishing(job.run, backend, plan.header, words.lockWait, async (world, release) => {
+    const { identity, release, guard, inFlight, lock } = await openGuard(backend, plan.header);
+    return withLocked(job.run, await lock(), FINISH, identity, async (session) => {
+      const world = { ...session, lockWait, inFlight, guard: committing(guard) };
       const total = words.node === undefined ? plan.footer.footer.machines : words.node.length;
       const made = await sink.during(
         words.undo ? "protect" : "finish",

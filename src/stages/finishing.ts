@@ -1,6 +1,5 @@
 import type { GuardedNode } from "../core/handover/guards.ts";
 import type { Trouble } from "../core/handover/judge.ts";
-import type { RunFolder } from "../edge/disk/run-folder.ts";
 import type { Begun } from "../engine/begun.ts";
 import {
   type Ending,
@@ -12,8 +11,7 @@ import {
 import { ONE_BY_ONE, type Pace } from "../engine/window-part.ts";
 import type { PlanHeader } from "../model/artefact.ts";
 import type { MigrationError } from "../model/error.ts";
-import { FINISH, type Guard } from "../model/handover.ts";
-import type { Release } from "../model/target.ts";
+import type { Guard } from "../model/handover.ts";
 import {
   clearedFields,
   finishPart,
@@ -24,7 +22,6 @@ import {
 import type { Backend, Guarding } from "./backend.ts";
 import { failpoint } from "./failpoint.ts";
 import { checkEngine, checkIdentity } from "./ironic-place.ts";
-import { type RunSession, withLocked } from "./session.ts";
 
 /** Who guards the nodes of a plan's target. @throws MigrationError N2I-E300 for another target */
 export async function openGuard(backend: Backend, { target }: PlanHeader): Promise<Guarding> {
@@ -136,22 +133,8 @@ function isTakenOver({ row }: GuardedNode): boolean {
   return row.provision_state === "active" && row.maintenance !== true;
 }
 
-/** Everything that finish needs: the target's lock, its journal, and a stop on Ctrl-C. */
-export async function withFinishing<T>(
-  run: RunFolder,
-  backend: Backend,
-  header: PlanHeader,
-  lockWait: number,
-  work: (finishing: Omit<Finishing, "progress"> & RunSession, release: Release) => Promise<T>,
-): Promise<T> {
-  const { identity, release, guard, inFlight, lock } = await openGuard(backend, header);
-  return withLocked(run, await lock(), FINISH, identity, (session) =>
-    work({ ...session, lockWait, inFlight, guard: committing(guard) }, release),
-  );
-}
-
 /** A place to die right before and after each change. */
-function committing(guard: Guard): Guard {
+export function committing(guard: Guard): Guard {
   return {
     ...guard,
     async write(uuid, seen, change) {

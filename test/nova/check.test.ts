@@ -7,10 +7,10 @@ import type { Knex } from "knex";
 import { type Case, caseUuid } from "../../src/demo/case.ts";
 import { loadIronic, loadNova, loadNovaBm } from "../../src/demo/load-case.ts";
 import type { Engine } from "../../src/model/database.ts";
-import { checkTable } from "../../src/report/checks.ts";
 import { run, start } from "../hostile/cli.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { withDatabase } from "../lab/index.ts";
+import { checkTable } from "../support/readme-tables.ts";
 import { ENGINES } from "../support/round-trip.ts";
 
 const CASE: Case = {

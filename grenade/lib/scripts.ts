@@ -8,6 +8,7 @@ import { sqlalchemy } from "../../test/lab/cloud/config.ts";
 import { privateFolder } from "../../test/lab/folder.ts";
 import { HOST, RESOURCE_CLASS } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
+import { endWithUs } from "./ended.ts";
 import type { Stack } from "./stack.ts";
 
 /** What a script that asks is told; the program's own, where it asked for that. */
@@ -64,11 +65,14 @@ export async function startScripts(
       const log = createWriteStream(join(own, name), { mode: 0o600 });
       const child = spawn(join(env.GRENADE_DIR, "call"), step, {
         env,
+        detached: true,
         stdio: ["ignore", "pipe", "pipe"],
       });
+      const ended = endWithUs(child);
       child.stdout.pipe(log, { end: false });
       child.stderr.pipe(log, { end: false });
       const [status] = await once(child, "close");
+      ended();
       log.end();
       const seconds = ((Date.now() - began) / 1000).toFixed(1);
       tell(`${step.join(" ")}: exit ${status}, ${seconds} s`);

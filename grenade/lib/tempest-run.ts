@@ -6,6 +6,7 @@ import { install, locate } from "../../test/lab/binaries.ts";
 import { ini, type Sections } from "../../test/lab/cloud/config.ts";
 import type { Cloud } from "../../test/lab/cloud/start.ts";
 import { PYTHON } from "../../test/lab/python.ts";
+import { endWithUs } from "./ended.ts";
 
 const TEMPEST = {
   title: "Tempest with Ironic's plugin",
@@ -77,13 +78,16 @@ async function stestrIn(folder: string, words: readonly string[]): Promise<Buffe
   const child = spawn(PYTHON, ["-m", "stestr", ...words], {
     cwd: folder,
     env: { PATH: process.env.PATH, LC_ALL: "C.UTF-8", TZ: "UTC", ...env },
+    detached: true,
     stdio: ["ignore", "pipe", "pipe"],
   });
+  const ended = endWithUs(child);
   const log = createWriteStream(join(folder, `${words[0]}.log`), { mode: 0o600 });
   child.stderr.pipe(log);
   const chunks: Buffer[] = [];
   child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));
   await once(child, "close");
+  ended();
   const out = Buffer.concat(chunks);
   writeFileSync(join(folder, `${words[0]}.out`), out, { mode: 0o600 });
   return out;

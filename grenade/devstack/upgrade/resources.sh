@@ -199,7 +199,7 @@ function destroy {
     openstack user delete "$(resource_get nova2ironic user_id)"
     openstack project delete "$(resource_get nova2ironic project_id)"
     # Addresses of databases, with passwords.
-    rm -rf "$N2I_DATA_DIR/urls"
+    rm -rf "$N2I_DATA_DIR/addresses"
 }
 
 # Its task and status, unless it has none and is this one: Nova refuses what is asked amid a task.

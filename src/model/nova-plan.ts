@@ -114,7 +114,7 @@ export interface NovaTarget {
   readonly identity: NovaIdentity;
   readonly lock: () => Promise<Lock>;
   /** How the rows of steps stand; nothing is locked or written. */
-  readonly look: (steps: readonly NovaStep[]) => Promise<readonly RowState[]>;
+  readonly inspect: (steps: readonly NovaStep[]) => Promise<readonly RowState[]>;
   /** What the nova-compute services of compute hosts say of themselves now. */
   readonly beats: (hosts: readonly string[]) => Promise<readonly HostBeat[]>;
   /** How many live instances and compute nodes are on compute hosts now, whoever they belong to. */

@@ -3,7 +3,7 @@ import { realpath } from "node:fs/promises";
 import { join } from "node:path";
 import { type BootWanted, pathsOf, type Seen, stage, type TreeChange } from "../core/boot/stage.ts";
 import { type Owner, ownerIn, perform, type Source, undoStep } from "../edge/tftp/perform.ts";
-import { digestOf, look, sweep } from "../edge/tftp/safe-fs.ts";
+import { digestOf, inspect, sweep } from "../edge/tftp/safe-fs.ts";
 import { readText, sizeOf, type Tree, treeOf } from "../edge/tftp/tree.ts";
 import { type Begun, begunIn } from "../engine/begun.ts";
 import type { Position, WindowPart } from "../engine/window-part.ts";
@@ -46,7 +46,7 @@ interface BootPosition extends Position {
   readonly why: string | null;
 }
 
-interface Looked extends BootPosition {
+interface Inspected extends BootPosition {
   readonly prepared: Prepared | null;
 }
 
@@ -61,7 +61,7 @@ interface Hands {
 export async function inspectBoot(
   machines: readonly BootMachine[],
   { tree, from, served }: BootPlace,
-): Promise<readonly Looked[]> {
+): Promise<readonly Inspected[]> {
   return Promise.all(
     machines.map(async ({ asked }) => {
       if ("why" in asked) return { is: "other", paths: [], why: asked.why, prepared: null };
@@ -77,7 +77,7 @@ export async function inspectBoot(
 export function stagingPart(
   place: BootPlace,
   { seal, pause }: Hands,
-): WindowPart<BootMachine, Looked> {
+): WindowPart<BootMachine, Inspected> {
   const { root } = place.tree;
   return {
     ...{ name: bootPart(root), size: 1 },
@@ -204,7 +204,7 @@ async function prepare(
   const { node, boot } = wanted;
   const config = `${node}/config`;
   const entries = pathsOf(wanted).map(async (path): Promise<readonly [string, Seen]> => {
-    const found = await look(tree.root, path);
+    const found = await inspect(tree.root, path);
     if (path !== config || found.kind !== "file") return [path, found];
     const content = await readText(tree, path);
     return [path, content.kind === "text" ? { ...found, text: content.text } : found];

@@ -62,8 +62,8 @@ export function handOverPart(
 ): HandOverPart {
   /** Of these the logs are read. */
   let underWay = new Set<string>();
-  const look = async (): Promise<void> => {
-    for (const text of await health.look(underWay)) notice(text);
+  const inspect = async (): Promise<void> => {
+    for (const text of await health.inspect(underWay)) notice(text);
   };
   const ended = (id: string, judged: Judged): HandOverPosition => {
     underWay.delete(id);
@@ -88,12 +88,12 @@ export function handOverPart(
     async inspect(changes, watched) {
       const ids = changes.map(({ id }) => id);
       if (watched) underWay = new Set(ids);
-      if (watched) await look();
+      if (watched) await inspect();
       const seen = await handover.observe(ids);
       return changes.map((change) => positionOf(change, seen.get(change.id), watched));
     },
     async perform({ id, node }, position, begin) {
-      if (underWay.size === 0) await look();
+      if (underWay.size === 0) await inspect();
       const nobody = health.nobody(node.row);
       if (nobody !== null) return ended(id, without(nobody, "staged"));
       await begin();

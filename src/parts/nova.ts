@@ -31,7 +31,7 @@ export function legOf({ part, machine }: NovaStep): NovaLegName {
   return part === "hosts" && machine === null ? "shared" : part;
 }
 
-type Reached = Pick<NovaTarget, "look" | "perform" | "use">;
+type Reached = Pick<NovaTarget, "inspect" | "perform" | "use">;
 
 /**
  * Nova's rows, a part for each leg.
@@ -40,7 +40,7 @@ type Reached = Pick<NovaTarget, "look" | "perform" | "use">;
  */
 export function novaParts(
   nova: Reached,
-  flavors: Pick<NovaTarget, "look" | "perform"> | null,
+  flavors: Pick<NovaTarget, "inspect" | "perform"> | null,
 ): { readonly [leg in NovaLegName]: Part<NovaStep> } {
   /** By host: instances that a walk which only inspects would have taken away. */
   const going = new Map<string, number>();
@@ -59,12 +59,12 @@ export function novaParts(
   };
   const make = (
     leg: NovaLegName,
-    target: Pick<NovaTarget, "look" | "perform">,
+    target: Pick<NovaTarget, "inspect" | "perform">,
   ): Part<NovaStep> => ({
     name: novaName(leg),
     size: inTransaction(),
     far: ({ done }) => `${done} rows of nova`,
-    inspect: target.look,
+    inspect: target.inspect,
     waiting: (steps, direction) => waiting(steps, direction, use),
     assume,
     perform: target.perform,

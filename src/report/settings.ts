@@ -30,7 +30,7 @@ export function settingsText({ settings, release }: WantedSettings): string {
 /** The same for programs, with what was found in files. */
 export function settingsJson(
   { release, settings, notes }: WantedSettings,
-  looked: {
+  inspected: {
     readonly rows: readonly SettingRow[];
     readonly patches: readonly string[];
     readonly hosts: string | null;
@@ -43,10 +43,10 @@ export function settingsJson(
       ...{ part, section, key, value: value ?? PLACEHOLDER, why },
     })),
     notes,
-    ...(looked !== null && {
-      found: looked.rows,
-      patches: looked.patches,
-      differing_hosts: looked.hosts,
+    ...(inspected !== null && {
+      found: inspected.rows,
+      patches: inspected.patches,
+      differing_hosts: inspected.hosts,
     }),
     ...(stranded !== null && { stranded }),
   };

@@ -12,8 +12,8 @@ import { unprotected } from "../parts/finish.ts";
 import { ironicLeg } from "../parts/ironic.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
 import { checkOthers } from "./check-others.ts";
-import { lookCloser } from "./closer.ts";
-import { lookForConductors } from "./conductors.ts";
+import { inspectCloser } from "./closer.ts";
+import { findConductors } from "./conductors.ts";
 import { closing } from "./databases.ts";
 import { loadMappings, type Mappings } from "./documents.ts";
 import { checkNotFinished } from "./finished.ts";
@@ -230,11 +230,14 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
   const { lines, header, footer } = plan;
   const { target } = place;
   const entries = session.journal.entries();
-  const look = lookCloser(lines, footer.sha256, header.target_before, same, { target, entries });
-  const conductors = lookForConductors(lines, target);
+  const inspect = inspectCloser(lines, footer.sha256, header.target_before, same, {
+    target,
+    entries,
+  });
+  const conductors = findConductors(lines, target);
   return async () => {
     await place.precondition();
-    await look();
+    await inspect();
     await conductors();
   };
 }
@@ -254,7 +257,7 @@ async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walke
     async check() {
       await place.check();
       // A nova-compute that somebody starts amid a long load is met before the next batch.
-      await nova?.look();
+      await nova?.inspect();
     },
   };
   return job.sink

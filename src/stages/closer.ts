@@ -20,7 +20,7 @@ const NAMED = 5;
  *
  * @throws MigrationError N2I-E300 naming what stands in the way, from the function that it gives
  */
-export function lookCloser(
+export function inspectCloser(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
   sha256: string,
   before: PlanHeader["target_before"],

@@ -20,7 +20,7 @@ const ASKED = 500;
  *
  * @throws MigrationError N2I-E214 naming drivers and groups, from the function that it gives
  */
-export function lookForConductors(
+export function findConductors(
   plan: () => AsyncIterable<readonly PlannedMachine[]>,
   target: Asked,
 ): () => Promise<void> {

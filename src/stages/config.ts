@@ -36,10 +36,10 @@ export interface ConfigWords extends FlavorPlaces {
   readonly check: boolean;
 }
 
-interface Looked {
+interface Inspected {
   readonly wanted: WantedSettings;
   /** Null where no file is given. */
-  readonly looked: LookedAt | null;
+  readonly inspected: InspectedConfs | null;
   /** Null where flavors are not looked at. */
   readonly stranded: StrandedFlavors | null;
 }
@@ -49,7 +49,7 @@ interface Looked {
  *
  * @throws MigrationError N2I-E100 when nothing tells the release, N2I-E326 when there is nothing to check
  */
-export async function config(words: ConfigWords): Promise<Looked> {
+export async function config(words: ConfigWords): Promise<Inspected> {
   const { run, novaConf, exactFilters, part } = words;
   const release = await releaseOf(words);
   const wanted = wantedSettings(await loadSettings(), releaseNames(), {
@@ -59,14 +59,14 @@ export async function config(words: ConfigWords): Promise<Looked> {
     run === undefined || novaConf === undefined
       ? []
       : await plannedHosts(await openRun(run, { create: false }));
-  const looked =
-    novaConf === undefined ? null : await lookAtConfs(novaConf, wanted.settings, hosts);
-  if (words.check && (looked?.rows.length ?? 0) === 0)
+  const inspected =
+    novaConf === undefined ? null : await readConfs(novaConf, wanted.settings, hosts);
+  if (words.check && (inspected?.rows.length ?? 0) === 0)
     throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
-  if (!exactFilters || run === undefined) return { wanted, looked, stranded: null };
+  if (!exactFilters || run === undefined) return { wanted, inspected, stranded: null };
   const { flavors, nodes, from, unseen } = await sizesOf(run, words);
   const stranded = { flavors: strandedFlavors(flavors, nodes), of: flavors.length, from, unseen };
-  return { wanted, looked, stranded };
+  return { wanted, inspected, stranded };
 }
 
 async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
@@ -79,7 +79,7 @@ async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
 }
 
 /** What nova.conf files say of the settings that are needed, and what would fix them. */
-interface LookedAt {
+interface InspectedConfs {
   readonly rows: readonly SettingRow[];
   /** Unified diffs, one a file that must change. */
   readonly patches: readonly string[];
@@ -92,11 +92,11 @@ interface LookedAt {
  * @param planned hosts that instances will name by the run's plan; empty: not known
  * @throws MigrationError N2I-E100, N2I-E104
  */
-async function lookAtConfs(
+async function readConfs(
   specs: readonly string[],
   settings: readonly Setting[],
   planned: readonly PlannedHost[],
-): Promise<LookedAt> {
+): Promise<InspectedConfs> {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();

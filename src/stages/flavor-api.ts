@@ -28,7 +28,7 @@ export interface FlavorApi {
   readonly identity: ApiIdentity;
   /** For people. */
   readonly shown: string;
-  readonly target: Pick<NovaTarget, "look" | "perform">;
+  readonly target: Pick<NovaTarget, "inspect" | "perform">;
   /** @param nova flavors of nova, and a transaction on it */
   readonly rows: (nova: FlavorRows, database: Database, on: Knex) => Promise<FlavorRows>;
   readonly close: () => Promise<void>;

@@ -53,7 +53,7 @@ export interface Wanted {
 export interface Backing {
   readonly session: RunSession;
   /** Runs before each batch; what it throws keeps that from being begun. */
-  readonly look: () => Promise<void>;
+  readonly inspect: () => Promise<void>;
   /** Told of rows that stay as they are. */
   readonly leave: (rows: readonly Left[]) => void;
   readonly sink: Sink;
@@ -65,7 +65,7 @@ type NovaStage = (typeof BACK_AFTER_IRONIC)[number];
 /** Nova's side of a rollback. */
 interface NovaBack {
   /** Waits for nova-compute to stand still; machines of which somebody changed a row of Nova since. */
-  readonly look: () => Promise<Excluded>;
+  readonly inspect: () => Promise<Excluded>;
   /** @throws MigrationError N2I-E302 when its lock is lost */
   readonly check: () => Promise<void>;
   /** Restores rows; those that stay as they are are added to the list of those left. */
@@ -88,13 +88,13 @@ export function withNovaBack<T>(
     const database = keep(await openRole("nova-db", novaDb, { readOnly: false }));
     return withNova(session, database, scope.plans, watching, (place) =>
       work({
-        async look() {
+        async inspect() {
           await place.watch.settle();
           return changedHosts(place.target, scope, session.journal.entries());
         },
         check: place.check,
         async part({ part, legs }, excluded) {
-          await place.watch.look();
+          await place.watch.inspect();
           let done = 0;
           for (const plan of scope.plans) {
             // What is not in nova itself is not asked for rows that are.

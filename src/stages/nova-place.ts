@@ -73,7 +73,7 @@ export function novaWalk(
   name: NovaLegName,
   plan: NovaPlan,
 ): Leg<NovaStep> {
-  return { ...novaLeg(parts[name], name, plan), check, precondition: watch.look };
+  return { ...novaLeg(parts[name], name, plan), check, precondition: watch.inspect };
 }
 
 /** Rows a message names; the others are counted. */
@@ -85,7 +85,7 @@ const NAMED = 5;
  *
  * @throws MigrationError N2I-E300 naming the rows
  */
-export async function lookAtNova(
+export async function inspectNova(
   plan: NovaPlan,
   parts: ReturnType<typeof novaParts>,
   entries: readonly Entry[],

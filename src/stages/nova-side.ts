@@ -17,7 +17,7 @@ import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { closing, openRole } from "./databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
-import { lookAtNova, novaWalk, withNova } from "./nova-place.ts";
+import { inspectNova, novaWalk, withNova } from "./nova-place.ts";
 import type { Watching } from "./nova-watch.ts";
 import { FORWARD } from "./pipeline.ts";
 import { asked, checkQueued } from "./queued.ts";
@@ -27,7 +27,7 @@ import type { RunSession } from "./session.ts";
 export interface NovaSide {
   readonly plan: NovaFiles;
   /** Whether its nova-computes stand still. @throws MigrationError N2I-E310 */
-  readonly look: () => Promise<void>;
+  readonly inspect: () => Promise<void>;
   /** Everything that can be known before the first row of anything is written. */
   readonly check: () => Promise<void>;
   readonly flavors: () => Promise<Walked<NovaStep>>;
@@ -121,10 +121,10 @@ export async function besideNova<T>(
         return execute(legs, session, { direction: "forward", excluded });
       };
       return work({
-        ...{ plan: file, look: place.watch.look },
+        ...{ plan: file, inspect: place.watch.inspect },
         async check() {
           await checkRequests(database, lines, watching);
-          await lookAtNova(file, parts, session.journal.entries());
+          await inspectNova(file, parts, session.journal.entries());
           await place.watch.settle();
           await checkTenants(session.journal.entries(), database, file.header, { ...plan, lines });
         },

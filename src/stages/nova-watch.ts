@@ -48,18 +48,18 @@ export async function watchComputes(
     if (now === first) tell(`Warning: ${text}`);
   };
   await check(await patient(first, () => beats(hosts), allowed ? null : tell, stopping));
-  const look = async (): Promise<void> => check(await beats(hosts));
+  const inspect = async (): Promise<void> => check(await beats(hosts));
   return {
     /** @throws MigrationError N2I-E310 naming hosts and when they were last heard of */
-    look,
+    inspect,
     /** Looks again and again until the time to watch is over, counted from the opening. */
     async settle(): Promise<void> {
       if (!allowed && first.length > 0 && Date.now() < end) {
         tell(`Watching heartbeats of nova-compute for ${seconds} s.`);
-        for (; Date.now() < end && !stopping(); await look())
+        for (; Date.now() < end && !stopping(); await inspect())
           await sleep(Math.max(0, Math.min(PACE, end - Date.now())));
       }
-      await look();
+      await inspect();
     },
   };
 }

@@ -66,9 +66,9 @@ export function rollback(
     const { run, nova, backend, leaving, untold } = job;
     const named = words.all ? "everything" : `${words.node?.length} machines`;
     await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?`);
-    const ended = await withStill(words.novaDb, leaving, nova?.plans ?? [], watching, (look) =>
+    const ended = await withStill(words.novaDb, leaving, nova?.plans ?? [], watching, (inspect) =>
       withSession(run, (session) =>
-        takeBack(job, { session, look, leave, sink }, { ...watching, seconds: 0 }),
+        takeBack(job, { session, inspect, leave, sink }, { ...watching, seconds: 0 }),
       ),
     );
     if (ended !== true) {

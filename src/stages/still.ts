@@ -87,7 +87,7 @@ export async function withStill<T>(
   { machines, sources }: Leaving,
   changed: readonly Pick<NovaFiles, "header" | "counts">[],
   watching: Watching,
-  work: (look: () => Promise<void>) => Promise<T>,
+  work: (inspect: () => Promise<void>) => Promise<T>,
 ): Promise<T | null> {
   if (novaDb === undefined || machines.length + changed.length === 0)
     return work(() => Promise.resolve());
@@ -115,7 +115,7 @@ export async function withStill<T>(
       const watch = await watchComputes(beats, [...hosts].toSorted(), watching, interrupt.stopping);
       await watch.settle();
       if (interrupt.stopping()) return null;
-      return await work(watch.look);
+      return await work(watch.inspect);
     } finally {
       interrupt.end();
     }

@@ -25,20 +25,20 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
   const { leave, sink } = backing;
   const { backend, plans } = wanted;
   return withNovaBack(wanted, backing, watching, async (nova) => {
-    const excluded = new Map(await nova?.look());
+    const excluded = new Map(await nova?.inspect());
     leave(
       [...excluded].map(([id, why]) => ({ id: `machine:${id}`, why: `${why}: all of it stays` })),
     );
-    const look = async (): Promise<void> => {
+    const inspect = async (): Promise<void> => {
       // Its lock waits for the whole of Ironic's part: lost, it is met before the next batch.
       await nova?.check();
-      await backing.look();
+      await backing.inspect();
     };
     let removed = 0;
     const stays = new Map<string, string>();
     for (const sha256 of plans) {
       if (backend === null) break;
-      const undone = await undoPlan(wanted, { ...backing, look }, backend, sha256, excluded);
+      const undone = await undoPlan(wanted, { ...backing, inspect }, backend, sha256, excluded);
       removed += undone.done;
       for (const [uuid, why] of undone.stays) stays.set(uuid, why);
       if (undone.stopped) return false;
@@ -69,7 +69,7 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
  */
 async function undoPlan(
   { run, scope, reach }: Wanted,
-  { session, look, leave, sink }: Backing,
+  { session, inspect, leave, sink }: Backing,
   backend: Backend,
   sha256: string,
   excluded: Excluded,
@@ -80,7 +80,7 @@ async function undoPlan(
   const undone = await withIronic(run, session, backend, how, ({ part, check, precondition }) => {
     const before = async (): Promise<void> => {
       await check();
-      await look();
+      await inspect();
     };
     const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
     return sink.during(

@@ -1,7 +1,7 @@
 import { choiceOf } from "../core/hosts/choice.ts";
 import type { HypervisorsNow } from "../core/hosts/computes.ts";
 import { ranSince } from "../core/hosts/running.ts";
-import { type Looked, type NovaNow, verifyNova } from "../core/verify/nova.ts";
+import { type Inspected, type NovaNow, verifyNova } from "../core/verify/nova.ts";
 import { emptyNovaTally, type NovaTally } from "../core/verify/tally.ts";
 import type { Used } from "../core/verify/used.ts";
 import type { Database } from "../edge/database/open.ts";
@@ -78,7 +78,7 @@ export async function openNovaVerifier(
   return {
     ...{ ran: ran.size > 0, tally },
     async *verdicts(machines, how) {
-      const rows = looked(plan, (leg) => (leg === "api" ? api : target));
+      const rows = inspected(plan, (leg) => (leg === "api" ? api : target));
       const now = { rows, ...(await novaNow(database, placement, plan, expects)) };
       yield* verifyNova(machines, now, choiceOf(plan.header.compute_hosts), tally, how);
     },
@@ -98,14 +98,14 @@ async function secondsSinceLoad(run: RunFolder, plan: string): Promise<number | 
 const LOOKED = 500;
 
 /** Every row that the plan changes. */
-async function* looked(
+async function* inspected(
   plan: NovaFiles,
-  target: (leg: NovaLegName) => Pick<NovaTarget, "look">,
-): AsyncGenerator<readonly Looked[]> {
+  target: (leg: NovaLegName) => Pick<NovaTarget, "inspect">,
+): AsyncGenerator<readonly Inspected[]> {
   for (const leg of NOVA_LEGS)
     for await (const steps of regroup(plan.steps(leg), LOOKED)) {
       const by = new Map(steps.map((step) => [step.id, step]));
-      const states = await target(leg).look(steps);
+      const states = await target(leg).inspect(steps);
       yield states.flatMap((state) => {
         const step = by.get(state.id);
         return step === undefined ? [] : [{ step, state }];

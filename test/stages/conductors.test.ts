@@ -4,7 +4,7 @@ import { MigrationError } from "../../src/model/error.ts";
 import type { Row } from "../../src/model/machine.ts";
 import type { PlannedMachine } from "../../src/model/plan.ts";
 import type { Conductor } from "../../src/model/service.ts";
-import { lookForConductors } from "../../src/stages/conductors.ts";
+import { findConductors } from "../../src/stages/conductors.ts";
 
 const NODE: Row = {
   ...{ uuid: "a", driver: "ipmi", conductor_group: "rack-b", provision_state: "active" },
@@ -25,7 +25,7 @@ async function refusal(
   const plan = async function* (): AsyncGenerator<readonly PlannedMachine[]> {
     yield [MACHINE];
   };
-  const look = lookForConductors(plan, {
+  const look = findConductors(plan, {
     identity: { engine },
     service: () => Promise.resolve({ conductors, interfaces: null, reserved: [] }),
     current: () => Promise.resolve({ nodes, ports: [] }),

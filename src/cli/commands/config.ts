@@ -10,18 +10,18 @@ import { exitWith, print, say } from "./shared.ts";
 
 export async function configCommand(args: ConfigArgs): Promise<void> {
   checkOptions(args);
-  const { wanted, looked, stranded } = await config(args);
-  if (args.json) io().stdout.write(settingsJson(wanted, looked, stranded?.flavors ?? null));
-  else if (looked === null) print(settingsText(wanted));
-  else if (args.check) await printView(settingsView(looked.rows), args);
-  else io().stdout.write(looked.patches.join(""));
+  const { wanted, inspected, stranded } = await config(args);
+  if (args.json) io().stdout.write(settingsJson(wanted, inspected, stranded?.flavors ?? null));
+  else if (inspected === null) print(settingsText(wanted));
+  else if (args.check) await printView(settingsView(inspected.rows), args);
+  else io().stdout.write(inspected.patches.join(""));
   for (const note of wanted.notes) say(args, `Note: ${note}`);
-  if (looked?.hosts) warn(args, `Wrong: ${looked.hosts}.`);
+  if (inspected?.hosts) warn(args, `Wrong: ${inspected.hosts}.`);
   if (args.exactFilters) for (const text of strandedText(stranded)) warn(args, text);
-  const open = looked?.rows.filter(({ state }) => state !== "right").length ?? 0;
+  const open = inspected?.rows.filter(({ state }) => state !== "right").length ?? 0;
   if (open > 0) say(args, `${open} settings are to change.`);
-  else if (looked?.hosts === null) say(args, "All settings are as needed.");
-  if (open > 0 || looked?.hosts || (stranded?.flavors.length ?? 0) > 0)
+  else if (inspected?.hosts === null) say(args, "All settings are as needed.");
+  if (open > 0 || inspected?.hosts || (stranded?.flavors.length ?? 0) > 0)
     exitWith(EXIT_STATUS.differs.status);
 }
 

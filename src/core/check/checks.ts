@@ -15,7 +15,7 @@ export interface Check {
   readonly title: string;
   /** Whether what it looks at is only whole with a plan. */
   readonly planned?: true;
-  readonly look: (view: CheckView) => CheckResult;
+  readonly inspect: (view: CheckView) => CheckResult;
 }
 
 /** A row of the result, as nova-status prints it. */
@@ -25,40 +25,40 @@ export interface CheckRow extends CheckResult {
 
 /** The rows of `check`, in the order of the window. */
 export const CHECKS: readonly Check[] = [
-  { title: "Databases and schema heads", look: schemas },
-  { title: "Pairing of releases", look: pairing },
-  { title: "Plan can be applied", look: applies, planned: true },
-  { title: "Privileges", look: privileges, planned: true },
-  { title: "Clock skew", look: clocks },
-  { title: "Galera state", look: galera },
-  { title: "Charsets", look: charsets },
-  { title: "Disk space of the run", look: space },
-  { title: "nova-compute stopped", look: computes },
-  { title: "Deploy helper stopped", look: helpers },
-  { title: "Deployments in flight", look: deploys },
-  { title: "Queued requests", look: queued },
-  { title: "Duplicate instances", look: duplicates },
-  { title: "Unmatched instances", look: unmatched },
-  { title: "Instances planned and loaded", look: loaded, planned: true },
-  { title: "Deleted instances", look: reaped },
-  { title: "Hosts of instances", look: hosts, planned: true },
-  { title: "Evacuation records", look: evacuations },
-  { title: "Attached volumes", look: volumes },
-  { title: "Flavors", look: flavors, planned: true },
-  { title: "Images", look: images, planned: true },
-  { title: "Aggregates", look: aggregates, planned: true },
-  { title: "Instance mappings", look: mappings },
-  { title: "Allocations", look: allocations },
-  { title: "Boot from the network", look: netboot },
-  { title: "Target empty or ours", look: owned },
-  { title: "Conductors stopped or staged", look: conductors },
-  { title: "Power state in maintenance", look: power },
+  { title: "Databases and schema heads", inspect: schemas },
+  { title: "Pairing of releases", inspect: pairing },
+  { title: "Plan can be applied", inspect: applies, planned: true },
+  { title: "Privileges", inspect: privileges, planned: true },
+  { title: "Clock skew", inspect: clocks },
+  { title: "Galera state", inspect: galera },
+  { title: "Charsets", inspect: charsets },
+  { title: "Disk space of the run", inspect: space },
+  { title: "nova-compute stopped", inspect: computes },
+  { title: "Deploy helper stopped", inspect: helpers },
+  { title: "Deployments in flight", inspect: deploys },
+  { title: "Queued requests", inspect: queued },
+  { title: "Duplicate instances", inspect: duplicates },
+  { title: "Unmatched instances", inspect: unmatched },
+  { title: "Instances planned and loaded", inspect: loaded, planned: true },
+  { title: "Deleted instances", inspect: reaped },
+  { title: "Hosts of instances", inspect: hosts, planned: true },
+  { title: "Evacuation records", inspect: evacuations },
+  { title: "Attached volumes", inspect: volumes },
+  { title: "Flavors", inspect: flavors, planned: true },
+  { title: "Images", inspect: images, planned: true },
+  { title: "Aggregates", inspect: aggregates, planned: true },
+  { title: "Instance mappings", inspect: mappings },
+  { title: "Allocations", inspect: allocations },
+  { title: "Boot from the network", inspect: netboot },
+  { title: "Target empty or ours", inspect: owned },
+  { title: "Conductors stopped or staged", inspect: conductors },
+  { title: "Power state in maintenance", inspect: power },
 ];
 
 export function checkAll(view: CheckView): readonly CheckRow[] {
-  return CHECKS.map(({ title, look, planned }) => ({
+  return CHECKS.map(({ title, inspect, planned }) => ({
     title,
-    ...withPlan(planned === true, view, joined([look(view), ...repeated(title, view.plan)])),
+    ...withPlan(planned === true, view, joined([inspect(view), ...repeated(title, view.plan)])),
   }));
 }
 

@@ -13,7 +13,7 @@ function ofLater<T extends object>(
   { ironic, bm, plan }: CheckView,
   side: T | Refused | null,
   option: string,
-  look: (side: T, tenants: readonly Tenant[]) => CheckResult,
+  inspect: (side: T, tenants: readonly Tenant[]) => CheckResult,
 ): CheckResult {
   if (isRefused(ironic)) return unseen("--ironic-db");
   if (isRefused(bm)) return unseen("--nova-bm-db");
@@ -24,7 +24,7 @@ function ofLater<T extends object>(
   const tenants = ours.flatMap(({ uuid, instance_uuid }) =>
     instance_uuid ? [{ uuid: lower(instance_uuid), machine: lower(uuid) }] : [],
   );
-  const found = look(side, tenants);
+  const found = inspect(side, tenants);
   const left = bm.nodes.length - ours.length;
   return left === 0 || found.result !== "Success"
     ? found

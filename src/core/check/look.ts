@@ -59,11 +59,11 @@ type Seen<K extends keyof typeof OPTIONS> = CheckView & {
 /** A look that cannot do without what these databases say. */
 export function needing<K extends keyof typeof OPTIONS>(
   needs: readonly K[],
-  look: (view: Seen<K>) => CheckResult,
+  inspect: (view: Seen<K>) => CheckResult,
 ): (view: CheckView) => CheckResult {
   return (view) => {
     const lost = needs.find((side) => isRefused<object>(view[side] ?? { refused: null }));
-    return lost === undefined ? look(view as Seen<K>) : unseen(OPTIONS[lost]);
+    return lost === undefined ? inspect(view as Seen<K>) : unseen(OPTIONS[lost]);
   };
 }
 

@@ -55,7 +55,7 @@ function hosts(conductors: readonly Conductor[]): string {
 /** What release knows of the conductors beside the machines' rows. */
 export interface ConductorHealth {
   /** Looks at conductors and logs; gives what is new about all machines, a sentence each. */
-  readonly look: (watched: { readonly has: (uuid: string) => boolean }) => Promise<Told>;
+  readonly inspect: (watched: { readonly has: (uuid: string) => boolean }) => Promise<Told>;
   /** Why nobody would take a machine over, by the last look. */
   readonly nobody: (row: Row) => string | null;
   /** What the logs say of a machine; it is not asked about again. */
@@ -77,7 +77,7 @@ export async function createConductorHealth(
   const quotes = createQuotes();
   let service = await handover.service();
   return {
-    async look(watched) {
+    async inspect(watched) {
       const now = await handover.service();
       const told = [...changes(service, now)];
       service = now;

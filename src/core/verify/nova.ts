@@ -16,7 +16,7 @@ import type { NovaTally } from "./tally.ts";
 import { asUsed, isMoving, isStepUsed, type Used } from "./used.ts";
 
 /** A row that the plan changes, and how it stands. */
-export interface Looked {
+export interface Inspected {
   readonly step: NovaStep;
   readonly state: RowState;
 }
@@ -24,7 +24,7 @@ export interface Looked {
 /** Nova as it is now. */
 export interface NovaNow {
   /** Every row of the plan. */
-  readonly rows: AsyncIterable<readonly Looked[]>;
+  readonly rows: AsyncIterable<readonly Inspected[]>;
   readonly tenants: TenantsNow;
   readonly placesOf: ByMachine<ComputePlace>;
   readonly hypervisors: HypervisorsNow;
@@ -50,8 +50,8 @@ export async function* verifyNova(
   const known = new Set<string | null>();
   /** Compute nodes the plan itself deletes. */
   const ours = new Set<number>();
-  for await (const looked of rows)
-    for (const one of looked) {
+  for await (const inspected of rows)
+    for (const one of inspected) {
       const { table, key, after } = one.step;
       if (table === "compute_nodes" && after?.deleted !== 0) ours.add(Number(key.id));
       const verdict = rowVerdict(one, used, tally);
@@ -80,7 +80,7 @@ export async function* verifyNova(
 }
 
 /** Judges and counts a row that the plan changes. */
-function rowVerdict({ step, state }: Looked, used: Used, tally: NovaTally): RowVerdict {
+function rowVerdict({ step, state }: Inspected, used: Used, tally: NovaTally): RowVerdict {
   const { is, why, fields = [] } = state;
   const since = isStepUsed(step, state, used);
   tally[since ? "used" : is] += 1;

@@ -10,7 +10,7 @@ const ODD: { readonly [engine in Database["engine"]]: (column: string) => string
 };
 
 /** Columns of a table that are looked at, and which of its rows count. */
-interface Looked {
+interface Inspected {
   readonly table: string;
   readonly columns: readonly string[];
   /** SQL that holds for the rows that count. */
@@ -29,11 +29,11 @@ export function isNotAscii({ engine, knex }: Database, column: string): string {
  */
 export async function storedTexts(
   database: Database,
-  looked: readonly Looked[],
+  inspected: readonly Inspected[],
 ): Promise<readonly StoredText[]> {
   const found: StoredText[] = [];
-  const kept = await keptIn(database, looked);
-  for (const one of looked)
+  const kept = await keptIn(database, inspected);
+  for (const one of inspected)
     for (const column of one.columns) {
       const as = kept(one.table, column);
       if (as === undefined) continue;
@@ -63,7 +63,7 @@ type Kept = Pick<StoredText, "charset" | "own">;
 
 async function keptIn(
   database: Database,
-  looked: readonly Looked[],
+  inspected: readonly Inspected[],
 ): Promise<(table: string, column: string) => Kept | undefined> {
   // SQLite keeps text in UTF-8 whatever is said.
   if (database.engine === "sqlite") return () => undefined;
@@ -77,7 +77,7 @@ async function keptIn(
       what: "current_setting('server_encoding') AS charset",
     },
   }[database.engine];
-  const tables = looked.map(({ table }) => table);
+  const tables = inspected.map(({ table }) => table);
   const sql = `SELECT table_name AS tab, column_name AS col, ${what} FROM information_schema.columns WHERE table_schema = ${schema} AND table_name IN (${marks(tables)})`;
   const rows = await ask(database, "reading charsets", sql, tables);
   const found = new Map(
@@ -103,7 +103,7 @@ function named(encoding: string): string {
 
 async function oddRows(
   database: Database,
-  { table, where = "1 = 1", of }: Looked,
+  { table, where = "1 = 1", of }: Inspected,
   column: string,
 ): Promise<number> {
   const doing = `reading ${table}`;

@@ -30,7 +30,7 @@ async function speaks(pid: number): Promise<boolean> {
  */
 export function onSocket(pid: number, opened: () => void): () => void {
   let ended = false;
-  const look = async (): Promise<void> => {
+  const inspect = async (): Promise<void> => {
     const ours = await readlink("/proc/self/exe");
     while (!ended) {
       // Between fork and exec a child has our sockets, and is still our program.
@@ -43,7 +43,7 @@ export function onSocket(pid: number, opened: () => void): () => void {
     }
   };
   // It has ended, or there is no /proc: then the file goes at the end.
-  look().catch(() => undefined);
+  inspect().catch(() => undefined);
   return () => {
     ended = true;
   };

@@ -5,7 +5,7 @@ import { withoutSecrets } from "../openstack/fault.ts";
 import { create } from "./create.ts";
 import { drive } from "./drive.ts";
 import { foundState, isOnWay } from "./found-state.ts";
-import { hiding, type Link, lookAt, lookAtPorts } from "./look.ts";
+import { hiding, type Link, lookAt, readPorts } from "./look.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
@@ -142,12 +142,9 @@ async function makePorts(
 ): Promise<boolean> {
   const [first] = ports;
   if (first === undefined) return true;
-  const look = outcome.done.length === 0;
+  const fresh = outcome.done.length === 0;
   const there = new Map(
-    (look ? await lookAtPorts(link, String(first.node_uuid)) : []).map((row) => [
-      row.uuid,
-      { row },
-    ]),
+    (fresh ? await readPorts(link, String(first.node_uuid)) : []).map((row) => [row.uuid, { row }]),
   );
   for (const [at, port] of ports.entries()) {
     const id = portId(port);

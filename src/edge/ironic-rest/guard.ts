@@ -22,7 +22,7 @@ const FIELDS = [
 export function createRestGuard(service: RestService, doc: RestDoc, most: number): Guard {
   const known = carriedFields(doc, "node", service.minor);
   const fields = FIELDS.filter((field) => known.has(field)).join(",");
-  const look = async (uuid: string): Promise<Guarded | null> => {
+  const inspect = async (uuid: string): Promise<Guarded | null> => {
     const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
     return isObject(body) && tellsOf(body, uuid) ? guarded(body) : null;
   };
@@ -31,7 +31,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
       const found = await inFlight(
         uuids,
         most,
-        async (uuid): Promise<readonly [string, Guarded | null]> => [uuid, await look(uuid)],
+        async (uuid): Promise<readonly [string, Guarded | null]> => [uuid, await inspect(uuid)],
       );
       return new Map(found.flatMap(([uuid, node]) => (node === null ? [] : [[uuid, node]])));
     },
@@ -45,7 +45,7 @@ export function createRestGuard(service: RestService, doc: RestDoc, most: number
         if (!mayPass(answer) && status !== 404) return { why: `it is refused: ${answer.fault}` };
         if (status === 404 || tries === TRIES) return "again";
         await pause(tries);
-        const now = await look(uuid);
+        const now = await inspect(uuid);
         if (now !== null && isAs(now, change)) return "done";
         if (now === null || !isAs(now, seen)) return "again";
       }

@@ -51,7 +51,7 @@ export function seenOf(rows: RestRows, resource: Resource, body: unknown): SeenR
   return { row: rows.told(resource, body), strange };
 }
 
-export async function lookAtPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {
+export async function readPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {
   return listed(await service.ask(`/v1/ports/detail?node_uuid=${node}&limit=1000`), "ports").map(
     (body) => rows.told("port", body),
   );

@@ -13,7 +13,7 @@ import {
   isUntouched,
   UNDOING,
 } from "./found-state.ts";
-import { hiding, type Link, lookAt, lookAtPorts, type SeenRow } from "./look.ts";
+import { hiding, type Link, lookAt, readPorts, type SeenRow } from "./look.ts";
 import {
   type AdoptedMachine,
   type AdoptionOutcome,
@@ -84,7 +84,7 @@ export async function judgeRemoval(
   const nothing = { found: [], left: [], waiting: [] };
   const seen = await lookAt(link, "node", uuid);
   if (seen === null) return { ...nothing, found: ids };
-  const there = await lookAtPorts(link, uuid);
+  const there = await readPorts(link, uuid);
   const secrets = node === null ? [] : link.rows.secrets(node);
   const told = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
   const busy = isBusy(node, seen);
@@ -120,7 +120,7 @@ async function takeBack(
     const seen = await lookAt(link, "node", uuid);
     if (seen === null) return end();
     if (node !== null) outcome.stands = isBeingUndone(seen.row) ? HELD : "";
-    const there = await lookAtPorts(link, uuid);
+    const there = await readPorts(link, uuid);
     const busy = isBusy(node, seen);
     const why = busy ?? strange ?? reasonToLeave(link, node, ports, seen, there);
     if (why === null) {

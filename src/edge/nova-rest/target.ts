@@ -21,8 +21,8 @@ type Failpoint = (point: "nova.call.before" | "nova.call.after") => Promise<void
 export function createRestFlavors(
   service: ComputeService,
   failpoint: Failpoint = () => Promise.resolve(),
-): Pick<NovaTarget, "look" | "perform"> {
-  const look = async (steps: readonly NovaStep[]): Promise<readonly RowState[]> => {
+): Pick<NovaTarget, "inspect" | "perform"> {
+  const inspect = async (steps: readonly NovaStep[]): Promise<readonly RowState[]> => {
     const known = new Map<string, Specs>();
     const states: RowState[] = [];
     for (const step of steps) {
@@ -34,10 +34,10 @@ export function createRestFlavors(
     return states;
   };
   return {
-    look,
+    inspect,
     async perform(steps, { owned, precondition, observed }) {
       await precondition();
-      const states = await look(steps);
+      const states = await inspect(steps);
       const of = (is: RowState["is"]) => states.filter((state) => state.is === is);
       const found = of("after").map(({ id }) => id);
       const left = of("other").map(({ id, why }) => ({ id, why }));

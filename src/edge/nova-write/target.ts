@@ -36,7 +36,7 @@ export function createNovaTarget(
   return {
     identity,
     lock: () => lockTarget(database),
-    async look(steps) {
+    async inspect(steps) {
       const seen = await observe(database, knex, steps, false);
       const states = seen.map(rowStateOf);
       await checkSequences(database, knex, numbered(seen, states));

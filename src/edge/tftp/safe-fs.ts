@@ -44,7 +44,7 @@ export async function inFolderOf<T>(
 }
 
 /** What stands under a name; nothing is followed, and nothing waited for. */
-export async function look(root: string, path: string): Promise<Found> {
+export async function inspect(root: string, path: string): Promise<Found> {
   try {
     const at = join(root, path);
     const found = await lstat(at);
@@ -64,7 +64,7 @@ export async function look(root: string, path: string): Promise<Found> {
 
 /** What stands under a name of a held folder, with its digest; null when nothing does. */
 export async function thingAt({ at }: HeldFolder, name: string): Promise<Thing | null> {
-  const found = await look(at, name);
+  const found = await inspect(at, name);
   switch (found.kind) {
     case "absent":
       return null;
@@ -113,7 +113,7 @@ export function tempOf(name: string): string {
 
 /** Removes what a crash left half made beside `path`. */
 export async function sweep(root: string, path: string): Promise<void> {
-  const there = await look(root, dirname(path));
+  const there = await inspect(root, dirname(path));
   if (there.kind !== "folder") return;
   await inFolderOf(root, path, async ({ at }, name) => {
     await rm(join(at, tempOf(name)), { force: true });

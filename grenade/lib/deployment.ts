@@ -23,7 +23,7 @@ import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
 import type { Act, By, Fleet, Moment, Seen } from "./seen.ts";
-import { type Stack, startStack } from "./stack.ts";
+import { periodOf, type Stack, startStack } from "./stack.ts";
 
 /** nova.virt.baremetal's and Ironic's, as a nova.conf names them. */
 const LEGACY_DRIVER = "legacy_bm.LegacyBareMetalDriver";
@@ -227,7 +227,7 @@ function computeOf(files: Files, observed: Observer) {
 }
 
 async function writeFiles(
-  { server, nova, ironic }: Stack,
+  { server, nova, ironic, sim }: Stack,
   folder: string,
   tftp: string,
   images: Fleet["images"],
@@ -241,7 +241,11 @@ async function writeFiles(
   };
   const legacy = await server.restrictedUser("novabm", LEGACY_DATABASE, WRITES);
   const conf = nova.computeConf(HOST, {
-    DEFAULT: { compute_driver: LEGACY_DRIVER, reserved_host_memory_mb: 512 },
+    DEFAULT: {
+      compute_driver: LEGACY_DRIVER,
+      reserved_host_memory_mb: 512,
+      update_resources_interval: periodOf(sim.addresses.length),
+    },
     baremetal: {
       sql_connection: legacy.url,
       driver: "nova.virt.baremetal.pxe.PXE",

@@ -81,6 +81,11 @@ export async function startStack(machines: number, tell: (line: string) => void)
   }
 }
 
+/** Seconds between two looks at every machine: of many each takes its time. */
+export function periodOf(machines: number): number {
+  return machines > 20 ? 20 : 10;
+}
+
 /** Keeps the schemas that services made, for the next run; false when they are kept. */
 export const keepSchemas = (): Promise<boolean> => makeSeed(KEPT);
 
@@ -124,7 +129,7 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
     message,
     started("Placement", startPlacement(server, chosen, KEPT, ports.placement)),
     below.then((one) => {
-      const own = { ...ironicOptions(one, images.url), port: ports.ironic, kept: KEPT };
+      const own = { ...ironicOptions(one, images.url, machines), port: ports.ironic, kept: KEPT };
       return started("Ironic's schema", startIronic(server, own));
     }),
     // A scheduler that finds no Keystone at its start maps no host later.
@@ -155,7 +160,11 @@ async function together<T extends readonly unknown[]>(
  * An Ironic whose operator cleans nothing between tenants: the rest, above all
  * force_power_state_during_sync, is as Ironic ships it.
  */
-function ironicOptions({ token, authtoken, ports }: Cloud, http_url: string): IronicOptions {
+function ironicOptions(
+  { token, authtoken, ports }: Cloud,
+  http_url: string,
+  machines: number,
+): IronicOptions {
   const glance = { ...authtoken, endpoint_override: `http://127.0.0.1:${ports.glance}` };
   return {
     auth: "keystone",
@@ -168,7 +177,7 @@ function ironicOptions({ token, authtoken, ports }: Cloud, http_url: string): Ir
       agent: { post_deploy_get_power_state_retry_interval: 1 },
       conductor: {
         automated_clean: false,
-        sync_power_state_interval: 10,
+        sync_power_state_interval: periodOf(machines),
         power_failure_recovery_interval: 10,
       },
     },

@@ -139,7 +139,10 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
   ]);
   images.serve(join(dirname(ironic.log), "http"));
   const anotherIronic = async (http: string): Promise<IronicServer> => {
-    const one = await startIronic(server, { ...ironicOptions(cloud, http), asleep: false });
+    const one = await startIronic(server, {
+      ...ironicOptions(cloud, http, machines),
+      asleep: false,
+    });
     if (one === null) throw new Error("Ironic is not installed");
     return one;
   };

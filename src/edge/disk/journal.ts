@@ -76,7 +76,9 @@ export async function readJournal(run: Pick<RunFolder, "path">): Promise<Read> {
   let handle: FileHandle | undefined;
   try {
     handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
-    return parseJournal(await contentOf(handle, path, "a journal", LARGEST), path);
+    const content = await contentOf(handle, path, "a journal", LARGEST);
+    const { entries, torn } = parseJournal(content, path);
+    return { entries, torn };
   } catch (cause) {
     if (systemCode(cause) === "ENOENT") return { entries: [], torn: false };
     throw notRead(path, cause);

@@ -1,6 +1,10 @@
-import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { type IncomingMessage, Agent as PlainAgent, request as plain } from "node:http";
+import {
+  type ClientRequest,
+  type IncomingMessage,
+  Agent as PlainAgent,
+  request as plain,
+} from "node:http";
 import { type AgentOptions, Agent as TlsAgent, request as tls } from "node:https";
 import { createSecureContext } from "node:tls";
 import { MigrationError, systemCode } from "../../model/error.ts";
@@ -102,16 +106,16 @@ async function send(
     },
   };
   const isTls = at.protocol === "https:";
-  const late = AbortSignal.timeout(limit);
+  const late = new AbortController();
+  // Unlike AbortSignal.timeout it keeps the process until the outcome is told.
+  const timer = setTimeout(() => late.abort(), limit);
+  const { signal } = late;
   const request = isTls
-    ? tls(at, { ...options, signal: late, agent: agents["https:"] })
-    : plain(at, { ...options, signal: late, agent: agents["http:"] });
-  // Whoever waits for the response, or for its next piece, is told.
-  request.on("error", () => undefined).end(text ?? undefined);
+    ? tls(at, { ...options, signal, agent: agents["https:"] })
+    : plain(at, { ...options, signal, agent: agents["http:"] });
   let response: IncomingMessage | undefined;
   try {
-    // What node:http gives with this event.
-    [response] = (await once(request, "response")) as [IncomingMessage];
+    response = await responseTo(request, text);
     const chunks: Buffer[] = [];
     let size = 0;
     for await (const chunk of response as AsyncIterable<Buffer>) {
@@ -123,14 +127,26 @@ async function send(
     return { status: statusCode, headers: told, text: Buffer.concat(chunks).toString("utf8") };
   } catch (error) {
     request.destroy();
-    if (late.aborted) return { status: 0, why: `no answer in ${limit / 1000} s` };
+    if (signal.aborted) return { status: 0, why: `no answer in ${limit / 1000} s` };
     if (!(error instanceof Error) || error instanceof MigrationError) throw error;
     const fault = isTls ? certificateFault(error, at.origin) : null;
     if (fault !== null) throw fault;
     // Codes only: a message may quote what was sent.
     const cut = response !== undefined && systemCode(error) === "ECONNRESET";
     return { status: 0, why: cut ? "the answer was cut off" : codeOf(error) };
+  } finally {
+    clearTimeout(timer);
   }
+}
+
+/** Sends it; settles however it ends. What fails once there is a response, the response tells. */
+function responseTo(request: ClientRequest, body: Buffer | null): Promise<IncomingMessage> {
+  return new Promise((resolve, reject) => {
+    request.on("response", resolve).on("error", reject);
+    // Alone, where the service would change the protocol: Node destroys the connection then.
+    request.on("close", () => reject(new Error("closed without a response")));
+    request.end(body ?? undefined);
+  });
 }
 
 function codeOf(error: Error): string {

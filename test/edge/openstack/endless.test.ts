@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, createServer as createRaw, type Socket } from "node:net";
 import { test } from "node:test";
 import { openHttp } from "../../../src/edge/openstack/http.ts";
 
@@ -48,3 +48,35 @@ test("an answer that trickles ends with the time limit of its call", async (t) =
   });
   http.close();
 });
+
+/** What a service says to a request before it says no more, and what is told of it. */
+const UNFINISHED = [
+  ["nothing", "", "no answer in 0.3 s"],
+  ["half of its headers", "HTTP/1.1 200 OK\r\nContent-", "no answer in 0.3 s"],
+  ["half of its body", "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{}", "no answer in 0.3 s"],
+  [
+    "that it changes the protocol",
+    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n",
+    "the connection broke",
+  ],
+] as const;
+for (const [what, says, why] of UNFINISHED) {
+  test(`a service that answers ${what} is told as none, its connection closed`, {
+    timeout: 5000,
+  }, async (t) => {
+    const server = createRaw((socket) => {
+      socket.on("error", () => undefined).once("data", () => socket.write(says));
+    }).listen(0, "127.0.0.1");
+    t.after(() => server.close());
+    await once(server, "listening");
+    const connected = once(server, "connection") as Promise<[Socket]>;
+    const http = openHttp(NONE, 300);
+    t.after(http.close);
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`;
+    const answer = http.send({ method: "GET", url, headers: {} });
+    const [socket] = await connected;
+    const closed = once(socket, "close", { signal: AbortSignal.timeout(2000) });
+    assert.deepEqual(await answer, { status: 0, why });
+    await closed;
+  });
+}

@@ -1,5 +1,5 @@
 import type { FileHandle } from "node:fs/promises";
-import { openLog } from "./scan.ts";
+import { logFault, openLog } from "./scan.ts";
 
 /** A log somebody writes: what it gained since the last look. */
 export interface Followed {
@@ -88,6 +88,6 @@ async function opened(path: string): Promise<Omit<Place, "offset"> & { readonly 
     return { handle, inode, size, head: await bytesAt(handle, 0, HEAD) };
   } catch (cause) {
     await handle.close();
-    throw cause;
+    throw logFault(path, "follow", cause);
   }
 }

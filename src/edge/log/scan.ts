@@ -2,6 +2,9 @@ import { constants, type FileHandle, open } from "node:fs/promises";
 import { createInterface } from "node:readline";
 import { MigrationError, systemCode } from "../../model/error.ts";
 
+/** What a log is opened for, as its refusal says it. */
+type Purpose = "read" | "follow";
+
 interface LogLine {
   /** From 1, as editors count. */
   readonly line: number;
@@ -39,18 +42,23 @@ export async function* linesOf(path: string, from = 1): AsyncGenerator<LogLine> 
 /**
  * A log as it is now; nothing is waited for.
  *
- * @param to what it is opened for, for the message
  * @throws MigrationError N2I-E105 when it is no regular file, or may not be read
  */
-export async function openLog(path: string, to: "read" | "follow"): Promise<FileHandle> {
-  const refuse = (why: string, cause?: unknown): MigrationError =>
-    new MigrationError("N2I-E105", `cannot ${to} ${path}: ${why}`, { cause });
-  const handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(
-    (cause: unknown) => {
-      throw refuse(systemCode(cause) ?? "unknown failure", cause);
-    },
-  );
-  if ((await handle.stat()).isFile()) return handle;
+export async function openLog(path: string, to: Purpose): Promise<FileHandle> {
+  let handle: FileHandle | undefined;
+  try {
+    handle = await open(path, constants.O_RDONLY | constants.O_NONBLOCK);
+    if ((await handle.stat()).isFile()) return handle;
+  } catch (cause) {
+    await handle?.close();
+    throw logFault(path, to, cause);
+  }
   await handle.close();
-  throw refuse("it is not a regular file");
+  throw new MigrationError("N2I-E105", `cannot ${to} ${path}: it is not a regular file`);
+}
+
+/** N2I-E105 of a log that the system does not let be opened or looked at. */
+export function logFault(path: string, to: Purpose, cause: unknown): MigrationError {
+  const why = systemCode(cause) ?? "unknown failure";
+  return new MigrationError("N2I-E105", `cannot ${to} ${path}: ${why}`, { cause });
 }

@@ -33,15 +33,30 @@ interface Closable {
 /** Keeps what is open until the work has ended. */
 export type Keep = <T extends Closable>(opened: T) => T;
 
-/** Does work that opens systems; what it keeps is closed however it ends, the last first. */
+/**
+ * Does work that opens systems; what it keeps is closed however it ends, the last first. Of several
+ * failures the first is thrown.
+ */
 export async function closing<T>(work: (keep: Keep) => Promise<T>): Promise<T> {
   const kept: Closable[] = [];
+  let result: T;
   try {
-    return await work((opened) => {
+    result = await work((opened) => {
       kept.push(opened);
       return opened;
     });
-  } finally {
-    for (const opened of kept.toReversed()) await opened.close();
+  } catch (cause) {
+    await closeAll(kept).catch(() => undefined); // why the work failed says more
+    throw cause;
   }
+  await closeAll(kept);
+  return result;
+}
+
+/** Closes each, also after one that could not be: the others hold locks and connections. */
+async function closeAll(kept: readonly Closable[]): Promise<void> {
+  const failures: unknown[] = [];
+  for (const opened of kept.toReversed())
+    await opened.close().catch((cause: unknown) => failures.push(cause));
+  if (failures.length > 0) throw failures[0];
 }

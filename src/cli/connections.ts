@@ -9,11 +9,11 @@ import { aside } from "./print/events.ts";
 const NAME = "nova2ironic.yaml";
 const VARIABLE = "NOVA2IRONIC_CONFIG";
 
-/** Words that say Ironic is somewhere else as a whole, or that Nova is left alone. */
-const SAID_WHOLE: readonly (readonly [said: readonly string[], whole: readonly string[]])[] = [
-  [ROADS, TARGET],
-  [["leave-nova"], [...NOVA, "placement-db", "compute-host"]],
-];
+/** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
+const NOTHING_FOR: readonly string[] = ["config", "status"];
+const BESIDE: readonly string[] = [...NOVA, "placement-db"];
+/** Ironic's API, and how it is spoken with. */
+const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
 
 /** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
@@ -31,11 +31,12 @@ export async function addConnections(
   const { readConnections } = await import("../stages/connections.ts");
   const connections = readConnections(path);
   for (const [option, value] of connections) surroundings().connections.set(option, value);
-  // The next command finds it again where it was found, but for one that was named.
-  if (typeof args.config === "string") surroundings().connections.set("config", path);
+  // Whoever copies the next command may stand in another folder.
+  surroundings().connections.set("config", path);
+  const wants = wanted(args, name, connections);
   const found = Object.entries(options).flatMap(([option, is]) => {
     const value = connections.get(CALLED[name]?.[option] ?? option);
-    return value === undefined || !isWanted(args, name, option)
+    return value === undefined || args[option] !== undefined || !wants(option)
       ? []
       : [[option, asDeclared(is, value)] as const];
   });
@@ -50,18 +51,34 @@ export async function addConnections(
 function fileOf(args: Args): string | null {
   const { cwd, env } = io();
   const named = typeof args.config === "string" ? args.config : env[VARIABLE];
-  if (named !== undefined && named !== "") return resolve(cwd(), named);
+  if (named !== undefined) return named === "" ? null : resolve(cwd(), named);
   const here = resolve(cwd(), NAME);
   return existsSync(here) ? here : null;
 }
 
-function isWanted(args: Args, command: string, option: string): boolean {
+/** Which options of a command the file may fill: what is said as a whole is said by one of the two. */
+function wanted(
+  args: Args,
+  command: string,
+  connections: ReadonlyMap<string, Connection>,
+): (option: string) => boolean {
   const isSaid = (name: string): boolean => args[name] !== undefined && args[name] !== false;
-  if (args[option] !== undefined) return false;
-  if (option === "conductor-log" && command === "verify" && args.takeover !== true) return false;
-  if (option === "placement-db" && command === "plan" && args["propose-site"] === undefined)
-    return false;
-  return !SAID_WHOLE.some(([said, whole]) => whole.includes(option) && said.some(isSaid));
+  // To check a cloud is no other way to Ironic: it asks policy and images there.
+  const elsewhere = command !== "check" && ROADS.some(isSaid);
+  const rows = connections.has("ironic-db") && !elsewhere;
+  const flavors = args["flavors-via"] ?? connections.get("flavors-via");
+  const alone = isSaid("leave-nova") || args.takeover === true || BESIDE.some(isSaid);
+  const asks = command === "check" || (flavors === "rest" && !alone);
+  return (option) => {
+    if (option === "run") return true;
+    if (NOTHING_FOR.includes(command)) return false;
+    if (option === "conductor-log") return command !== "verify" || args.takeover === true;
+    if (option === "placement-db" && command === "plan") return isSaid("propose-site");
+    if (option === "placement-db" && !connections.has("nova-db")) return false;
+    if ([...BESIDE, "compute-host"].includes(option)) return !alone;
+    if (CLOUD.includes(option)) return !elsewhere && (!rows || asks);
+    return !(elsewhere && option === "ironic-db");
+  };
 }
 
 /** One word or several, as the option takes them. */

@@ -2,6 +2,7 @@ import { appendRunLog } from "../edge/disk/run-log.ts";
 import type { JsonObject } from "../model/json.ts";
 import { shellWord } from "../model/text.ts";
 import { withoutSecret } from "../stages/next.ts";
+import { surroundings } from "../stages/surroundings.ts";
 import { VERSION, whoami } from "../stages/version.ts";
 import { type Io, io } from "./io.ts";
 
@@ -20,9 +21,18 @@ const logs = new WeakMap<Io, Log>();
  * A folder that is no run of this user's is left alone; one that `extract` makes gets the lines that wait.
  */
 export function logTo(run: string): void {
-  const words = io().words.map((word) => shellWord(withoutSecret(word)));
+  const words = io().words.map((word) => shellWord(masked(word)));
+  const connections = [...surroundings().connections].map(([name, word]) => [name, String(word)]);
   logs.set(io(), { run, lines: [] });
-  log("begin", { command: ["nova2ironic", ...words].join(" "), tool: VERSION, by: whoami() });
+  log("begin", {
+    ...{ command: ["nova2ironic", ...words].join(" "), tool: VERSION, by: whoami() },
+    ...(connections.length > 0 && { connections: Object.fromEntries(connections) }),
+  });
+}
+
+/** A word without what may be a password, also in an address that lacks its beginning. */
+function masked(word: string): string {
+  return withoutSecret(word).replace(/:[^/:@]*@/, ":***@");
 }
 
 /** Adds a line; nothing where the command has no run. What cannot be written is not worth a failure. */

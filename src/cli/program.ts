@@ -53,8 +53,9 @@ function asked(words: readonly string[]): readonly string[] {
   if (first === undefined) return ["--help"];
   if (first !== "help") return words;
   if (rest.length > 0 && rest.every(isCode)) return ["explain", ...rest];
-  // What is no command is refused as one, with a near name.
-  return rest.every(isCommand) ? [...rest, "--help"] : rest;
+  // What is no command is refused as one, with a near name; whatever stands behind it is not done.
+  const [topic] = rest;
+  return topic === undefined || isCommand(topic) ? [...rest.slice(0, 1), "--help"] : [topic];
 }
 
 async function command(words: readonly string[]): Promise<void> {
@@ -104,7 +105,7 @@ function usage(message: string | null, error: Error | undefined): never {
   // What yargs itself throws speaks of the command line; everything else comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
   const told = message ?? error?.message ?? "the command line is wrong";
-  const [first = ""] = io().words;
+  const [first = ""] = io().words.filter((word) => word !== "help");
   if (told.startsWith("Did you mean "))
     throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
       fix: `${told} List all commands with: nova2ironic help`,

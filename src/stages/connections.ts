@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { AnySchemaObject } from "ajv/dist/2020.js";
 import { checkDocument } from "../core/mapping/faults.ts";
@@ -36,7 +36,9 @@ export function readConnections(file: string): ReadonlyMap<string, Connection> {
   }
 }
 
-function connectionsIn(file: string): ReadonlyMap<string, Connection> {
+function connectionsIn(path: string): ReadonlyMap<string, Connection> {
+  // A link's paths are those of what it links.
+  const file = existsSync(path) ? realpathSync(path) : path;
   const document = parseDocument(readDocument(file, { trusted: true }), file) ?? {};
   const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   // A schema of this package; its tests check that it is one.

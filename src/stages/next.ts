@@ -132,10 +132,16 @@ function connectedTo(
       ours !== undefined && JSON.stringify([ours].flat()) !== JSON.stringify([inFile(name)].flat())
     );
   };
-  // Where Ironic is, is said as a whole.
-  const elsewhere = ROADS.some(isOther);
+  const isTold = (name: string): boolean => told.get(camel(name)) !== undefined;
+  // Where Ironic is, is said as a whole, and so is Nova.
+  const elsewhere =
+    ROADS.some(isOther) ||
+    (ROADS.some(isTold) && connections.has("ironic-db") && !isTold("ironic-db"));
+  const beside: readonly string[] = [...NOVA, "placement-db"];
+  const apart = beside.some(isOther);
+  const target: readonly string[] = TARGET;
   return (name) =>
-    isOther(name) || (elsewhere && (TARGET as readonly string[]).includes(name))
+    isOther(name) || (elsewhere && target.includes(name)) || (apart && beside.includes(name))
       ? undefined
       : inFile(name);
 }
@@ -159,6 +165,6 @@ export function camel(name: string): string {
   return name.replace(/-(\w)/g, (_, letter: string) => letter.toUpperCase());
 }
 
-function kebab(name: string): string {
+export function kebab(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
 }

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { lstat, readdir, stat } from "node:fs/promises";
+import { readdir, readlink, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
@@ -25,7 +25,10 @@ export interface Support {
   readonly leftOut: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** What this tool writes into a run, its secrets sealed; `plan` is a link to a folder of the second kind. */
+/** The run's plan is a link to its folder. */
+const PLAN = "plan";
+const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
+/** What this tool writes into a run, its secrets sealed. */
 const OURS =
   /^((snapshot|power|journal|log)\.jsonl|given\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
@@ -69,7 +72,7 @@ export async function support(words: SupportWords, sink: Sink): Promise<Support>
     );
     // 1 is that a file grew meanwhile: another command writes to the log.
     if (ended.status !== 0 && ended.status !== 1)
-      throw new MigrationError("N2I-E120", `${path}: tar ended with status ${ended.status}`);
+      throw new MigrationError("N2I-E120", `${path}: tar: ${ended.stderr.trim().slice(-200)}`);
     await temp.commit();
   } finally {
     await temp.drop();
@@ -79,22 +82,32 @@ export async function support(words: SupportWords, sink: Sink): Promise<Support>
 }
 
 async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">> {
-  const names = (await readdir(run, { recursive: true })).sort();
   const files: string[] = [];
   const leftOut: { name: string; why: string }[] = [];
-  for (const name of names) {
-    const found = await lstat(join(run, name)).catch(() => null);
-    if (found === null || found.isDirectory()) continue;
-    const why = whyNot(name, found.isFile());
+  for (const entry of await readdir(run, { withFileTypes: true }))
+    if (
+      entry.isSymbolicLink() &&
+      entry.name === PLAN &&
+      OF_A_PLAN.test(await readlink(join(run, PLAN)))
+    )
+      files.push(entry.name);
+    else if (entry.isDirectory() && OF_A_PLAN.test(entry.name))
+      for (const inner of await readdir(join(run, entry.name), { withFileTypes: true }))
+        sort(`${entry.name}/${inner.name}`, inner.isFile());
+    else sort(entry.name, entry.isFile());
+  if (files.length === 0)
+    throw new MigrationError("N2I-E110", `${run} has nothing that this tool wrote`);
+  return { files: files.sort(), leftOut };
+
+  function sort(name: string, isFile: boolean): void {
+    const why = whyNot(name, isFile);
     if (why === null) files.push(name);
-    else if (why !== "") leftOut.push({ name, why });
+    else leftOut.push({ name, why });
   }
-  return { files, leftOut };
 }
 
-/** Why a file stays here: "" needs no word. */
+/** Why a file stays here. */
 function whyNot(name: string, isFile: boolean): string | null {
-  if (name === "plan" && !isFile) return "";
   if (IS_KEY.test(name)) return "it opens the run's secrets";
   if (!isFile) return "it is no regular file";
   return OURS.test(name) ? null : "this tool did not write it";

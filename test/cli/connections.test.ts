@@ -87,6 +87,42 @@ test("a word of the command line goes before the file", async (t) => {
   assert.doesNotMatch(cloud.err, /exclude each other/);
 });
 
+test("no command is refused for what stands in the file and means something else to it", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const keys = { ...connectionsOf(made), os_cloud: "nobody", placement_db: "sqlite:////nowhere" };
+  const config = ["--config", fileOf(t, keys)];
+  await runs(0, ["extract", ...config]);
+  await runs(0, ["plan", ...config]);
+  // A database of Placement that is not there keeps nobody from what comes next.
+  assert.match((await runs(0, ["status", ...config])).err, /^Next: nova2ironic apply /m);
+  await runs(0, ["apply", "--yes", "--leave-nova", ...config], { bare: true });
+  assert.doesNotMatch((await run(["verify", "--takeover", ...config])).err, /N2I-E100/);
+  assert.doesNotMatch(
+    (await run(["config", "--ironic-release", "juno", ...config])).err,
+    /N2I-E100/,
+  );
+  assert.doesNotMatch((await run(["finish", "--yes", ...config])).err, /N2I-E100/);
+  const check = await run(["check", "--os-cloud", "nobody", "--watch", "0", ...config]);
+  assert.doesNotMatch(check.err, /ironic-db/);
+  const back = ["rollback", "--all", "--yes", "--leave-nova", "--after-finish"];
+  await runs(0, [...back, ...config], { bare: true });
+});
+
+test("a copy of Nova's database is not joined by a database that the file names", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const config = [
+    "--config",
+    fileOf(t, { ...connectionsOf(made), nova_api_db: "sqlite:////nowhere" }),
+  ];
+  await runs(0, ["extract", ...config]);
+  const copy = made.source.slice(
+    made.source.indexOf("--nova-db"),
+    made.source.indexOf("--nova-db") + 2,
+  );
+  await runs(0, ["plan", ...copy, ...config]);
+  assert.notEqual((await run(["plan", ...config])).status, 0);
+});
+
 test("paths are in the file's folder, and hosts may be keys", async (t) => {
   const folder = privateFolder(t);
   mkdirSync(join(folder, "confs"));

@@ -56,6 +56,15 @@ test("a run keeps each command, what it said, what refused it and how it ended",
   assert.equal(statSync(join(made.run, "log.jsonl")).mode & 0o777, 0o600);
 });
 
+test("a password in an address that lacks its beginning is not written down", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await runs(0, ["extract", ...made.at, ...made.source]);
+  await run(["extract", ...made.at, "--nova-bm-db", "nova:s3cr3t@db1/nova_bm"]);
+  const text = readFileSync(join(made.run, "log.jsonl"), "utf8");
+  assert.match(text, /nova:\*\*\*@db1/);
+  assert.doesNotMatch(text, /s3cr3t/);
+});
+
 test("no folder but a run of this user's gets a log", async (t) => {
   const folder = privateFolder(t);
   const made = await deployFiles(t, SMALL);

@@ -6,7 +6,10 @@ test("a bare command and help show what there is, help of a command that command
   const bare = await runs(0, []);
   assert.match(bare.out, /^nova2ironic <command>\n/);
   assert.equal((await runs(0, ["help"])).out, bare.out);
-  assert.equal((await runs(0, ["help", "plan"])).out, (await runs(0, ["plan", "--help"])).out);
+  const plan = await runs(0, ["plan", "--help"]);
+  assert.equal((await runs(0, ["help", "plan"])).out, plan.out);
+  // Nothing that stands behind it is done.
+  assert.equal((await runs(0, ["help", "plan", "--run", "m1", "--yes"])).out, plan.out);
 });
 
 test("codes are explained as many as are named, whichever way they are written", async () => {
@@ -22,6 +25,8 @@ test("what was mistyped is named, before what it made look missing", async () =>
   const command = await run(["aply", "--run", "m1"]);
   assertRefusal(command, 64, "N2I-E100", /no command "aply"\./, /Did you mean apply\?/);
   assertRefusal(await run(["help", "aply"]), 64, "N2I-E100", /Did you mean apply\?/);
+  const camel = await run(["plan", "--run", "m1", "--novaDb", "DB", "--y"]);
+  assert.doesNotMatch(camel.err, /has no option --(novaDb|y)\b/);
   // A word that only looks like an option is somebody's value.
   const value = await run(["status", "--run", "m1", "--", "--rum"]);
   assert.doesNotMatch(value.err, /has no option/);

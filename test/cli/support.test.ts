@@ -29,6 +29,7 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
     await made.tried(words);
   writeFileSync(join(made.run, "my passwords.txt"), "hunter2");
   symlinkSync("/etc/hostname", join(made.run, "snapshot.jsonl.old"));
+  symlinkSync("/", join(made.run, "everything"));
   const archive = join(folder, "report.tar.gz");
   const { leaks, ...ran } = await made.tried(["support", ...at, "--to", archive]);
   assert.equal(ran.status, 0, ran.err);
@@ -36,12 +37,14 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   assert.match(ran.err, /Left out: secret\.key: it opens the run's secrets\./);
   assert.match(ran.err, /Left out: my passwords\.txt: this tool did not write it\./);
   assert.match(ran.err, /Left out: snapshot\.jsonl\.old: it is no regular file\./);
+  assert.match(ran.err, /Left out: everything: it is no regular file\./);
+  assert.doesNotMatch(ran.err, /Left out: plan/);
   const unpacked = join(folder, "unpacked");
   mkdirSync(unpacked);
   execFileSync("tar", ["-xzf", archive, "-C", unpacked]);
   assert.deepEqual(searchFiles(made.find, [unpacked]), []);
   const names = readdirSync(unpacked, { recursive: true, encoding: "utf8" });
-  for (const wanted of ["snapshot.jsonl", "journal.jsonl", "log.jsonl", "given.json"])
+  for (const wanted of ["plan", "snapshot.jsonl", "journal.jsonl", "log.jsonl", "given.json"])
     assert.ok(names.includes(wanted), wanted);
   assert.ok(names.some((name) => /^plan-[0-9a-f]{12}\/plan\.json$/.test(name)));
   for (const name of names.filter((one) => /^(?!log).*\.jsonl$/.test(one)))

@@ -68,10 +68,14 @@ export async function digests({ bm, nova, ironic }: Deployment): Promise<readonl
 
 /** Every file below a folder with its digest: what a refused command must leave as it was. */
 export function treeOf(folder: string): readonly string[] {
-  return readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
-    .map((entry) => ({ entry, path: join(entry.parentPath ?? dirname(folder), entry.name) }))
-    .map(({ entry, path }) => (entry.isFile() ? `${path} ${sha256(readFileSync(path))}` : path))
-    .sort();
+  return (
+    readdirSync(folder, { recursive: true, encoding: "utf8", withFileTypes: true })
+      // What a command said and how it ended is written down whatever else it leaves alone.
+      .filter(({ name }) => name !== "log.jsonl")
+      .map((entry) => ({ entry, path: join(entry.parentPath ?? dirname(folder), entry.name) }))
+      .map(({ entry, path }) => (entry.isFile() ? `${path} ${sha256(readFileSync(path))}` : path))
+      .sort()
+  );
 }
 
 function sha256(bytes: Buffer): string {

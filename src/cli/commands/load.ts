@@ -2,6 +2,7 @@ import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { MigrationError } from "../../model/error.ts";
 import { nearest } from "../../report/nearest.ts";
+import { kebab } from "../../stages/next.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
@@ -75,12 +76,14 @@ function checkNames({ command, options = {} }: Declared): void {
   const { words } = io();
   const end = words.indexOf("--");
   for (const word of end < 0 ? words : words.slice(0, end)) {
-    const [, name = ""] = /^--(?:no-)?([\w-]+)/.exec(word) ?? [];
-    if (name === "" || known.includes(name)) continue;
+    const [, said = ""] = /^--(?:no-)?([\w-]+)/.exec(word) ?? [];
+    // yargs takes camel case, and the letter of an alias, too.
+    const name = kebab(said);
+    if (name.length < 2 || known.includes(name)) continue;
     const near = nearest(name, known).map((one) => `--${one}`);
     if (near.length === 0) continue;
     const [own = ""] = command.split(" ");
-    throw new MigrationError("N2I-E100", `${own} has no option --${name}`, {
+    throw new MigrationError("N2I-E100", `${own} has no option --${said}`, {
       fix: `Did you mean ${near.join(" or ")}? Or run ${own} with --help.`,
     });
   }

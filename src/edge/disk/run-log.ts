@@ -11,7 +11,7 @@ import { join } from "node:path";
 
 const NAME = "log.jsonl";
 /** What a folder has that is a run. */
-const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock", NAME];
+const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock"];
 
 /**
  * Adds lines to the log of a run, at once: what comes later may kill the process. Whoever looks at a

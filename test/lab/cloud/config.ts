@@ -42,6 +42,7 @@ const CONFIGS: { readonly [service in Service]: (place: CloudPlace) => Sections 
   keystone: (place) => ({
     database: { connection: connection(place, "keystone") },
     fernet_tokens: { key_repository: join(place.folder, "fernet") },
+    fernet_receipts: { key_repository: join(place.folder, "fernet") },
     credential: { key_repository: join(place.folder, "credential") },
     cache: place.cached ? { enabled: true, backend: "oslo_cache.dict" } : { enabled: false },
     identity: { password_hash_rounds: 4 },

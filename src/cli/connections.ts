@@ -18,14 +18,18 @@ const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db
 /** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
 
-/** Gives a command what nova2ironic.yaml says, where its command line is silent. */
-export async function addConnections(
+/** Gives a command what nova2ironic.yaml says, where its command line is silent; nothing to wait for without one. */
+export function addConnections(args: Args, declared: Declared): Promise<void> | undefined {
+  // What has no run has no connections either.
+  const path = "run" in (declared.options ?? {}) ? fileOf(args) : null;
+  return path === null ? undefined : addFrom(path, args, declared);
+}
+
+async function addFrom(
+  path: string,
   args: Args,
   { command, options = {} }: Declared,
 ): Promise<void> {
-  // What has no run has no connections either.
-  const path = "run" in options ? fileOf(args) : null;
-  if (path === null) return;
   const [name = ""] = command.split(" ");
   // Loaded where there is such a file.
   const { readConnections } = await import("../stages/connections.ts");

@@ -88,7 +88,9 @@ async function command(words: readonly string[]): Promise<void> {
     .alias("help", "h")
     .fail((message, error) => usage(message, error))
     .wrap(Math.min(100, io().stdout.columns || 100))
-    .parseAsync();
+    .parseAsync()
+    // Behind something that it waits for, yargs throws past `fail`.
+    .catch((error: unknown) => usage(null, error as Error));
 }
 
 /** yargs renders the help of each command that it runs, and nobody here asks for it afterwards: 30 ms or more. */

@@ -167,6 +167,12 @@ test("every fault of the file is told at once, and never a password", async (t) 
   assertRefusal(await run(["status", "--config", "/nowhere.yaml"]), 64, "N2I-E108", /ENOENT/);
 });
 
+test("a wrong command line is one with a file too", async (t) => {
+  const config = ["--config", fileOf(t, { run: "m1" })];
+  assertRefusal(await run(["status", "surplus", ...config]), 64, "N2I-E100", /surplus/);
+  assertRefusal(await run(["plan", "--progress-interval", "soon", ...config]), 64, "N2I-E100");
+});
+
 test("a file that anybody may write to says nothing about where to write", async (t) => {
   const path = fileOf(t, { run: "m1" });
   chmodSync(path, 0o666);

@@ -49,7 +49,7 @@ function wrong(made: Whole): readonly Wrong[] {
     [64, "N2I-E100", /nova-db/, [...finish, ...novaReader, "--yes"]],
     [64, "N2I-E100", /--takeover needs --ironic-db/, ["verify", ...at, "--takeover"]],
     [64, "N2I-E100", /--takeover and --nova-db/, [...verify, "--takeover", ...novaReader]],
-    [64, "N2I-E100", /N2I-D209/, ["explain", "N2I-D208", "N2I-D209"]],
+    [64, "N2I-E100", /N2I-D9999/, ["explain", "N2I-D208", "N2I-D9999"]],
     [64, "N2I-E100", /""/, ["explain", ""]],
     [64, "N2I-E101", /--ironic-url: .*password/, ["plan", ...at, "--ironic-url", "http://u:p@h"]],
     [255, "N2I-E100", /--watch takes a number/, check.with(check.indexOf("0"), "soon")],

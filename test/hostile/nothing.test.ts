@@ -31,6 +31,7 @@ test("no command ends well on a plan that loads no machine without saying that t
     config: [{ only: "compares settings, of which a release always has some" }],
     explain: [{ only: "shows" }],
     demo: [{ only: "has machines of its own" }],
+    support: [{ only: "packs files" }],
     completion: [{ only: "shows" }],
     power: [{ only: "asks every machine of the snapshot: it knows no plan" }],
     check: [

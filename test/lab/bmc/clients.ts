@@ -57,11 +57,16 @@ export async function ipmipower(
   const secrets = [`username ${user}`, `password ${password}`, kg === undefined ? "" : `k_g ${kg}`];
   privateFile(config, `${secrets.join("\n")}\n`, {});
   try {
-    return await run(program, [
+    const words = [
       ...[`--config-file=${config}`, "-D", "LAN_2_0", "-I", String(suite)],
       ...["--session-timeout=5000", "--retransmission-timeout=1000"],
       ...["-h", addresses.join(","), ...more],
-    ]);
+    ];
+    // FreeIPMI 1.6.10 itself ends now and then amid BMCs with faults: `unassemble_ipmi_rmcpplus_pkt: Success`.
+    let ran = await run(program, words);
+    for (let left = 5; left > 0 && ran.stderr.startsWith("unassemble_ipmi_"); left -= 1)
+      ran = await run(program, words);
+    return ran;
   } finally {
     rmSync(folder, { recursive: true });
   }

@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
+import { install, locate } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
 import { startBroker } from "../../test/lab/cloud/broker.ts";
@@ -39,6 +40,21 @@ export interface Stack {
   readonly stop: () => Promise<void>;
 }
 
+const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]])[] = [
+  ["mariadb-dump", ["mariadb-client"]],
+  ["rabbitmq-server", ["rabbitmq-server"]],
+  ["keystone-manage", ["keystone", "nova-common", "glance-common"]],
+  ["placement-manage", ["placement-api"]],
+  ["nova-compute", ["nova-api", "nova-conductor", "nova-scheduler", "nova-compute"]],
+  ["ironic-dbsync", ["python3-ironic", "ironic-common"]],
+];
+
+/** Before anything runs: whoever waits for apt-get loses the connections he has open. */
+function installAll(): void {
+  const packages = PROGRAMS.flatMap(([program, of]) => (locate(program) === null ? of : []));
+  if (packages.length > 0) install({ title: "OpenStack Zed", packages });
+}
+
 /**
  * Starts databases, message broker, Keystone, Glance, Placement, Nova, a sleeping Ironic and so many
  * simulated BMCs, all off: real services but for Neutron, on loopback, each as a user of its own.
@@ -47,6 +63,7 @@ export interface Stack {
  */
 export async function startStack(machines: number, tell: (line: string) => void): Promise<Stack> {
   mkdirSync(KEPT, { recursive: true });
+  installAll();
   const ends: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end();

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createReadStream, createWriteStream, mkdirSync, renameSync } from "node:fs";
 import { join } from "node:path";
 import { pipeline } from "node:stream/promises";
+import { install, locate } from "../binaries.ts";
 import type { Owner } from "../folder.ts";
 import type { Server } from "../server.ts";
 
@@ -71,7 +72,12 @@ export async function runAs(
   return said;
 }
 
+const CLIENT = { title: "MariaDB's clients", packages: ["mariadb-client"] };
+
+/** A client that is not there is installed first, where that is possible. */
 function client(program: string, { host, port, user, password }: Server, words: readonly string[]) {
+  if (locate(program) === null && !install(CLIENT))
+    throw new Error(`${program} is missing: apt-get install ${CLIENT.packages.join(" ")}`);
   const at = ["--no-defaults", `--host=${host}`, `--port=${port}`, `--user=${user}`];
   return spawn(program, [...at, ...words], {
     env: { PATH: process.env.PATH, MYSQL_PWD: password },

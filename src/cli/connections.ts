@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { CALLED, camel, NOVA, ROADS, TARGET } from "../stages/next.ts";
+import { BESIDE, CALLED, camel, ROADS, TARGET } from "../stages/next.ts";
 import { type Connection, surroundings } from "../stages/surroundings.ts";
 import { io } from "./io.ts";
 import type { Declared, OptionTable } from "./options/declared.ts";
@@ -11,7 +11,6 @@ const VARIABLE = "NOVA2IRONIC_CONFIG";
 
 /** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
 const NOTHING_FOR: readonly string[] = ["config", "status"];
-const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 /** Ironic's API, and how it is spoken with. */
 const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
 

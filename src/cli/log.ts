@@ -22,7 +22,13 @@ const logs = new WeakMap<Io, Log>();
  */
 export function logTo(run: string): void {
   const words = io().words.map((word) => shellWord(masked(word)));
-  const connections = [...surroundings().connections].map(([name, word]) => [name, String(word)]);
+  const connections = [...surroundings().connections].map(([name, word]) => [
+    name,
+    [word]
+      .flat()
+      .map((one) => masked(String(one)))
+      .join(" "),
+  ]);
   logs.set(io(), { run, lines: [] });
   log("begin", {
     ...{ command: ["nova2ironic", ...words].join(" "), tool: VERSION, by: whoami() },
@@ -32,7 +38,8 @@ export function logTo(run: string): void {
 
 /** A word without what may be a password, also in an address that lacks its beginning. */
 function masked(word: string): string {
-  return withoutSecret(word).replace(/:[^/:@]*@/, ":***@");
+  const whole = withoutSecret(word);
+  return /:\/\/[^:@]*@[^@]*$/.test(whole) ? whole : whole.replace(/:.*@/s, ":***@");
 }
 
 /** Adds a line; nothing where the command has no run. What cannot be written is not worth a failure. */

@@ -1,10 +1,10 @@
 import {
+  BESIDE,
   camel,
   DB_TIMEOUT,
   DEFAULTS,
   KEPT,
   type NextCommand,
-  NOVA,
   nextCommand,
   ROADS,
   TARGET,
@@ -19,9 +19,6 @@ export interface Given {
   readonly command: NextCommand;
   readonly options: { readonly [option: string]: Word };
 }
-
-/** Options of Nova's side; a command that does not look at it is given none of them. */
-export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 
 /** Which machines it was about, and what somebody allowed for one time, is said anew. */
 const SAID_ANEW: readonly string[] = [

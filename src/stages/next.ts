@@ -9,6 +9,8 @@ export const TARGET = [
 /** Those of them that say where Ironic is. */
 export const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
+/** Options of Nova's side; a command that does not look at it is given none of them. */
+export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 
 /**
  * Options of a command that running it next, or again, wants as they were given before. What is missing
@@ -137,11 +139,10 @@ function connectedTo(
   const elsewhere =
     ROADS.some(isOther) ||
     (ROADS.some(isTold) && connections.has("ironic-db") && !isTold("ironic-db"));
-  const beside: readonly string[] = [...NOVA, "placement-db"];
-  const apart = beside.some(isOther);
+  const apart = BESIDE.some(isOther);
   const target: readonly string[] = TARGET;
   return (name) =>
-    isOther(name) || (elsewhere && target.includes(name)) || (apart && beside.includes(name))
+    isOther(name) || (elsewhere && target.includes(name)) || (apart && BESIDE.includes(name))
       ? undefined
       : inFile(name);
 }

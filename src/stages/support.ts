@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { readdir, readlink, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
+import { OF_A_PLAN, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
 import { runProgram } from "../edge/process/run.ts";
@@ -25,9 +26,6 @@ export interface Support {
   readonly leftOut: readonly { readonly name: string; readonly why: string }[];
 }
 
-/** The run's plan is a link to its folder. */
-const PLAN = "plan";
-const OF_A_PLAN = /^plan-[0-9a-f]{12}$/;
 /** What this tool writes into a run, its secrets sealed. */
 const OURS =
   /^((snapshot|power|journal|log)\.jsonl|given\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;

@@ -60,7 +60,11 @@ test("a password in an address that lacks its beginning is not written down", as
   const made = await deployFiles(t, SMALL);
   await runs(0, ["extract", ...made.at, ...made.source]);
   await run(["extract", ...made.at, "--nova-bm-db", "nova:s3cr3t@db1/nova_bm"]);
+  const file = join(made.folder, "nova2ironic.yaml");
+  writeFileSync(file, "nova_bm_db: 'nova:a/s3cr3t:@x@db2/nova_bm'\n", { mode: 0o600 });
+  await run(["extract", ...made.at, "--config", file]);
   const text = readFileSync(join(made.run, "log.jsonl"), "utf8");
+  assert.match(text, /nova:\*\*\*@db2/);
   assert.match(text, /nova:\*\*\*@db1/);
   assert.doesNotMatch(text, /s3cr3t/);
 });

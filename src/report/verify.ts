@@ -83,7 +83,7 @@ function novaText(nova: NovaTally): string {
 
 /** The totals of `verify --takeover`, a line each. */
 export function takenOverText(
-  { done, waiting, staged, held, failed, missing }: HandoverTally,
+  { done, waiting, staged, held, failed, missing, powerUnknown }: HandoverTally,
   logs: number,
   faults: number,
 ): readonly string[] {
@@ -93,5 +93,12 @@ export function takenOverText(
   return [
     `Take-over: ${done} handed over, ${waiting} waiting, ${staged} staged, ${held} held by the plan, ${failed} failed, ${missing} missing.`,
     ...(logs > 0 ? [`Logs: ${faults} faults in ${many}${more}.`] : []),
+    ...(powerUnknown > 0 ? [unknownPower(powerUnknown)] : []),
   ];
+}
+
+/** A conductor asks the BMC of a machine once in each interval, and not as it takes it over. */
+function unknownPower(count: number): string {
+  const whose = count === 1 ? "1 machine is" : `${count} machines are`;
+  return `Power: ${whose} handed over whose power Ironic has not read yet. Wait for [conductor] sync_power_state_interval (60 s by default), then run verify --takeover again.`;
 }

@@ -4,7 +4,13 @@ import type { TargetDoc } from "../../model/mapping.ts";
 import { type HandoverState, type Judged, judge, type PlannedNode, type Trouble } from "./judge.ts";
 import { nobody } from "./takers.ts";
 
-export type HandoverTally = { readonly [state in HandoverState]: number };
+type ByState = { [state in HandoverState]: number };
+
+/** Machines by where they stand. */
+export type HandoverTally = Readonly<ByState> & {
+  /** Of those that are handed over: no conductor has read their power since. */
+  readonly powerUnknown: number;
+};
 
 /** HandoverTally an operator has nothing to do about. */
 const FINE: ReadonlySet<HandoverState> = new Set(["done", "held"]);
@@ -24,7 +30,7 @@ export type Lacks = (
 export async function* observe(
   plan: AsyncIterable<readonly PlannedNode[]>,
   handover: Pick<Handover, "observe" | "service">,
-  tally: { [state in HandoverState]: number },
+  tally: ReturnType<typeof noStates>,
   all: boolean,
   lacks: Lacks = () => Promise.resolve(new Map()),
 ): AsyncGenerator<Trouble> {
@@ -33,9 +39,11 @@ export async function* observe(
     const seen = await handover.observe(batch.map(({ uuid }) => uuid));
     const lacking = await lacks(batch);
     for (const { uuid, bm_node_id, row } of batch) {
-      const stands = judge(row, seen.get(uuid), nobody(service, row));
+      const observed = seen.get(uuid);
+      const stands = judge(row, observed, nobody(service, row));
       const judged = judgeFields(stands, lacking.get(uuid) ?? []);
       tally[judged.state] += 1;
+      if (judged.state === "done" && observed?.power_state == null) tally.powerUnknown += 1;
       if (all || judged.why !== null || !FINE.has(judged.state))
         yield { ...judged, uuid, bm_node_id };
     }
@@ -53,8 +61,8 @@ function judgeFields(judged: Judged, fields: readonly string[]): Judged {
   };
 }
 
-export function noStates(): { [state in HandoverState]: number } {
-  return { staged: 0, waiting: 0, done: 0, held: 0, failed: 0, missing: 0 };
+export function noStates(): ByState & { powerUnknown: number } {
+  return { staged: 0, waiting: 0, done: 0, held: 0, failed: 0, missing: 0, powerUnknown: 0 };
 }
 
 /** Whether nothing is left to wait for or to do. */

@@ -149,7 +149,7 @@ export const REFUSALS = {
   ),
   "N2I-E203": refused(
     "the source schema version is not supported",
-    "nova_bm is known at versions 1 to 10; another one may mean other things.",
+    "nova_bm is known at versions 1 to 10, nova and nova_api at those the refusal names; another one may mean other things.",
     "Run the nova release's own db sync, or report the version.",
   ),
   "N2I-E204": refused(

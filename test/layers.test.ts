@@ -26,6 +26,7 @@ const CORE = [
   "verify",
   "handover",
   "render",
+  "report",
 ];
 
 /** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */

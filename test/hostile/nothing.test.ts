@@ -28,6 +28,13 @@ test("no command ends well on a plan that loads no machine without saying that t
     extract: [{ only: "reads; a source without machines is told with its count" }],
     plan: [{ only: "shows; verdicts are counted" }],
     show: [{ only: "shows what a file holds" }],
+    report: [
+      {
+        status: 0,
+        says: /Not ready: the plan loads no machine/,
+        words: ["report", ...at, "--format", "md"],
+      },
+    ],
     config: [{ only: "compares settings, of which a release always has some" }],
     explain: [{ only: "shows" }],
     demo: [{ only: "has machines of its own" }],

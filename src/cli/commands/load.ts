@@ -19,6 +19,7 @@ import { finishOptions } from "../options/finish.ts";
 import { handoverOptions } from "../options/handover.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
+import { reportOptions } from "../options/report.ts";
 import { rollbackOptions } from "../options/rollback.ts";
 import { showOptions } from "../options/show.ts";
 import { statusOptions } from "../options/status.ts";
@@ -53,6 +54,7 @@ const COMMANDS: readonly Command[] = [
   { options: checkOptions, work: async () => (await import("./check.ts")).checkCommand },
   { options: configOptions, work: async () => (await import("./config.ts")).configCommand },
   { options: showOptions, work: async () => (await import("./show.ts")).showCommand },
+  { options: reportOptions, work: async () => (await import("./report.ts")).reportCommand },
   { options: applyOptions, work: async () => (await import("./apply.ts")).applyCommand },
   { options: verifyOptions, work: async () => (await import("./verify.ts")).verifyCommand },
   { options: bootOptions, work: async () => (await import("./boot.ts")).bootCommand },

@@ -37,44 +37,84 @@ function asFound(
   return [...kept, ...added.map(({ field, found: value }) => [field, value] as const)];
 }
 
+/** A line of a diff, and where a planned value comes from. */
+interface DiffLine {
+  readonly sign: string;
+  /** `field = value`. */
+  readonly text: string;
+  /** Null where the line is not of a planned value. */
+  readonly origin: string | null;
+}
+
+/** What becomes of one record, field by field. */
+interface RecordDiff {
+  readonly title: string;
+  readonly lines: readonly DiffLine[];
+  /** Fields left NULL that are counted and not shown. */
+  readonly hidden: number;
+}
+
+/** Reads where a field of a record comes from. */
+type OriginOf = (field: string) => string | undefined;
+
 /**
- * One record as a unified diff from what Ironic holds to what the plan wants, each planned value
- * with its origin. Fields left NULL are counted, not shown, unless asked for.
+ * One record from what Ironic holds to what the plan wants, each planned value with its origin. Fields
+ * left NULL are counted, not shown, unless asked for.
  */
-function renderRecord(
+function diffOf(
   record: PlannedRecord,
   origins: Origins,
   { verdict, state }: PlannedMachine,
   all: boolean,
-): readonly string[] {
+): RecordDiff {
   const from = new Map(record.origins.map((at) => origins[at] ?? ["", ""]));
+  const originOf: OriginOf = (field) => {
+    const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
+    return origin === "rule state" ? `rule state/${state.row}` : origin;
+  };
   const fields = leaves(record.row);
   const shown = all ? fields : fields.filter(([field, value]) => value !== null || from.has(field));
-  const planned = textOf(shown);
-  const current = record.change === "create" ? "" : textOf(asFound(shown, record.differs ?? []));
+  const changed =
+    record.change === "create" ? added(shown) : changedLines(shown, record.differs ?? []);
+  return {
+    title: `${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
+    lines: changed.map((line) => annotate(line, originOf)),
+    hidden: fields.length - shown.length,
+  };
+}
+
+/** A record that is not there yet needs no comparison: it is all new. */
+function added(fields: readonly (readonly [string, Json])[]): readonly string[] {
+  return fields.map(([field, value]) => `+${field} = ${showValue(value)}`);
+}
+
+function changedLines(
+  fields: readonly (readonly [string, Json])[],
+  differs: readonly FieldChange[],
+): readonly string[] {
+  const [current, planned] = [textOf(asFound(fields, differs)), textOf(fields)];
   const patch = structuredPatch("", "", current, planned, "", "", { context: 0 });
-  const lines = patch.hunks.flatMap(({ lines: changed }) =>
-    changed.filter((line) => !line.startsWith("\\")).map((line) => annotate(line, from, state.row)),
-  );
-  const hidden = fields.length - shown.length;
+  return patch.hunks.flatMap(({ lines }) => lines.filter((line) => !line.startsWith("\\")));
+}
+
+function annotate(line: string, originOf: OriginOf): DiffLine {
+  const [sign, text] = [line.slice(0, 1), line.slice(1)];
+  if (sign !== "+") return { sign, text, origin: null };
+  const field = text.slice(0, text.indexOf(" = "));
+  // A column no rule could fill is NULL, and verify holds Ironic to that.
+  return { sign, text, origin: originOf(field) ?? "nothing gives it" };
+}
+
+/** The origin stands in a column of its own where the line is short. */
+function renderRecord({ title, lines, hidden }: RecordDiff): readonly string[] {
   return [
-    `# ${record.resource} ${String(record.row.uuid)} ${headline(record.change, verdict)}`,
-    ...lines,
+    `# ${title}`,
+    ...lines.map(({ sign, text, origin }) =>
+      origin === null ? `${sign} ${text}` : `${sign} ${text.padEnd(58)}  <- ${origin}`,
+    ),
     ...(hidden > 0 ? [`  (${hidden} fields left NULL not shown; --all)`] : []),
     "",
   ];
-}
-
-/** Puts the origin behind a planned value, in a column of its own where the line is short. */
-function annotate(line: string, from: ReadonlyMap<string, string>, state: string): string {
-  const [sign, text] = [line.slice(0, 1), line.slice(1)];
-  if (sign !== "+") return `${sign} ${text}`;
-  const field = text.slice(0, text.indexOf(" = "));
-  const origin = from.get(field) ?? from.get(field.split(".")[0] ?? "");
-  // A column no rule could fill is NULL, and verify holds Ironic to that.
-  if (origin === undefined) return `${sign} ${text.padEnd(58)}  <- nothing gives it`;
-  const named = origin === "rule state" ? `rule state/${state}` : origin;
-  return `${sign} ${text.padEnd(58)}  <- ${named}`;
 }
 
 /** One machine in full: why it is as it is, then each of its records. */
@@ -86,7 +126,7 @@ export function renderMachine(machine: PlannedMachine, origins: Origins, all: bo
       ({ code, severity, place, message, accepted }) =>
         `# ${code} ${severity} ${place}: ${message}${accepted === undefined ? "" : ` (accepted: ${accepted})`}`,
     ),
-    ...records.flatMap((record) => renderRecord(record, origins, machine, all)),
+    ...records.flatMap((record) => renderRecord(diffOf(record, origins, machine, all))),
     "",
   ].join("\n");
 }

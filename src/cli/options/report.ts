@@ -1,0 +1,25 @@
+import type { Voice } from "../commands/shared.ts";
+import { type Declared, word } from "./declared.ts";
+import { common } from "./shared.ts";
+
+export interface ReportArgs extends Voice {
+  readonly run: string;
+  readonly format: "md";
+  readonly output?: string;
+}
+
+export const reportOptions: Declared = {
+  command: "report",
+  describe: "Write what a plan will do, and what was found, as a page that people read and sign",
+  options: {
+    ...common("run"),
+    format: {
+      ...{ alias: "f", choices: ["md"], default: "md" },
+      describe: "Markdown for a change ticket",
+    },
+    output: word("The file to write; without it stdout", {
+      alias: "o",
+    }),
+  },
+  examples: ["$0 report --run m1", "$0 report --run m1 --format md -o change.md"],
+};

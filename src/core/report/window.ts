@@ -1,0 +1,132 @@
+import type { Measured, RanCommand, WindowStep } from "./facts.ts";
+
+/** What a window is made of. */
+interface Forecast {
+  /** Machines the plan loads. */
+  readonly machines: number;
+  /** Rows of Ironic and Nova that are to be written still. */
+  readonly rows: number;
+  /** Compute hosts that have to be stopped, by name. */
+  readonly stopped: readonly string[];
+  /** Machines handed over a minute, where it was given. */
+  readonly perMinute: number | null;
+  readonly measured: Measured;
+}
+
+/** Machines Ironic takes over, and in how many seconds, as it is set by default. @source README, hand-over */
+const TAKEN = { machines: 8, seconds: 180 };
+
+/** The window in its order, each step with what it takes and where that figure comes from. */
+export function windowSteps(asked: Forecast): readonly WindowStep[] {
+  const { ran } = asked.measured;
+  const hosts = asked.stopped.length;
+  return [
+    byHand(`Stop nova-compute${hosts > 0 ? ` on ${counted(hosts, "host")}` : ""}`),
+    asBefore("extract", ran),
+    asBefore("power", ran),
+    asBefore("plan", ran),
+    byHand("Read this report; decide"),
+    asBefore("check", ran),
+    load(asked),
+    byHand("Start the conductors"),
+    takeOver(asked),
+    asBefore("verify", ran, "verify --takeover, then verify --final"),
+    byHand("Start the new nova-compute and the scheduler"),
+    asBefore("finish", ran),
+  ];
+}
+
+/** Seconds of all steps that are known, and how many are not. */
+export function totalOf(steps: readonly WindowStep[]): {
+  readonly seconds: number;
+  readonly unknown: number;
+} {
+  return {
+    seconds: steps.reduce((sum, { seconds }) => sum + (seconds ?? 0), 0),
+    unknown: steps.filter(({ seconds }) => seconds === null).length,
+  };
+}
+
+function byHand(name: string): WindowStep {
+  return { name, by: "hand", seconds: null, basis: "unknown", source: "by hand: your own figure" };
+}
+
+/** As long as the longest of the command's runs that came to an end: a later one may be of a part. */
+function asBefore(command: string, ran: readonly RanCommand[], name = command): WindowStep {
+  const [longest] = ran
+    .filter((one) => one.command === command && one.seconds !== null && one.status !== 130)
+    .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
+  if (longest === undefined)
+    return { name, by: "command", seconds: null, basis: "unknown", source: "not run yet" };
+  return {
+    ...{ name, by: "command", seconds: longest.seconds, basis: "measured" },
+    source: `measured ${minute(longest.at)} (log.jsonl)`,
+  };
+}
+
+function load({ rows, measured }: Forecast): WindowStep {
+  const name = "apply";
+  const { loaded } = measured;
+  if (rows === 0)
+    return {
+      name,
+      by: "command",
+      seconds: 0,
+      basis: "measured",
+      source: "nothing is left to load",
+    };
+  if (loaded === null || loaded.seconds === 0) return asBefore("apply", measured.ran);
+  const rate = loaded.count / loaded.seconds;
+  return {
+    ...{ name, by: "command", seconds: rows / rate, basis: "measured" },
+    source: `${rows} rows at ${figure(rate)} a second, as before (journal.jsonl)`,
+  };
+}
+
+function takeOver({ machines, perMinute, measured }: Forecast): WindowStep {
+  const name = `handover: conductors take over ${counted(machines, "machine")}`;
+  const step = { name, by: "command" } as const;
+  const { handed } = measured;
+  if (handed !== null && handed.seconds > 0) {
+    const rate = handed.count / handed.seconds;
+    const source = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
+    return { ...step, seconds: machines / rate, basis: "measured", source };
+  }
+  if (perMinute !== null && perMinute > 0) {
+    const source = `--per-minute ${perMinute}, as given`;
+    return { ...step, seconds: (machines / perMinute) * 60, basis: "given", source };
+  }
+  return {
+    ...step,
+    seconds: (machines / TAKEN.machines) * TAKEN.seconds,
+    basis: "estimate",
+    source: `estimate: Ironic's own settings take over ${TAKEN.machines} machines in ${TAKEN.seconds / 60} minutes`,
+  };
+}
+
+export function counted(number: number, what: string): string {
+  return `${number} ${what}${number === 1 ? "" : "s"}`;
+}
+
+function figure(rate: number): string {
+  return rate >= 10 ? String(Math.round(rate)) : rate.toFixed(1);
+}
+
+/** `2026-11-22 20:13`, as time stamps are read. */
+export function minute(at: string): string {
+  return at.slice(0, 16).replace("T", " ");
+}
+
+/** The same with seconds. */
+export function second(at: string): string {
+  return at.slice(0, 19).replace("T", " ");
+}
+
+/** `45 s`, `12 min`, `16 h 40 min`. */
+export function duration(seconds: number): string {
+  if (seconds < 90) return seconds < 1 ? "under 1 s" : `${Math.round(seconds)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 90) return `${minutes} min`;
+  const rest = minutes % 60;
+  return `${Math.floor(minutes / 60)} h${rest > 0 ? ` ${rest} min` : ""}`;
+}

@@ -1,0 +1,112 @@
+import type { FoundGroup, ReportFacts } from "../core/report/facts.ts";
+import { counted, duration, second } from "../core/report/window.ts";
+import { FINDINGS, type Severity } from "../model/findings.ts";
+import { visible } from "./text.ts";
+import { aboutOf, boundTo, PROMISE, SIGNERS, undoLines, verdictRows, windowTotal } from "./told.ts";
+
+/** Rows of a table; a change ticket is a page or two. */
+const MOST = 12;
+
+type Cells = readonly (string | number)[];
+
+/** The report for a change ticket: Markdown as GitHub, GitLab and Jira's converters read it. */
+export function markdown(facts: ReportFacts): string {
+  const { verdict, nova } = facts;
+  const pieces = [
+    `# Move of nova-baremetal to Ironic: run ${plain(facts.run)}`,
+    `**${plain(verdict.title)}**`,
+    verdict.lines.map(plain).join("\n"),
+    table(["", ""], aboutOf(facts)),
+    ...found(facts),
+    ...changed(facts),
+    ...times(facts),
+    "## What rollback does",
+    undoLines(facts, nova)
+      .map((line) => `- ${plain(line)}`)
+      .join("\n"),
+    facts.undo.map((line) => `    ${visible(line)}`).join("\n"),
+    "## Sign-off",
+    table(
+      ["Role", "Name", "Go / no go", "Date"],
+      SIGNERS.map((role) => [role, "", "", ""]),
+    ),
+    plain(boundTo(facts)),
+    plain(PROMISE),
+  ];
+  return `${pieces.join("\n\n")}\n`;
+}
+
+/** What became of the machines, and why. */
+function found(facts: ReportFacts): readonly string[] {
+  const { totals } = facts;
+  const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
+  const of = (wanted: Severity) => foundTable(open.filter(({ severity }) => severity === wanted));
+  const verdicts = verdictRows(facts).map((row) => [row.verdict, row.machines, row.means]);
+  const accepted = totals.accepted.map(({ code, machines, reason }) => [
+    ...[code, machines, FINDINGS[code].title, reason],
+  ]);
+  const skipped = totals.skipped.map(({ machines, reason }) => [machines, reason]);
+  return [
+    ...section("Machines", table(["Verdict", "Machines", "Meaning"], verdicts)),
+    ...section("To do before the window", of("blocks")),
+    ...section("Warnings", of("warning")),
+    ...section("Accepted by name", table(["Finding", "Machines", "Title", "Reason"], accepted)),
+    ...section("Left out on purpose", table(["Machines", "Reason"], skipped)),
+  ];
+}
+
+function changed({ nova }: ReportFacts): readonly string[] {
+  const groups = nova?.groups ?? [];
+  const rows = groups.map(({ table: of, rows, change, what }) => [of, rows, `${change}: ${what}`]);
+  return section("What changes in Nova", table(["Table", "Rows", "Change"], rows));
+}
+
+/** What the window takes, and what was run so far. */
+function times(facts: ReportFacts): readonly string[] {
+  const took = (seconds: number | null): string => (seconds === null ? "" : duration(seconds));
+  const steps = facts.window.map(({ name, seconds, source }) => [name, took(seconds), source]);
+  const ran = facts.ran
+    .slice(-MOST)
+    .map((one) => [second(one.at), one.command, took(one.seconds), one.result, one.by]);
+  const titles = ["Time (UTC)", "Command", "Took", "Result", "By"];
+  return [
+    ...section("The window", table(["Step", "Takes", "Figure from"], steps)),
+    `Together ${plain(windowTotal(facts))}.`,
+    ...section("Commands so far", table(titles, ran)),
+  ];
+}
+
+function section(title: string, rows: string): readonly string[] {
+  return rows === "" ? [] : [`## ${title}`, rows];
+}
+
+function foundTable(groups: readonly FoundGroup[]): string {
+  return table(
+    ["Finding", "Machines", "What was found, and what to do", "For example"],
+    groups.map(({ code, open, elsewhere, examples }) => [
+      code,
+      open > 0 ? open : `${counted(elsewhere, "row")} of no machine`,
+      `${FINDINGS[code].title}. ${FINDINGS[code].advice}`,
+      examples.join(" "),
+    ]),
+  );
+}
+
+/** Empty without rows. */
+function table(titles: readonly string[], rows: readonly Cells[]): string {
+  if (rows.length === 0) return "";
+  const line = (cells: Cells): string =>
+    `| ${cells.map((cell) => plain(String(cell))).join(" | ")} |`;
+  const more = rows.length - MOST;
+  return [
+    line(titles),
+    `|${" --- |".repeat(titles.length)}`,
+    ...rows.slice(0, MOST).map(line),
+    ...(more > 0 ? [line([`and ${more} more`, ...titles.slice(1).map(() => "")])] : []),
+  ].join("\n");
+}
+
+/** Text that Markdown leaves as it is, on one line: it may come from a database. */
+function plain(text: string): string {
+  return visible(text).replace(/[\\`*[\]<>#|~&]|(?<![a-z0-9])_|_(?![a-z0-9])/gi, "\\$&");
+}

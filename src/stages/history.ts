@@ -1,0 +1,82 @@
+import { createReadStream } from "node:fs";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import type { Measured, RanCommand } from "../core/report/facts.ts";
+import { parseObject } from "../edge/disk/artefact-form.ts";
+import { HAND_OVER } from "../model/handover.ts";
+import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
+import type { JsonObject } from "../model/json.ts";
+
+/** Commands a report lists: the newest. */
+const KEPT = 200;
+/** Milliseconds without an entry after which nobody was waiting: the night was over, or stopped. */
+const PAUSE = 15 * 60_000;
+
+/** How long things took in this run, by its log and its journal. */
+export async function measuredOf(run: string, entries: readonly Entry[]): Promise<Measured> {
+  return { ran: await ranIn(run), loaded: loadedIn(entries), handed: handedIn(entries) };
+}
+
+/** The commands of a run by its log; one that nobody could write or read has none. */
+async function ranIn(run: string): Promise<readonly RanCommand[]> {
+  const ran: RanCommand[] = [];
+  /** Commands whose end was not read yet, the newest last. */
+  const open: { readonly begun: RanCommand; beside: boolean }[] = [];
+  const stream = createReadStream(join(run, "log.jsonl"), "utf8");
+  stream.on("error", () => lines.close());
+  const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
+  for await (const line of lines) {
+    const fact = parseObject(line);
+    if (fact?.type === "begin") {
+      for (const one of open) one.beside = true;
+      open.push({ begun: begunOf(fact), beside: open.length > 0 });
+    }
+    if (fact?.type !== "end") continue;
+    const last = open.pop();
+    if (last !== undefined) ran.push(ended(last.begun, fact, last.beside));
+    if (ran.length > KEPT) ran.shift();
+  }
+  return ran.filter(({ command }) => command !== "");
+}
+
+function begunOf({ command, ts, by }: JsonObject): RanCommand {
+  const [, name = ""] = /^nova2ironic (?:-\S+ )*([a-z]+)/.exec(String(command)) ?? [];
+  const at = String(ts);
+  return { command: name, at, seconds: null, status: null, result: "", by: String(by) };
+}
+
+/** @param beside whether another command wrote to the log meanwhile: then nobody knows whose end it is */
+function ended(begun: RanCommand, { ts, status, name }: JsonObject, beside: boolean): RanCommand {
+  const took = (Date.parse(String(ts)) - Date.parse(begun.at)) / 1000;
+  const seconds = beside || !(took >= 0) ? null : took;
+  const told = typeof status === "number" ? status : null;
+  return { ...begun, seconds, status: told, result: typeof name === "string" ? name : "" };
+}
+
+/** Rows apply wrote, and the time its batches took. */
+function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
+  let [count, took, began, until] = [0, 0, 0, 0];
+  for (const entry of batchesOf(entries, IRONIC)) {
+    const at = Date.parse(entry.at);
+    // Batches overlap: one begins while the one before is being written.
+    if (entry.do === "begin") began = Math.max(at, until);
+    if (entry.do !== "done") continue;
+    took += Math.max(0, at - Math.max(began, until));
+    until = at;
+    count += entry.created;
+  }
+  return count > 0 ? { count, seconds: took / 1000 } : null;
+}
+
+/** Machines that were taken over, and the time from the first to the last of each sitting. */
+function handedIn(entries: readonly Entry[]): Measured["handed"] {
+  let [count, took, last] = [0, 0, Number.NaN];
+  for (const entry of entries) {
+    if (!("part" in entry) || entry.part !== HAND_OVER) continue;
+    const at = Date.parse(entry.at);
+    if (at - last < PAUSE) took += Math.max(0, at - last);
+    last = at;
+    if (entry.do === "end") count += 1;
+  }
+  return count > 0 ? { count, seconds: took / 1000 } : null;
+}

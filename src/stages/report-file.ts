@@ -1,0 +1,58 @@
+import { createReadStream } from "node:fs";
+import { basename, dirname, resolve } from "node:path";
+import { notRead, notWritten } from "../edge/disk/failure.ts";
+import { createTemp } from "../edge/disk/temp-file.ts";
+import { MigrationError, systemCode } from "../model/error.ts";
+import { surroundings } from "./surroundings.ts";
+
+/** How a report begins; a file that begins otherwise is not written over. */
+const OURS = /^(<!doctype html>\n<!-- nova2ironic report|# Move of nova-baremetal to Ironic)/;
+
+/**
+ * Writes a report whole, readable for this user alone, or leaves what was there.
+ *
+ * @returns its absolute path
+ * @throws MigrationError N2I-E100 where another file has that name, N2I-E120
+ */
+export async function writeReport(
+  output: string,
+  text: AsyncIterable<string> | Iterable<string>,
+): Promise<string> {
+  const path = resolve(surroundings().cwd(), output);
+  await checkName(path);
+  return write(path, text);
+}
+
+async function write(
+  path: string,
+  text: AsyncIterable<string> | Iterable<string>,
+): Promise<string> {
+  const temp = await createTemp(dirname(path), basename(path));
+  try {
+    for await (const piece of text) await temp.handle.writeFile(piece);
+  } catch (cause) {
+    await temp.drop();
+    throw notWritten(path, cause);
+  }
+  await temp.commit();
+  return path;
+}
+
+async function checkName(path: string): Promise<void> {
+  const head = await beginningOf(path);
+  if (head === null || OURS.test(head)) return;
+  throw new MigrationError("N2I-E100", `${path} is there already, and is no report`, {
+    fix: "Name another file with --output, or remove that one.",
+  });
+}
+
+async function beginningOf(path: string): Promise<string | null> {
+  let head = "";
+  try {
+    for await (const piece of createReadStream(path, { encoding: "utf8", end: 99 })) head += piece;
+  } catch (cause) {
+    if (systemCode(cause) === "ENOENT") return null;
+    throw notRead(path, cause);
+  }
+  return head;
+}

@@ -1,0 +1,195 @@
+import { basename } from "node:path";
+import type { NovaGroup, NovaTotals, ReportFacts, ReportMachine } from "../core/report/facts.ts";
+import { createTotals } from "../core/report/tally.ts";
+import { judge } from "../core/report/verdict.ts";
+import { windowSteps } from "../core/report/window.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import type { Footer, PlanCounts } from "../model/artefact.ts";
+import { orNull } from "../model/error.ts";
+import type { Finding } from "../model/finding.ts";
+import type { Machine } from "../model/machine.ts";
+import type { NovaStep } from "../model/nova-plan.ts";
+import { nodeOf, type Origins, type PlannedMachine } from "../model/plan.ts";
+import { backendOf, type Given, wordsFor } from "./given.ts";
+import { readGiven } from "./given-file.ts";
+import { measuredOf } from "./history.ts";
+import { nextCommand } from "./next.ts";
+import { loadable } from "./nothing.ts";
+import { novaPlanOf } from "./nova-files.ts";
+import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
+import { runState } from "./run-state.ts";
+import type { Sink } from "./sink.ts";
+import { VERSION } from "./version.ts";
+
+/** A machine as the plan has it, and as a report lists it. */
+interface Reported {
+  readonly machine: ReportMachine;
+  readonly planned: PlannedMachine;
+}
+
+/** What a run is to those who decide on it. */
+interface Report {
+  readonly facts: ReportFacts;
+  readonly origins: Origins;
+  /** Every machine, in the order of the plan, each time it is called; memory is that of a batch. */
+  readonly machines: () => AsyncIterable<readonly Reported[]>;
+}
+
+type Snapshot = Awaited<ReturnType<typeof openSnapshot>>;
+
+/**
+ * Reads a run's artefacts, journal and log: what its plan would do, what was found and accepted, what was
+ * done so far and how long that took. Asks no database.
+ *
+ * @throws MigrationError N2I-E110 to N2I-E115
+ */
+export async function report(words: { readonly run: string }, sink: Sink): Promise<Report> {
+  const run = await openRun(words.run, { create: false });
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const snapshot = await orNull(openSnapshot(`${run.path}/${SNAPSHOT}`), "N2I-E110");
+  const fresh = plan.header.made_from.snapshot === snapshot?.footer.sha256;
+  const counts = plan.footer.footer;
+  const tally = createTotals();
+  await sink.during(
+    "report",
+    counts.machines,
+    async (progress) => {
+      let behind = 0;
+      for await (const batch of plan.lines()) {
+        for (const machine of batch) tally.add(machine);
+        behind += batch.length;
+        progress(behind);
+      }
+    },
+    () => `${counts.machines} machines`,
+  );
+  const totals = tally.end(counts);
+  const nova = await novaTotals(run, plan.footer);
+  const { entries } = await readJournal(run);
+  const measured = await measuredOf(run.path, entries);
+  const given = await readGiven(run);
+  const { perMinute } = wordsFor("handover", given);
+  const { fields, next } = await runState(run, { run: words.run });
+  const facts: ReportFacts = {
+    ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
+    plan: {
+      ...{ header: plan.header, counts, sha256: plan.footer.sha256 },
+      taken_at: fresh ? (snapshot?.header.taken_at ?? null) : null,
+    },
+    verdict: judge({ header: plan.header, counts, totals, nova, fresh }),
+    ...{ totals, nova, ran: measured.ran, state: fields, next },
+    window: windowSteps({
+      machines: loadable(counts),
+      rows: counts.nodes + counts.ports,
+      stopped: nova?.counts.stopped ?? [],
+      perMinute: typeof perMinute === "number" ? perMinute : null,
+      measured,
+    }),
+    undo: undoOf(words.run, given, nova),
+  };
+  const source = fresh ? snapshot : null;
+  return { facts, origins: plan.header.origins, machines: () => reported(plan.lines(), source) };
+}
+
+/** The commands that show and take the way back. */
+function undoOf(run: string, given: readonly Given[], nova: NovaTotals | null): readonly string[] {
+  const words = { run, ...wordsFor("rollback", given) };
+  const more = { ...backendOf(words), ...(nova !== null && { novaDb: "DB" }), all: true };
+  return [{ ...more, plan: true }, more].map((one) => nextCommand("rollback", words, one));
+}
+
+async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {
+  const files = await novaPlanOf(run, plan);
+  if (files === null) return null;
+  const groups = new Map<string, { group: NovaGroup; rows: number }>();
+  for await (const batch of files.all())
+    for (const step of batch) {
+      const group = groupOf(step);
+      const key = JSON.stringify(group);
+      const known = groups.get(key) ?? { group, rows: 0 };
+      known.rows += 1;
+      groups.set(key, known);
+    }
+  const findings: Finding[] = [];
+  for await (const batch of files.findings())
+    findings.push(...batch.slice(0, Math.max(0, MOST - findings.length)));
+  return {
+    ...{ header: files.header, counts: files.counts, findings },
+    groups: [...groups.values()].map(({ group, rows }) => ({ ...group, rows })),
+  };
+}
+
+/** Findings of Nova's own rows that are listed; the others are counted. */
+const MOST = 50;
+
+/** Steps of one table that change the same columns are alike; of flavors, those of one flavor. */
+function groupOf({ table, part, before, after, of }: NovaStep): NovaGroup {
+  const row = after ?? before ?? {};
+  const changed = Object.keys(row).filter(
+    (column) => before === null || after === null || before[column] !== after[column],
+  );
+  return {
+    table,
+    change: before === null ? "create" : after === null ? "delete" : "update",
+    what: part === "hosts" ? changed.join(", ") : `${of}: ${String(row.key ?? changed.join(", "))}`,
+    rows: 0,
+  };
+}
+
+/** Machines of the plan with what only the snapshot says of them; both have the same order. */
+async function* reported(
+  plan: AsyncIterable<readonly PlannedMachine[]>,
+  snapshot: Snapshot | null,
+): AsyncGenerator<readonly Reported[]> {
+  const source = snapshot === null ? null : sourceOf(snapshot);
+  try {
+    for await (const batch of plan) {
+      const made: Reported[] = [];
+      for (const planned of batch) {
+        const machine = (await source?.next(planned.bm_node_id)) ?? null;
+        made.push({ planned, machine: machineOf(planned, machine) });
+      }
+      yield made;
+    }
+  } finally {
+    await source?.end();
+  }
+}
+
+/** Reads the snapshot on to the machine with this id. */
+function sourceOf(snapshot: Snapshot) {
+  const batches = snapshot.lines()[Symbol.asyncIterator]();
+  let batch: readonly (Machine | { readonly orphan: unknown })[] = [];
+  let at = 0;
+  return {
+    async next(id: number): Promise<Machine | null> {
+      for (;;) {
+        const line = batch[at];
+        if (line === undefined) {
+          const { value, done } = await batches.next();
+          if (done === true) return null;
+          [batch, at] = [value, 0];
+          continue;
+        }
+        at += 1;
+        if (!("orphan" in line) && line.node.id === id) return line;
+      }
+    },
+    end: async (): Promise<void> => void (await batches.return?.()),
+  };
+}
+
+function machineOf(planned: PlannedMachine, source: Machine | null): ReportMachine {
+  const { bm_node_id, uuid, verdict, service_host, reason, findings } = planned;
+  const node = source?.node;
+  const row = nodeOf(planned.records);
+  const instance_uuid = row?.instance_uuid ?? node?.instance_uuid ?? null;
+  return {
+    ...{ bm_node_id, uuid, verdict, host: service_host, reason },
+    address: node?.pm_address ?? null,
+    instance: source?.nova?.instance?.display_name ?? node?.instance_name ?? null,
+    instance_uuid: typeof instance_uuid === "string" ? instance_uuid : null,
+    codes: [...new Set(findings.map(({ code }) => code))],
+  };
+}

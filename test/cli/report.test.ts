@@ -1,0 +1,57 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { searchFiles } from "../hostile/canaries.ts";
+import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { SMALL } from "../hostile/fleet.ts";
+import { deploySecrets } from "../hostile/secrets-case.ts";
+
+test("a report in any form tells what was run and how long it took, and keeps no secret", async (t) => {
+  const made = await deploySecrets("sqlite", t);
+  assert.ok(made);
+  const { at, source, reader, writer, plan, folder, find } = made;
+  for (const words of [
+    ["extract", ...at, ...source],
+    ["plan", ...at, ...reader, ...plan],
+    ["apply", ...at, ...writer, "--yes", "--skip-blocked"],
+  ])
+    await made.tried(words);
+  const md = await made.tried(["report", ...at, "--format", "md"]);
+  assert.equal(md.status, 0, md.err);
+  assert.match(md.out, /\| extract \| .* \| measured 20\d\d-/);
+  assert.match(
+    md.out,
+    /\| apply \| .* \| \d+ rows at [\d.]+ a second, as before \(journal\.jsonl\)/,
+  );
+  mkdirSync(join(folder, "out"));
+  const file = join(folder, "out", "change.md");
+  for (const words of [["--format", "md", "-o", file]]) {
+    const { leaks, ...ran } = await made.tried(["report", ...at, ...words]);
+    assert.deepEqual([ran.status, leaks], [0, []], ran.err);
+  }
+  assert.deepEqual(md.leaks, []);
+  assert.deepEqual(searchFiles(find, [join(folder, "out")]), []);
+  assert.equal(statSync(file).mode & 0o777, 0o600);
+});
+
+test("a report writes over another report, and over nothing else", async (t) => {
+  const { at, source, reader, plan, folder } = await deployFiles(t, SMALL);
+  const report = ["report", ...at, "--format", "md", "-o"];
+  assertRefusal(await run([...report, join(folder, "x.md")]), 64, "N2I-E110");
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  assertRefusal(await run([...report, join(folder, "x.md")]), 64, "N2I-E110", /plan/);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  const file = join(folder, "x.md");
+  assert.equal(existsSync(file), false);
+  await runs(0, [...report, file]);
+  await runs(0, [...report, file]);
+  const mine = join(folder, "mine.md");
+  writeFileSync(mine, "mine");
+  assertRefusal(await run([...report, mine]), 64, "N2I-E100", /is no report/);
+  assert.equal(readFileSync(mine, "utf8"), "mine");
+  assertRefusal(await run([...report, join(folder, "no", "where.md")]), 1, "N2I-E120");
+  const left = readdirSync(folder).filter((name) => name.includes("n2i-tmp"));
+  assert.deepEqual(left, []);
+});

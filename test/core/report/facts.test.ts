@@ -1,0 +1,102 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Totals } from "../../../src/core/report/facts.ts";
+import { createTotals } from "../../../src/core/report/tally.ts";
+import { judge } from "../../../src/core/report/verdict.ts";
+import { duration, totalOf, windowSteps } from "../../../src/core/report/window.ts";
+import { finding } from "../../../src/model/finding.ts";
+import type { PlannedMachine } from "../../../src/model/plan.ts";
+import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../../report/sample.ts";
+
+const NOVA = { counts: { hosts: 0, flavors: 0, findings: 0, stopped: [] } };
+
+function totalsOf(machines: readonly PlannedMachine[]): Totals {
+  const tally = createTotals();
+  for (const machine of machines) tally.add(machine);
+  return tally.end(COUNTS);
+}
+
+test("findings are counted by machine, open apart from accepted, those of no machine too", () => {
+  const { found } = totalsOf(MACHINES);
+  const counts = found.map((one) => [
+    one.code,
+    one.machines,
+    one.open,
+    one.accepted,
+    one.elsewhere,
+  ]);
+  assert.deepEqual(counts, [
+    ["N2I-D600", 2, 2, 0, 0],
+    ["N2I-D308", 1, 0, 0, 0],
+    ["N2I-D604", 1, 0, 1, 0],
+    ["N2I-D304", 1, 1, 0, 0],
+    ["N2I-D013", 0, 0, 0, 3],
+  ]);
+});
+
+test("a finding that one place of a machine has open and another accepted is open", () => {
+  const both = [accepted("N2I-D604", "known"), finding("N2I-D604", "bm_nodes.id=1", "again")];
+  const [one] = totalsOf([machineOf(1, "blocked", both)]).found.filter(
+    ({ code }) => code === "N2I-D604",
+  );
+  assert.deepEqual([one?.open, one?.accepted], [1, 0]);
+});
+
+test("what somebody accepted is amber, whatever was accepted for however many machines", () => {
+  const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
+  const judged = { header: HEADER, counts, nova: NOVA, fresh: true };
+  const clean = totalsOf([machineOf(1, "create")]);
+  assert.equal(judge({ ...judged, totals: clean }).level, "ready");
+  const risky = totalsOf([machineOf(1, "create", [accepted("N2I-D604", "known")])]);
+  assert.equal(judge({ ...judged, totals: risky }).level, "risks");
+  // A warning that was accepted is none: the machine would be loaded without a word.
+  const warned = totalsOf([machineOf(1, "create", [accepted("N2I-D304", "known")])]);
+  assert.equal(judge({ ...judged, totals: warned }).level, "ready");
+  const pairing = { ...HEADER.pairing, allowed: "override" as const };
+  const beside = { ...HEADER, beside_others: true as const };
+  for (const header of [{ ...HEADER, pairing }, beside])
+    assert.equal(judge({ ...judged, header, totals: clean }).level, "risks");
+  assert.equal(judge({ ...judged, nova: null, totals: clean }).level, "risks");
+});
+
+test("a plan that cannot be applied as it is, is not ready", () => {
+  const totals = totalsOf(MACHINES);
+  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true };
+  assert.match(judge(judged).title, /^Not ready: 2 of 7 machines cannot be loaded/);
+  const none = { ...COUNTS.verdicts, blocked: 0 };
+  const loads = { ...COUNTS, verdicts: none };
+  const stale = judge({ ...judged, counts: loads, fresh: false });
+  assert.match(stale.title, /^Not ready: the plan was made from another snapshot/);
+  const nothing = { ...COUNTS, verdicts: { ...none, create: 0, skipped: 7 } };
+  assert.match(
+    judge({ ...judged, counts: nothing }).title,
+    /^Not ready: the plan loads no machine/,
+  );
+});
+
+test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {
+  const asked = { machines: 20_000, rows: 60_000, stopped: ["c1"], perMinute: null };
+  const none = { ran: [], loaded: null, handed: null };
+  const of = (more: object, name: string) =>
+    windowSteps({ ...asked, measured: none, ...more }).find((step) => step.name.startsWith(name));
+  assert.deepEqual([of({}, "apply")?.seconds, of({}, "apply")?.basis], [null, "unknown"]);
+  const loaded = { ...none, loaded: { count: 6_000, seconds: 6 } };
+  assert.equal(of({ measured: loaded }, "apply")?.seconds, 60);
+  assert.equal(of({}, "handover")?.basis, "estimate");
+  const given = of({ perMinute: 20 }, "handover");
+  assert.deepEqual([given?.basis, duration(given?.seconds ?? 0)], ["given", "16 h 40 min"]);
+  const handed = { ...none, handed: { count: 10, seconds: 60 } };
+  const measured = of({ perMinute: 20, measured: handed }, "handover");
+  assert.deepEqual([measured?.basis, measured?.seconds], ["measured", 120_000]);
+});
+
+test("a command takes as long as its longest run that came to an end", () => {
+  const at = "2026-01-02T01:00:00.000Z";
+  const ran = [9, 600, 40, null].map((seconds, time) => ({
+    ...{ command: "power", at, seconds, status: time === 1 ? 130 : 0, result: "", by: "" },
+  }));
+  const measured = { ran, loaded: null, handed: null };
+  const steps = windowSteps({ machines: 0, rows: 0, stopped: [], perMinute: null, measured });
+  assert.equal(steps.find(({ name }) => name === "power")?.seconds, 40);
+  assert.deepEqual(totalOf(steps), { seconds: 40, unknown: 9 });
+});

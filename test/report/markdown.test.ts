@@ -1,0 +1,29 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { UNSEEN } from "../../src/model/text.ts";
+import { markdown } from "../../src/report/markdown.ts";
+import { matchesGolden } from "../support/golden.ts";
+import { sampleFacts } from "./sample.ts";
+
+test("the report for a change ticket is the one reviewed", () => {
+  matchesGolden("test/report/expected/report.md", markdown(sampleFacts()));
+});
+
+test("nothing that a database holds is markup, a row or a line of the ticket", () => {
+  const text = markdown(sampleFacts());
+  assert.doesNotMatch(text, /(?<!\\)</);
+  assert.equal(text.replaceAll("\n", "").search(UNSEEN), -1);
+  const table = text.split("\n").filter((line) => line.startsWith("| N2I-"));
+  assert.ok(table.length > 0);
+  for (const line of table) assert.match(line, /^(\|( (?:\\.|[^|\\])*)?){4}\|$/);
+});
+
+test("a ticket is a page or two, however many causes there are", () => {
+  const facts = sampleFacts();
+  const [one] = facts.totals.skipped;
+  assert.ok(one);
+  const skipped = Array.from({ length: 500 }, (_, at) => ({ ...one, reason: `reason ${at}` }));
+  const text = markdown(sampleFacts({ totals: { ...facts.totals, skipped } }));
+  assert.ok(text.split("\n").length < 140);
+  assert.match(text, /\| and 488 more \|/);
+});

@@ -1,10 +1,9 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
-import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { install, locate } from "../lab/binaries.ts";
 
@@ -70,25 +69,6 @@ test("what is of one release is found by the branch: the pairing has to be allow
     ),
   );
   assert.deepEqual(releases, ["juno \n", "2023.1 --allow-pairing\n"]);
-});
-
-test("nova_bm.sql has the tables and columns that nova-baremetal's own migrations leave", () => {
-  const text = readFileSync(join(GRENADE, "legacy", "nova_bm.sql"), "utf8");
-  const made = [...text.matchAll(/^CREATE TABLE (\w+) \((.*?)^\)/gms)].map(
-    ([, name = "", body = ""]) => [
-      name,
-      [...body.matchAll(/(\w+) (?:int|datetime|varchar|tinyint|text)\b/g)]
-        .map(([, column]) => column)
-        .sort(),
-    ],
-  );
-  const { tables, version } = loadTables("nova_bm");
-  const known = Object.entries(tables).map(([name, { columns }]) => [
-    name,
-    columns.map((column) => column.name).sort(),
-  ]);
-  assert.deepEqual(Object.fromEntries(made), Object.fromEntries(known));
-  assert.match(text, new RegExp(`INSERT INTO ${version.table} VALUES .*, 10\\);`));
 });
 
 test("ShellCheck finds nothing in the scripts of the rehearsal", (t) => {

@@ -4,6 +4,8 @@ Its nodes are the live rows of a real nova_bm whose service_host is this host. W
 a server is made, switched or deleted is what nova-baremetal wrote: instance, task_state, sizes, the
 boot files of the machine below tftp_root. Power goes to the BMC by ipmitool.
 """
+import contextlib
+import datetime
 import os
 import subprocess
 import urllib.parse
@@ -16,8 +18,6 @@ from nova.virt import driver
 from nova.virt import fake
 from nova.virt import hardware
 from oslo_config import cfg
-import pymysql
-import pymysql.cursors
 
 CONF = conf.CONF
 CONF.register_opts([
@@ -39,14 +39,31 @@ kernel {at}/kernel
 append initrd={at}/ramdisk root=UUID={root} ro nofb nomodeset vga=normal """
 
 
-def query(sql, *values):
+def connect():
     at = urllib.parse.urlsplit(CONF.baremetal.sql_connection)
-    with pymysql.connect(host=at.hostname, port=at.port, user=at.username,
-                         password=at.password, database=at.path[1:], autocommit=True,
-                         cursorclass=pymysql.cursors.DictCursor) as db:
+    named = dict(host=at.hostname, port=at.port, user=at.username, password=at.password)
+    if at.scheme.startswith('postgresql'):
+        import psycopg2
+        import psycopg2.extras
+        db = psycopg2.connect(dbname=at.path[1:], cursor_factory=psycopg2.extras.RealDictCursor,
+                              **named)
+        db.autocommit = True
+        return db
+    import pymysql
+    import pymysql.cursors
+    return pymysql.connect(database=at.path[1:], autocommit=True,
+                           cursorclass=pymysql.cursors.DictCursor, **named)
+
+
+def query(sql, *values):
+    with contextlib.closing(connect()) as db:
         with db.cursor() as cursor:
             cursor.execute(sql, values)
-            return cursor.fetchall()
+            return cursor.fetchall() if cursor.description else []
+
+
+def now():
+    return datetime.datetime.utcnow().replace(microsecond=0)
 
 
 def ipmi(row, *words):
@@ -67,10 +84,10 @@ class LegacyBareMetalDriver(fake.FakeDriver):
         self._host = host
 
     def _rows(self):
-        return query('SELECT * FROM bm_nodes WHERE service_host = %s AND deleted = 0', CONF.host)
+        return query('SELECT * FROM bm_nodes WHERE service_host = %s AND deleted = false', CONF.host)
 
     def _row(self, instance):
-        rows = query('SELECT * FROM bm_nodes WHERE instance_uuid = %s AND deleted = 0',
+        rows = query('SELECT * FROM bm_nodes WHERE instance_uuid = %s AND deleted = false',
                      instance.uuid)
         if not rows:
             raise exception.InstanceNotFound(instance_id=instance.uuid)
@@ -92,7 +109,7 @@ class LegacyBareMetalDriver(fake.FakeDriver):
         return [row['instance_uuid'] for row in self._rows() if row['instance_uuid']]
 
     def get_available_resource(self, nodename):
-        row = query('SELECT * FROM bm_nodes WHERE uuid = %s AND deleted = 0', nodename)[0]
+        row = query('SELECT * FROM bm_nodes WHERE uuid = %s AND deleted = false', nodename)[0]
         share = 1 if row['instance_uuid'] else 0
         return {
             'uuid': nodename,
@@ -108,7 +125,7 @@ class LegacyBareMetalDriver(fake.FakeDriver):
 
     def update_provider_tree(self, provider_tree, nodename, allocations=None):
         # One in error is offered to nobody, as an operator sees to it.
-        row = query('SELECT * FROM bm_nodes WHERE uuid = %s AND deleted = 0', nodename)[0]
+        row = query('SELECT * FROM bm_nodes WHERE uuid = %s AND deleted = false', nodename)[0]
         unfit = row['task_state'] in ('error', 'deploy failed') and not row['instance_uuid']
         provider_tree.update_inventory(nodename, {RESOURCE_CLASS: {
             'total': 1, 'reserved': 1 if unfit else 0, 'min_unit': 1, 'max_unit': 1, 'step_size': 1,
@@ -117,10 +134,10 @@ class LegacyBareMetalDriver(fake.FakeDriver):
     def spawn(self, context, instance, image_meta, injected_files, admin_password, allocations,
               network_info=None, block_device_info=None, power_on=True, accel_info=None):
         query("UPDATE bm_nodes SET instance_uuid = %s, instance_name = %s, task_state = 'active',"
-              ' root_mb = %s, swap_mb = 1, ephemeral_mb = %s, updated_at = UTC_TIMESTAMP()'
+              ' root_mb = %s, swap_mb = 1, ephemeral_mb = %s, updated_at = %s'
               ' WHERE uuid = %s AND instance_uuid IS NULL',
               instance.uuid, instance.hostname, instance.root_gb * 1024,
-              instance.ephemeral_gb * 1024, instance.node)
+              instance.ephemeral_gb * 1024, now(), instance.node)
         row = self._row(instance)
         self._boot_files(row, instance)
         ipmi(row, 'on')
@@ -149,7 +166,7 @@ class LegacyBareMetalDriver(fake.FakeDriver):
             return
         ipmi(row, 'off')
         query("UPDATE bm_nodes SET instance_uuid = NULL, instance_name = NULL,"
-              " task_state = 'deleted', updated_at = UTC_TIMESTAMP() WHERE id = %s", row['id'])
+              " task_state = 'deleted', updated_at = %s WHERE id = %s", now(), row['id'])
 
     def cleanup(self, *words, **named):
         pass

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTables } from "../../src/demo/create-tables.ts";
+import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Fleet } from "./seen.ts";
 import type { Stack } from "./stack.ts";
@@ -14,6 +16,7 @@ export const LEGACY_DATABASE = "nova_bm";
 /** Of the stand-in's inventory, and of the nodes Ironic gets. */
 export const RESOURCE_CLASS = "bm";
 const TENANTS = 4;
+const TABLES = join(packageRoot(), "grenade", "legacy", "nova_bm.sql");
 
 /** Sizes every machine has. */
 const SIZE = { cpus: 4, memory_mb: 4096, local_gb: 40 };
@@ -34,9 +37,11 @@ export async function fillLegacy({ server, db, sim, secrets }: Stack): Promise<M
   // As operators made it: nova-baremetal's own documentation says latin1.
   await server.newDatabase(LEGACY_DATABASE, "latin1");
   const legacy = db(LEGACY_DATABASE);
-  const tables = readFileSync(join(packageRoot(), "grenade", "legacy", "nova_bm.sql"), "utf8");
-  for (const statement of tables.split(";\n").filter((one) => one.trim() !== ""))
-    await legacy.raw(statement);
+  if (server.engine === "postgresql")
+    await createTables(legacy, loadTables("nova_bm"), { engine: server.engine });
+  else
+    for (const statement of readFileSync(TABLES, "utf8").split(";\n"))
+      if (statement.trim() !== "") await legacy.raw(statement);
   const order = sim.addresses.map(() => randomUUID());
   const last = order.length - 1;
   const states: { readonly [at: number]: string } = {
@@ -44,13 +49,15 @@ export async function fillLegacy({ server, db, sim, secrets }: Stack): Promise<M
     [last - 2]: "deploy failed",
   };
   for (const [at, pm_address] of sim.addresses.entries()) {
-    const created_at = new Date(Date.UTC(2014, 5, 1, 0, 0, at));
+    // Both engines take it for UTC, as nova-baremetal wrote it.
+    const created_at = new Date(Date.UTC(2014, 5, 1, 0, 0, at)).toISOString().slice(0, 19);
     const deleted = at === last;
-    const [bm_node_id] = await legacy("bm_nodes").insert({
+    await legacy("bm_nodes").insert({
       ...{ created_at, deleted, deleted_at: deleted ? created_at : null, ...SIZE },
       ...{ pm_address, pm_user: "admin", pm_password: secrets[at], service_host: HOST },
       ...{ uuid: order[at], task_state: states[at] ?? null, preserve_ephemeral: false },
     });
+    const { id: bm_node_id } = await legacy("bm_nodes").where({ uuid: order[at] }).first("id");
     const address = `52:54:00:00:00:${at.toString(16).padStart(2, "0")}`;
     await legacy("bm_interfaces").insert({ created_at, deleted, bm_node_id, address });
   }

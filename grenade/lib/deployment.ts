@@ -23,7 +23,7 @@ import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
 import type { Act, By, Fleet, Moment, Seen } from "./seen.ts";
-import { periodOf, type Stack, startStack } from "./stack.ts";
+import { periodOf, type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** nova.virt.baremetal's and Ironic's, as a nova.conf names them. */
 const LEGACY_DRIVER = "legacy_bm.LegacyBareMetalDriver";
@@ -81,16 +81,16 @@ export interface Files {
 const WRITES = "SELECT, INSERT, UPDATE, DELETE";
 
 /**
- * Brings up a cloud with machines of nova-baremetal and four tenants on them.
+ * Brings up a cloud with machines of nova-baremetal and four tenants on them, all on one server of this engine.
  *
  * @param folder where logs of the time before any rehearsal are kept
  */
 export async function deploy(
   folder: string,
-  machines: number,
+  options: StackOptions,
   tell: (line: string) => void,
 ): Promise<Base> {
-  const stack = await startStack(machines, tell);
+  const stack = await startStack(options, tell);
   try {
     return await populate(stack, folder, tell);
   } catch (cause) {
@@ -120,7 +120,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     machinesOf(stack.sim, machines.order),
     waitingOf(stack),
   );
-  const memory = watchMemory(dirname(stack.server.socket));
+  const memory = watchMemory(dataOf(stack.server));
   const stop = async (): Promise<void> => {
     memory.stop();
     await agents.stop();
@@ -144,6 +144,11 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     };
   };
   return { stack, begin, stop };
+}
+
+/** Where a server's data is. */
+function dataOf({ engine, socket }: Stack["server"]): string {
+  return engine === "postgresql" ? socket : dirname(socket);
 }
 
 /** What looks at the cloud, and what it has seen. */

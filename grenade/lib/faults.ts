@@ -83,7 +83,7 @@ async function silentLater(deployment: Deployment): Promise<void> {
   const [mute = ""] = fleet.tenants;
   const kept = (maintenance: boolean) => async (): Promise<string | null> => {
     const row = await nodes("nodes").where({ uuid: mute }).first();
-    return (row?.maintenance === 1) === maintenance ? null : `maintenance is ${row?.maintenance}`;
+    return Boolean(row?.maintenance) === maintenance ? null : `maintenance is ${row?.maintenance}`;
   };
   await until("Ironic gives the silent machine up", 120, kept(true));
   await does("mute-verify", "verify", "--takeover");

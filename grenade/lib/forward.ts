@@ -123,14 +123,17 @@ export async function reporting(deployment: Deployment, host: string): Promise<v
   });
 }
 
+const AGE = {
+  mysql: "TIMESTAMPDIFF(SECOND, last_seen_up, UTC_TIMESTAMP())",
+  postgresql: "FLOOR(EXTRACT(EPOCH FROM timezone('UTC', clock_timestamp()) - last_seen_up))",
+};
+
 /** Seconds since a host's last heartbeat, by the database's clock; never, of one without. */
 async function heartbeat({ stack }: Deployment, host: string): Promise<number> {
-  const [[row]] = await stack
-    .db("nova_cell1")
-    .raw(
-      "SELECT TIMESTAMPDIFF(SECOND, last_seen_up, UTC_TIMESTAMP()) AS age FROM services WHERE host = ? AND deleted = 0",
-      [host],
-    );
+  const db = stack.db("nova_cell1");
+  const row = await db("services")
+    .where({ host, deleted: 0 })
+    .first({ age: db.raw(AGE[stack.server.engine]) });
   return Number(row?.age ?? Number.POSITIVE_INFINITY);
 }
 
@@ -140,7 +143,7 @@ export async function wake({ stack, tell }: Deployment): Promise<void> {
   const nodes = stack.db(stack.ironic.database);
   const took = await until("Ironic takes the machines over", 180, async () => {
     const rows: readonly { readonly uuid: string }[] = await nodes("nodes")
-      .where({ maintenance: 0 })
+      .where({ maintenance: false })
       .andWhere((row) =>
         row
           .whereNull("power_state")

@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
+import type { ServerEngine } from "../../test/lab/binaries.ts";
 import { CLAIMS } from "../expect/index.ts";
 import { back } from "./back.ts";
 import { judge, type Phase, type Verdict } from "./claim.ts";
@@ -16,7 +17,7 @@ import { keepSchemas } from "./stack.ts";
 import { tempest } from "./tempest.ts";
 import { clock, type Timing } from "./timing.ts";
 
-const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machines N] [--hold] [--quiet]
+const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--db SERVER] [--machines N] [--hold] [--quiet]
 
   --by        rows (into Ironic's database), rename (rows, with another host and a staged hand-over),
               rest (Ironic's API)
@@ -24,6 +25,8 @@ const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--machine
               faults: each on the way over or back; plugin: forward by the scripts of devstack/upgrade/;
               tempest: forward, then Tempest there and on a fresh Ironic
   --all       every way forward, back and faults, on one cloud
+  --db        mariadb (the default) or postgresql: where every service and nova_bm have their databases;
+              plugin is for MariaDB alone, as its scripts ask MariaDB's client
   --machines  machines of the deployment (60)
   --quiet     nothing but the result
   --hold      at the end, or when it fails: keep everything up until Ctrl-C
@@ -57,12 +60,18 @@ const ALL: readonly Rehearsal[] = [
   { by: "rename", phase: "faults" },
 ];
 
+const ENGINES: { readonly [db: string]: ServerEngine | undefined } = {
+  mariadb: "mysql",
+  postgresql: "postgresql",
+};
+
 async function main(): Promise<number> {
   const { values } = parseArgs({
     options: {
       by: { type: "string", default: "rows" },
       phase: { type: "string", default: "forward" },
       all: { type: "boolean", default: false },
+      db: { type: "string", default: "mariadb" },
       machines: { type: "string", default: "60" },
       hold: { type: "boolean", default: false },
       quiet: { type: "boolean", default: false },
@@ -70,7 +79,9 @@ async function main(): Promise<number> {
     },
   });
   const asked = values.all ? ALL : combined(values.by.split(","), values.phase.split(","));
-  if (values.help || asked === null) {
+  const engine = ENGINES[values.db];
+  const alone = engine !== "mysql" && asked?.some(({ phase }) => phase === "plugin");
+  if (values.help || asked === null || engine === undefined || alone) {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
   }
@@ -78,12 +89,12 @@ async function main(): Promise<number> {
   const home = join(process.cwd(), "runs", "grenade");
   const timing = clock({ quiet: values.quiet });
   const base = await timing.of("cloud with tenants", () =>
-    deploy(fresh(join(home, "base")), Number(values.machines), timing.tell),
+    deploy(fresh(join(home, "base")), { machines: Number(values.machines), engine }, timing.tell),
   );
   const judged: Judged[] = [];
   for (const one of asked) {
-    const name = `${one.by} ${one.phase}`;
-    const folder = fresh(join(home, name.replace(" ", "-")));
+    const name = `${one.by} ${one.phase}${engine === "postgresql" ? " on PostgreSQL" : ""}`;
+    const folder = fresh(join(home, name.replaceAll(" ", "-")));
     const { seen, verdicts } = await timing.of(name, () =>
       rehearse(base, one, folder, timing.tell),
     );
@@ -94,7 +105,7 @@ async function main(): Promise<number> {
   }
   if (values.hold) await hold(home, timing.tell);
   await timing.of("the end", base.stop);
-  await timing.of("schemas kept for the next run", keepSchemas);
+  await timing.of("schemas kept for the next run", () => keepSchemas(engine));
   return report(home, judged, timing.phases());
 }
 

@@ -2,6 +2,7 @@ import type { Knex } from "knex";
 import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
 import { LEGACY_DATABASE } from "./base.ts";
+import { keepOnPostgres } from "./saved-postgres.ts";
 import type { Stack } from "./stack.ts";
 
 /** Brings databases and machines back to a moment; nobody but Nova's controller may run meanwhile. */
@@ -23,24 +24,37 @@ const ATTEMPTS = 5;
  */
 export async function save(stack: Stack, name: string): Promise<Restore> {
   const { server, sim, ironic } = stack;
-  const db = stack.db(LEGACY_DATABASE);
-  const saved = `saved_${name}`;
-  await server.dropDatabase(saved);
-  await server.newDatabase(saved);
-  const databases = [LEGACY_DATABASE, ...Object.values(NOVA_DATABASES), PLACEMENT_DATABASE];
-  const kept = await db.transaction((trx) => keep(trx, saved, [...databases, ironic.database]));
+  const own = [LEGACY_DATABASE, ...Object.values(NOVA_DATABASES), PLACEMENT_DATABASE];
+  const databases = [...own, ironic.database];
+  const bringBack =
+    server.engine === "postgresql"
+      ? await keepOnPostgres(databases.map(stack.db), name)
+      : await keepOnMariadb(stack, databases, name);
   const power = sim.addresses.map((_, at) => sim.power(at));
   return async () => {
     // Nova's controller writes its heartbeats all the time.
     for (let attempt = 1; ; attempt++)
       try {
-        await bringBack(db, kept);
+        await bringBack();
         break;
       } catch (cause) {
         if (attempt === ATTEMPTS) throw cause;
       }
     for (const [at, on] of power.entries()) if (sim.power(at) !== on) sim.setPower(at, on);
   };
+}
+
+async function keepOnMariadb(
+  { server, db: connected }: Stack,
+  databases: readonly string[],
+  name: string,
+): Promise<() => Promise<void>> {
+  const db = connected(LEGACY_DATABASE);
+  const saved = `saved_${name}`;
+  await server.dropDatabase(saved);
+  await server.newDatabase(saved);
+  const kept = await db.transaction((trx) => keep(trx, saved, databases));
+  return () => bringBack(db, kept);
 }
 
 /** Rows whose number is 0 keep it, as Placement has them. */

@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
-import { install, locate } from "../../test/lab/binaries.ts";
+import type { Restartable } from "../../test/lab/again.ts";
+import { install, locate, SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
 import { startBroker } from "../../test/lab/cloud/broker.ts";
@@ -13,18 +14,21 @@ import { connect } from "../../test/lab/connect.ts";
 import { freePort } from "../../test/lab/daemon.ts";
 import type { IronicOptions } from "../../test/lab/ironic/config.ts";
 import { type IronicServer, startIronic } from "../../test/lab/ironic/start.ts";
-import { type Mariadb, startMariadb } from "../../test/lab/mariadb.ts";
+import { startMariadb } from "../../test/lab/mariadb.ts";
+import { startPostgres } from "../../test/lab/postgres.ts";
+import { versionsOf } from "../../test/lab/python.ts";
 import { newPassword } from "../../test/lab/server.ts";
 import { type Asks, asks } from "./api.ts";
 import { startImages } from "./images.ts";
 import { startNetwork } from "./network.ts";
 
 /** Schemas that services made, by their versions: outlives a build. */
-const KEPT = join(import.meta.dirname, "..", "..", "..", "node_modules", ".cache", "grenade");
+const CACHE = join(import.meta.dirname, "..", "..", "..", "node_modules", ".cache", "grenade");
+const KEPT = { mysql: CACHE, postgresql: join(CACHE, "postgresql") };
 
 /** Everything a rehearsal runs on. All of it dies with this process. */
 export interface Stack {
-  readonly server: Mariadb;
+  readonly server: Restartable;
   readonly cloud: Cloud;
   readonly nova: Nova;
   /** Its schema is made, and it sleeps until it is woken for the first time. */
@@ -40,8 +44,14 @@ export interface Stack {
   readonly stop: () => Promise<void>;
 }
 
+/** What is asked of a stack. */
+export interface StackOptions {
+  readonly machines: number;
+  /** Of the one server that holds every database. */
+  readonly engine: ServerEngine;
+}
+
 const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]])[] = [
-  ["mariadb-dump", ["mariadb-client"]],
   ["rabbitmq-server", ["rabbitmq-server"]],
   ["keystone-manage", ["keystone", "nova-common", "glance-common"]],
   ["placement-manage", ["placement-api"]],
@@ -49,9 +59,19 @@ const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]
   ["ironic-dbsync", ["python3-ironic", "ironic-common"]],
 ];
 
+const CLIENTS = {
+  mysql: ["mariadb-dump", ["mariadb-client"]],
+  postgresql: ["pg_dump", ["postgresql-client"]],
+} as const;
+
 /** Before anything runs: whoever waits for apt-get loses the connections he has open. */
-function installAll(): void {
-  const packages = PROGRAMS.flatMap(([program, of]) => (locate(program) === null ? of : []));
+function installAll(engine: ServerEngine): void {
+  const packages = [CLIENTS[engine], ...PROGRAMS].flatMap(([program, of]) =>
+    locate(program) === null ? of : [],
+  );
+  // Services only recommend it, as they do MariaDB's.
+  if (engine === "postgresql" && versionsOf(["psycopg2"])[0] === null)
+    packages.push("python3-psycopg2");
   if (packages.length > 0) install({ title: "OpenStack Zed", packages });
 }
 
@@ -61,9 +81,12 @@ function installAll(): void {
  *
  * @param tell where it says how far it is
  */
-export async function startStack(machines: number, tell: (line: string) => void): Promise<Stack> {
-  mkdirSync(KEPT, { recursive: true });
-  installAll();
+export async function startStack(
+  options: StackOptions,
+  tell: (line: string) => void,
+): Promise<Stack> {
+  mkdirSync(KEPT[options.engine], { recursive: true });
+  installAll(options.engine);
   const ends: (() => Promise<void> | void)[] = [];
   const stop = async (): Promise<void> => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -81,7 +104,7 @@ export async function startStack(machines: number, tell: (line: string) => void)
     return one;
   };
   try {
-    const parts = await startParts(machines, started);
+    const parts = await startParts(options, started);
     const connections = new Map<string, Knex>();
     ends.push(async () => {
       for (const one of connections.values()) await one.destroy();
@@ -104,14 +127,19 @@ export function periodOf(machines: number): number {
 }
 
 /** Keeps the schemas that services made, for the next run; false when they are kept. */
-export const keepSchemas = (): Promise<boolean> => makeSeed(KEPT);
+export const keepSchemas = (engine: ServerEngine): Promise<boolean> =>
+  makeSeed(KEPT[engine], engine);
 
 type Started = <T extends { readonly stop: () => Promise<void> | void }>(
   name: string,
   starting: Promise<T | null>,
 ) => Promise<T>;
 
-async function startParts(machines: number, started: Started): Promise<Omit<Stack, "db" | "stop">> {
+async function startParts(
+  { machines, engine }: StackOptions,
+  started: Started,
+): Promise<Omit<Stack, "db" | "stop">> {
+  const kept = KEPT[engine];
   const secrets = Array.from({ length: machines }, () => newPassword().slice(0, 16));
   const program = tool("ipmi_sim");
   if (program === null || tool("ipmitool") === null) throw new Error("ipmi_sim is not installed");
@@ -123,10 +151,11 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
       { firstApart: true },
     ),
   );
-  const seed = seedOf(KEPT);
+  const seed = seedOf(kept, engine);
+  const start = engine === "postgresql" ? startPostgres : startMariadb;
   const server = await started(
-    "MariaDB",
-    startMariadb("in memory", existsSync(seed) ? seed : undefined),
+    SERVERS[engine].title,
+    start("in memory", existsSync(seed) ? seed : undefined),
   );
   const network = await started("Neutron's stand-in", startNetwork());
   const images = await started("Ironic's web server", startImages());
@@ -138,20 +167,20 @@ async function startParts(machines: number, started: Started): Promise<Omit<Stac
     ironic: `http://127.0.0.1:${ports.ironic}`,
   };
   const services = ["keystone", "glance"] as const;
-  const options = { services, cached: true, chosen, kept: KEPT };
+  const options = { services, cached: true, chosen, kept };
   const below = started("Keystone and Glance", startCloud(server, options));
   const message = started("RabbitMQ", startBroker());
   const [cloud, , , ironic, nova] = await together([
     below,
     message,
-    started("Placement", startPlacement(server, chosen, KEPT, ports.placement)),
+    started("Placement", startPlacement(server, chosen, kept, ports.placement)),
     below.then((one) => {
-      const own = { ...ironicOptions(one, images.url, machines), port: ports.ironic, kept: KEPT };
+      const own = { ...ironicOptions(one, images.url, machines), port: ports.ironic, kept };
       return started("Ironic's schema", startIronic(server, own));
     }),
     // A scheduler that finds no Keystone at its start maps no host later.
     Promise.all([message, below]).then(([{ url: broker }]) =>
-      started("Nova", startNova({ server, cloud: chosen, broker, urls, kept: KEPT })),
+      started("Nova", startNova({ server, cloud: chosen, broker, urls, kept })),
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));

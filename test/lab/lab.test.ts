@@ -7,6 +7,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { SERVERS, type ServerEngine } from "./binaries.ts";
 import { connect } from "./connect.ts";
 import { needs, withDatabase } from "./index.ts";
+import { startMariadb } from "./mariadb.ts";
+import { startPostgres } from "./postgres.ts";
 
 const ENGINES = ["mysql", "postgresql"] as const;
 const START: { readonly [engine in ServerEngine]: string } = {
@@ -70,6 +72,18 @@ for (const engine of ENGINES) {
     const db = connect({ ...server, database: name });
     await assert.rejects(db.raw("SELECT 1"), /does not exist|Unknown database/);
     await db.destroy();
+  });
+
+  test(`${title} starts again on the same data, and again`, async (t) => {
+    if ((await needs(engine, t)) === null) return;
+    const start = { mysql: startMariadb, postgresql: startPostgres }[engine];
+    const server = await start("in memory");
+    t.after(server.stop);
+    await server.newDatabase("kept");
+    for (const _ of ["once", "twice"]) {
+      await server.restart();
+      assert.ok(await server.hasDatabase("kept"));
+    }
   });
 
   test(`${title} and its folder are gone when its starter is killed`, async (t) => {

@@ -1,17 +1,12 @@
 import { spawnSync } from "node:child_process";
-import { existsSync, readFileSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
+import { again, type Restartable, startAgain } from "./again.ts";
 import { binaries } from "./binaries.ts";
 import { freePort, startDaemon } from "./daemon.ts";
 import { type Kept, owner, privateFile, privateFolder } from "./folder.ts";
-import { newPassword, type Server } from "./server.ts";
+import { newPassword } from "./server.ts";
 import { missing, ready } from "./start.ts";
-
-export interface Mariadb extends Server {
-  /** Ends it and starts it again on the same data; whoever was connected is not any more. */
-  readonly restart: () => Promise<void>;
-}
 
 /**
  * Starts a MariaDB of our own: a new data folder, loopback only, an unprivileged user, nothing of
@@ -21,7 +16,7 @@ export interface Mariadb extends Server {
  * @param seed data to begin with, in place of none
  * @throws Error when it is not installed and cannot be, or does not start
  */
-export async function startMariadb(kept: Kept, seed?: string): Promise<Mariadb> {
+export async function startMariadb(kept: Kept, seed?: string): Promise<Restartable> {
   const found = binaries("mysql");
   if (found === null) throw missing("mysql");
   const user = owner("mysql");
@@ -37,32 +32,19 @@ export async function startMariadb(kept: Kept, seed?: string): Promise<Mariadb> 
   const make = ["--no-defaults", `--datadir=${data}`, "--skip-test-db", "--skip-name-resolve"];
   const daemon = startDaemon(
     copied ? ["true"] : [found.init, ...make],
-    ["sh", "-c", AGAIN, "sh", found.server, ...options({ data, socket, port, accounts }, kept)],
+    // Accounts are made once.
+    again([found.server, ...options({ data, socket, port, accounts }, kept)], "--init-file="),
     { folder, signal: "TERM", owner: user },
   );
   const at = { engine: "mysql", host: "127.0.0.1", port, socket, user: "lab", password } as const;
   const server = await ready(at, daemon);
   rmSync(accounts);
   const restart = async (): Promise<void> => {
-    const again = join(folder, "again");
-    privateFile(again, "", user);
-    process.kill(Number(readFileSync(join(folder, "pid"), "utf8")), "SIGTERM");
-    while (existsSync(again)) await sleep(20);
+    await startAgain(folder, user, "SIGTERM");
     await ready(at, daemon);
   };
   return { ...server, restart };
 }
-
-/** Its folder is where it runs. Accounts are made once; one that ends by itself ends all. */
-const AGAIN = `
-trap 'ending=yes' TERM
-while [ -z "$ending" ]; do
-  "$@" & echo $! >pid
-  while kill -0 $! 2>/dev/null; do wait $!; done
-  [ -e again ] || { [ -n "$ending" ]; exit; }
-  set -- "$@" --init-file=
-  rm again
-done`;
 
 /** Run by the server before it takes the first connection; each statement is one line. */
 function onlyAccount(user: string, password: string): string {

@@ -1,5 +1,5 @@
 import { join } from "node:path";
-import type { Server } from "../server.ts";
+import type { Coordinates, Server } from "../server.ts";
 
 /** One account for everybody: what these services do with roles is not our matter. */
 export const ADMIN = "admin";
@@ -100,7 +100,12 @@ function connection(
   return sqlalchemy(server, databases[name]);
 }
 
-/** The address of a database of a MariaDB, as SQLAlchemy wants it. */
-export function sqlalchemy({ user, password, host, port }: Server, database: string): string {
-  return `mysql+pymysql://${user}:${password}@${host}:${port}/${database}?charset=utf8`;
+/** The address of a database, as SQLAlchemy wants it. */
+export function sqlalchemy(
+  { engine, user, password, host, port }: Coordinates,
+  database: string,
+): string {
+  const dialect = { mysql: "mysql+pymysql", postgresql: "postgresql+psycopg2" }[engine];
+  const charset = engine === "mysql" ? "?charset=utf8" : "";
+  return `${dialect}://${user}:${password}@${host}:${port}/${database}${charset}`;
 }

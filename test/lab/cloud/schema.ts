@@ -27,25 +27,61 @@ export async function withSchema(
   await dump(server, databases, join(kept, `${key}.sql`));
 }
 
+/** How each engine's own clients write databases, and bring them back. */
+const CLIENTS = {
+  mysql: {
+    title: "MariaDB's clients",
+    packages: ["mariadb-client"],
+    secret: "MYSQL_PWD",
+    at: ({ host, port, user }: Server) => [
+      ...["--no-defaults", `--host=${host}`, `--port=${port}`, `--user=${user}`],
+    ],
+    dump: (databases: readonly string[]) => [
+      ["mariadb-dump", "--single-transaction", "--add-drop-database", "--databases", ...databases],
+    ],
+    load: ["mariadb"],
+  },
+  postgresql: {
+    title: "PostgreSQL's clients",
+    packages: ["postgresql-client"],
+    secret: "PGPASSWORD",
+    at: ({ host, port, user }: Server) => [
+      `--host=${host}`,
+      `--port=${port}`,
+      `--username=${user}`,
+    ],
+    dump: (databases: readonly string[]) =>
+      databases.map((name) => [
+        ...["pg_dump", "--create", "--clean", "--if-exists", "--no-owner", "--no-privileges"],
+        `--dbname=${name}`,
+      ]),
+    load: ["psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--dbname=postgres"],
+  },
+} as const;
+
 /** Writes databases, as they are, to a file that only we can read. */
 export async function dump(
   server: Server,
   databases: readonly string[],
   file: string,
 ): Promise<void> {
-  const words = ["--single-transaction", "--add-drop-database", "--databases", ...databases];
-  const child = client("mariadb-dump", server, words);
   const half = `${file}.${process.pid}`;
-  const ended = succeeded(child, "mariadb-dump");
-  await pipeline(child.stdout, createWriteStream(half, { mode: 0o600 }));
-  await ended;
+  let flags = "w";
+  for (const words of CLIENTS[server.engine].dump(databases)) {
+    const child = client(server, words);
+    const ended = succeeded(child, words[0] ?? "");
+    await pipeline(child.stdout, createWriteStream(half, { mode: 0o600, flags }));
+    await ended;
+    flags = "a";
+  }
   renameSync(half, file);
 }
 
 /** Brings databases back as `dump` wrote them, whatever became of them since. */
 export async function restore(server: Server, file: string): Promise<void> {
-  const child = client("mariadb", server, []);
-  const ended = succeeded(child, "mariadb");
+  const words = CLIENTS[server.engine].load;
+  const child = client(server, words);
+  const ended = succeeded(child, words[0]);
   child.stdout.resume();
   await pipeline(createReadStream(file), child.stdin);
   await ended;
@@ -72,15 +108,13 @@ export async function runAs(
   return said;
 }
 
-const CLIENT = { title: "MariaDB's clients", packages: ["mariadb-client"] };
-
 /** A client that is not there is installed first, where that is possible. */
-function client(program: string, { host, port, user, password }: Server, words: readonly string[]) {
-  if (locate(program) === null && !install(CLIENT))
-    throw new Error(`${program} is missing: apt-get install ${CLIENT.packages.join(" ")}`);
-  const at = ["--no-defaults", `--host=${host}`, `--port=${port}`, `--user=${user}`];
-  return spawn(program, [...at, ...words], {
-    env: { PATH: process.env.PATH, MYSQL_PWD: password },
+function client(server: Server, [name = "", ...words]: readonly string[]) {
+  const { at, secret, ...by } = CLIENTS[server.engine];
+  const program = locate(name) ?? (install(by) && locate(name));
+  if (!program) throw new Error(`${name} is missing: apt-get install ${by.packages.join(" ")}`);
+  return spawn(program, [...at(server), ...words], {
+    env: { PATH: process.env.PATH, [secret]: server.password },
     stdio: ["pipe", "pipe", "pipe"],
   });
 }

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { sqlalchemy } from "../cloud/config.ts";
 import type { Coordinates } from "../server.ts";
 
 /** What makes one Ironic of the lab differ from another. */
@@ -69,7 +70,7 @@ function labs(place: IronicPlace): { readonly [section: string]: Section } {
       periodic_max_workers: 16,
       sync_local_state_interval: 3,
     },
-    database: { connection: connection(place) },
+    database: { connection: sqlalchemy(place.server, place.database) },
     ipmi: { command_retry_timeout: 10, min_command_interval: 1 },
     pxe: {
       tftp_server: "127.0.0.1",
@@ -109,11 +110,4 @@ const HARDWARE: Section = {
 /** A service that is not there: the discard port. */
 function nowhere(section: string): readonly [string, Section] {
   return [section, { auth_type: "none", endpoint_override: "http://127.0.0.1:9" }];
-}
-
-function connection({ server, database }: IronicPlace): string {
-  const { engine, user, password, host, port } = server;
-  const dialect = { mysql: "mysql+pymysql", postgresql: "postgresql+psycopg2" }[engine];
-  const charset = engine === "mysql" ? "?charset=utf8" : "";
-  return `${dialect}://${user}:${password}@${host}:${port}/${database}${charset}`;
 }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
-import { resolve } from "node:path";
-import { BESIDE, CALLED, camel, ROADS, TARGET } from "../stages/next.ts";
+import { join, resolve } from "node:path";
+import { BESIDE, CALLED, camel, NOTHING_FOR, PLACES, ROADS, TARGET } from "../stages/next.ts";
 import { type Connection, surroundings } from "../stages/surroundings.ts";
 import { io } from "./io.ts";
 import type { Declared, OptionTable } from "./options/declared.ts";
@@ -9,34 +9,58 @@ import { aside } from "./print/events.ts";
 const NAME = "nova2ironic.yaml";
 const VARIABLE = "NOVA2IRONIC_CONFIG";
 
-/** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
-const NOTHING_FOR: readonly string[] = ["config", "status"];
 /** Ironic's API, and how it is spoken with. */
 const CLOUD: readonly string[] = TARGET.filter((option) => option !== "ironic-db");
 
 /** What a command is about to be given, by yargs' names. */
 type Args = { [name: string]: unknown };
 
-/** Gives a command what nova2ironic.yaml says, where its command line is silent; nothing to wait for without one. */
-export function addConnections(args: Args, declared: Declared): Promise<void> | undefined {
-  // What has no run has no connections either.
-  const path = "run" in (declared.options ?? {}) ? fileOf(args) : null;
-  return path === null ? undefined : addFrom(path, args, declared);
+/** A file of connections, and which options of the command it may fill. */
+interface Layer {
+  readonly file: string;
+  readonly connections: ReadonlyMap<string, Connection>;
+  readonly wants: (option: string) => boolean;
 }
 
-async function addFrom(
-  path: string,
-  args: Args,
-  { command, options = {} }: Declared,
-): Promise<void> {
+/**
+ * Gives a command what nova2ironic.yaml says, and what its run keeps in connections.yaml, where its
+ * command line is silent; nothing to wait for without either.
+ */
+export function addConnections(args: Args, declared: Declared): Promise<void> | undefined {
+  // What has no run has no connections either.
+  if (!("run" in (declared.options ?? {}))) return undefined;
+  const path = fileOf(args);
+  return path === null && keptAt(args) === null ? undefined : addFrom(path, args, declared);
+}
+
+async function addFrom(path: string | null, args: Args, declared: Declared): Promise<void> {
+  const bare = !PLACES.some((name) => isSaid(args, name));
+  if (path !== null) {
+    // Loaded where there is such a file.
+    const { readConnections } = await import("../stages/connections.ts");
+    const connections = readConnections(path);
+    for (const [option, value] of connections) surroundings().connections.set(option, value);
+    // Whoever copies the next command may stand in another folder.
+    surroundings().connections.set("config", path);
+    const wants = wanted(args, declared, connections);
+    const without = await notVerified(args, declared, connections);
+    const layer = { file: path, connections };
+    fill(args, declared, { ...layer, wants: (option) => wants(option) && !without(option) });
+  }
+  const run = keptAt(args);
+  if (run === null) return;
+  const { keptFile, plansNova, readKept } = await import("../stages/kept.ts");
+  const connections = await readKept(run);
+  surroundings().kept.set(run, connections);
+  const wants = wantedOfRun(args, declared, connections, bare);
+  const without = await withoutNova(args, declared, () => plansNova(run));
+  const layer = { file: keptFile(run), connections };
+  fill(args, declared, { ...layer, wants: (option) => wants(option) && !without(option) });
+}
+
+function fill(args: Args, { command, options = {} }: Declared, layer: Layer): void {
+  const { file, connections, wants } = layer;
   const [name = ""] = command.split(" ");
-  // Loaded where there is such a file.
-  const { readConnections } = await import("../stages/connections.ts");
-  const connections = readConnections(path);
-  for (const [option, value] of connections) surroundings().connections.set(option, value);
-  // Whoever copies the next command may stand in another folder.
-  surroundings().connections.set("config", path);
-  const wants = wanted(args, name, connections);
   const found = Object.entries(options).flatMap(([option, is]) => {
     const value = connections.get(CALLED[name]?.[option] ?? option);
     return value === undefined || args[option] !== undefined || !wants(option)
@@ -47,7 +71,7 @@ async function addFrom(
     args[option] = value;
     args[camel(option)] = value;
   }
-  if (found.length > 0 && args.quiet !== true) aside(`Connections: ${path}`);
+  if (found.length > 0 && args.quiet !== true) aside(`Connections: ${file}`);
 }
 
 /** Named on the command line, by a variable, or in this folder; null where there is none. */
@@ -59,29 +83,95 @@ function fileOf(args: Args): string | null {
   return existsSync(here) ? here : null;
 }
 
-/** Which options of a command the file may fill: what is said as a whole is said by one of the two. */
+/** The folder of a run that keeps connections; null where it does not, or none is named. */
+function keptAt({ run }: Args): string | null {
+  if (typeof run !== "string") return null;
+  const folder = resolve(io().cwd(), run);
+  return existsSync(join(folder, "connections.yaml")) ? folder : null;
+}
+
+function isSaid(args: Args, name: string): boolean {
+  return args[name] !== undefined && args[name] !== false;
+}
+
+/** What `--without` names; without nova's database, without all of Nova. */
+function leftOut({ without }: Args): readonly string[] {
+  const names = [without ?? []].flat().map(String);
+  return names.includes("nova-db") ? [...names, ...BESIDE, "compute-host"] : names;
+}
+
+/** Which options of a command a file may fill: what is said as a whole is said by one of the two. */
 function wanted(
   args: Args,
-  command: string,
+  { command: declared }: Declared,
   connections: ReadonlyMap<string, Connection>,
 ): (option: string) => boolean {
-  const isSaid = (name: string): boolean => args[name] !== undefined && args[name] !== false;
+  const [command = ""] = declared.split(" ");
   // To check a cloud is no other way to Ironic: it asks policy and images there.
-  const elsewhere = command !== "check" && ROADS.some(isSaid);
+  const elsewhere = command !== "check" && ROADS.some((name) => isSaid(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
   const flavors = args["flavors-via"] ?? connections.get("flavors-via");
-  const alone = isSaid("leave-nova") || args.takeover === true || BESIDE.some(isSaid);
+  const alone =
+    isSaid(args, "leave-nova") ||
+    args.takeover === true ||
+    BESIDE.some((name) => isSaid(args, name));
   const asks = command === "check" || (flavors === "rest" && !alone);
+  const without = leftOut(args);
   return (option) => {
     if (option === "run") return true;
-    if (NOTHING_FOR.includes(command)) return false;
+    if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;
-    if (option === "placement-db" && command === "plan") return isSaid("propose-site");
+    if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;
     if ([...BESIDE, "compute-host"].includes(option)) return !alone;
     if (CLOUD.includes(option)) return !elsewhere && (!rows || asks);
     return !(elsewhere && option === "ironic-db");
   };
+}
+
+/**
+ * Which options a run may fill. What no command does without, it fills always; the rest only where no
+ * database and no service is named: a line that names one is the operator's, and whole.
+ *
+ * @param bare the command line names none
+ */
+function wantedOfRun(
+  args: Args,
+  declared: Declared,
+  connections: ReadonlyMap<string, Connection>,
+  bare: boolean,
+): (option: string) => boolean {
+  const wants = wanted(args, declared, connections);
+  const always: readonly string[] = [...TARGET, "nova-bm-db"];
+  return (option) => option !== "run" && wants(option) && (bare || always.includes(option));
+}
+
+/** The file says where Nova is, and the plan says nothing of it: there is nothing to compare. */
+async function notVerified(
+  args: Args,
+  { command }: Declared,
+  connections: ReadonlyMap<string, Connection>,
+): Promise<(option: string) => boolean> {
+  const run = args.run ?? connections.get("run");
+  const looks = command === "verify" && connections.has("nova-db") && args.takeover !== true;
+  if (!looks || typeof run !== "string" || BESIDE.some((name) => isSaid(args, name)))
+    return () => false;
+  const { plansNova } = await import("../stages/kept.ts");
+  if (await plansNova(resolve(io().cwd(), run))) return () => false;
+  aside("The plan was made without Nova: verify does not look at it.");
+  return (option) => BESIDE.includes(option);
+}
+
+/** A plan without Nova is applied and verified without. */
+async function withoutNova(
+  args: Args,
+  { command }: Declared,
+  plansNova: () => Promise<boolean>,
+): Promise<(option: string) => boolean> {
+  if (!["apply", "verify"].includes(command) || BESIDE.some((name) => isSaid(args, name)))
+    return () => false;
+  const without = !(await plansNova());
+  return (option) => without && BESIDE.includes(option);
 }
 
 /** One word or several, as the option takes them. */

@@ -31,7 +31,7 @@ export function within<T>(
   work: () => T,
 ): T {
   return scope.run(io, () => {
-    const world = { env: io.env, cwd: io.cwd, connections: new Map(), ...own };
+    const world = { env: io.env, cwd: io.cwd, connections: new Map(), kept: new Map(), ...own };
     return surrounded(world, work);
   });
 }

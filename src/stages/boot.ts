@@ -4,6 +4,7 @@ import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { BootPlace } from "../parts/boot-files.ts";
 import { loadMappings } from "./documents.ts";
+import { rememberGiven } from "./given-file.ts";
 import { wantedOf } from "./named.ts";
 import { nextCommand } from "./next.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
@@ -67,6 +68,7 @@ async function act(
 ): Promise<StageResult> {
   const { undo } = words;
   const seal = await sealOf(run, words.keyFile, header.key);
+  await rememberGiven(run, "boot", words);
   await sink.confirm(
     `${undo ? "Take back boot files in" : "Stage boot files in"} ${place.tree.root}?`,
   );

@@ -1,14 +1,27 @@
 import { type RunFolder, readNote, writeNote } from "../edge/disk/run-folder.ts";
 import { isObject, type Json } from "../model/json.ts";
-import { type Given, givenOf, isWord, onlyKept, withGiven, wordsFor } from "./given.ts";
-import { KEPT, type NextCommand } from "./next.ts";
+import {
+  connectionOf,
+  connectionsIn,
+  type Given,
+  givenOf,
+  isWord,
+  onlyKept,
+  type Word,
+  withGiven,
+  wordsFor,
+} from "./given.ts";
+import { readKept, writeKept } from "./kept.ts";
+import { KEPT, type NextCommand, ROADS, TARGET } from "./next.ts";
 import { absolute } from "./paths.ts";
+import type { Connection } from "./surroundings.ts";
 
 const FILE = "given.json";
 const FORMAT = "nova2ironic/given@1";
 
 /**
- * Keeps what a command was given, so that `status` can name the next one whole. Called once everything
+ * Keeps what a command was given: where everything is in `connections.yaml`, for every later command,
+ * and the rest in `given.json`, so that `status` can name the next one whole. Called once everything
  * that was named is open: what is refused before is not worth repeating.
  *
  * @param begun it may still be refused, and is told of once more at its end
@@ -20,19 +33,53 @@ export async function rememberGiven(
   args: object,
   begun = false,
 ): Promise<void> {
-  const given = withGiven(await readGiven(run), givenOf(command, args, absolute), begun);
-  await writeNote(run, FILE, { format: FORMAT, given: given as unknown as Json }); // words alone
+  const [earlier, kept] = [await readGiven(run), await readKept(run.path)];
+  const now = givenOf(command, args, absolute);
+  const given = withGiven(earlier, now, begun);
+  const told = connectionsIn(earlier);
+  const elsewhere = ROADS.some((road) => road in now.options);
+  // What nobody told a command, a person wrote there.
+  const own = [...kept].filter(
+    ([name]) => !(told.has(name) || (elsewhere && TARGET.some((one) => one === name))),
+  );
+  await writeKept(run, new Map([...own, ...connectionsIn(given)]));
+  const words: Json = given.map((one) => ({
+    command: one.command,
+    ...divided(one),
+  }));
+  await writeNote(run, FILE, { format: FORMAT, given: words });
+}
+
+/** The words of a command, and of those that connections.yaml has the names alone. */
+function divided({ command, options }: Given) {
+  const all = Object.entries(options) as [string, string | number | true | string[]][];
+  const isConnection = (option: string): boolean => connectionOf(command, option) !== null;
+  return {
+    options: Object.fromEntries(all.filter(([option]) => !isConnection(option))),
+    connections: all.map(([option]) => option).filter(isConnection),
+  };
 }
 
 /** What the run's commands were given, the newest last. */
 export async function readGiven(run: RunFolder): Promise<readonly Given[]> {
   const note = await readNote(run, FILE);
   if (!isObject(note) || note.format !== FORMAT || !Array.isArray(note.given)) return [];
+  const kept = await readKept(run.path);
   return (note.given as readonly Json[]).flatMap((one) => {
     if (!isObject(one) || !isObject(one.options) || typeof one.command !== "string") return [];
     if (!Object.hasOwn(KEPT, one.command) || !Object.values(one.options).every(isWord)) return [];
-    return [onlyKept(one as unknown as Given)]; // looked at
+    const { command, options } = one as unknown as Given; // looked at
+    const named = Array.isArray(one.connections) ? one.connections.map(String) : [];
+    const places = named.flatMap((option) => {
+      const word = wordOf(kept.get(connectionOf(command, option) ?? ""));
+      return word === null ? [] : [[option, word] as const];
+    });
+    return [onlyKept({ command, options: { ...options, ...Object.fromEntries(places) } })];
   });
+}
+
+function wordOf(word: Connection | undefined): Word | null {
+  return isWord(word) ? word : null;
 }
 
 /** These words, and of those given to the run's commands earlier what this command wants besides. */

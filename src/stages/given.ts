@@ -1,5 +1,7 @@
 import {
   BESIDE,
+  CALLED,
+  CONNECTIONS,
   camel,
   DB_TIMEOUT,
   DEFAULTS,
@@ -12,7 +14,7 @@ import {
 } from "./next.ts";
 
 /** A word as yargs gives it. */
-type Word = string | number | true | readonly string[];
+export type Word = string | number | true | readonly string[];
 
 /** What a command of a run was given, by the options' names. */
 export interface Given {
@@ -61,11 +63,12 @@ export function givenOf(
   const options = [...RECORDED].flatMap((option) => {
     const word = told.get(camel(option));
     if (!isWord(word) || !mayBeKept(option, word) || word === usual.get(option)) return [];
+    const name = CALLED[command]?.[option] ?? option;
     const kept =
       typeof word === "string"
-        ? absolute(option, word)
+        ? absolute(name, word)
         : typeof word === "object"
-          ? word.map((one) => absolute(option, one))
+          ? word.map((one) => absolute(name, one))
           : word;
     return [[option, kept] as const];
   });
@@ -118,6 +121,25 @@ export function wordsFor(
   for (const { options } of own) put(words, options, [...RECORDED]);
   for (const { options } of given) put(words, options, CONDUCTORS);
   return Object.fromEntries([...words].map(([option, word]) => [camel(option), word]));
+}
+
+/** How connections.yaml calls an option of a command; null where it is no connection. */
+export function connectionOf(command: NextCommand, option: string): string | null {
+  const name = CALLED[command]?.[option] ?? option;
+  return CONNECTIONS.includes(name) ? name : null;
+}
+
+/** Where everything is, by what a run's commands were given: the newest word of each. */
+export function connectionsIn(given: readonly Given[]): ReadonlyMap<string, Word> {
+  const words = new Map<string, Word>();
+  for (const { command, options } of given) {
+    const named = Object.entries(options).flatMap(([option, word]) => {
+      const name = connectionOf(command, option);
+      return name === null ? [] : [[name, word] as const];
+    });
+    put(words, Object.fromEntries(named), CONNECTIONS);
+  }
+  return words;
 }
 
 /** Where Ironic is, is said as a whole: nothing of another way there is left. */
@@ -173,7 +195,7 @@ export function wordsOf(
   said: Said | undefined,
   staged: boolean,
 ): string {
-  const { given = { run: "RUN" }, release, rest = false } = said ?? {};
+  const { given = { run: "RUN" }, release, rest = false, sealedElsewhere = false } = said ?? {};
   const words = wordsGiven(command, said, (option) => {
     // Options for Nova go only where the command is to look at it.
     if (BESIDE.includes(option)) return nova !== undefined;
@@ -190,7 +212,9 @@ export function wordsOf(
     apply: { ...target, staged },
     handover: backendOf(words),
   };
-  const more = { ...(known[command] ?? target), ...nova, ...options };
+  const wants: readonly string[] = KEPT[command];
+  const key = sealedElsewhere && wants.includes("key-file") && { keyFile: "FILE" };
+  const more = { ...key, ...(known[command] ?? target), ...nova, ...options };
   const line = nextCommand(command, { run: given.run, ...words }, more);
   return note === undefined ? line : `${line}  (${note})`;
 }
@@ -198,14 +222,13 @@ export function wordsOf(
 /** What was given to the run's commands, and on top what status was given. */
 function wordsGiven(
   command: NextCommand,
-  { given, earlier = [], sealedElsewhere = false }: Partial<Said> = {},
+  { given, earlier = [] }: Partial<Said> = {},
   wanted: (option: string) => boolean,
 ): { readonly [name: string]: unknown } {
   const usual = ([name, word]: readonly [string, unknown]): boolean =>
     word === undefined || (name === camel(DB_TIMEOUT[0]) && word === DB_TIMEOUT[1]);
   const now = Object.entries(given ?? {}).filter((one) => !usual(one));
   const words: { [name: string]: unknown } = {
-    ...(sealedElsewhere && { keyFile: "FILE" }),
     ...wordsFor(command, earlier),
     ...Object.fromEntries(now),
   };

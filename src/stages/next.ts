@@ -1,5 +1,7 @@
+import { resolve } from "node:path";
 import { POWER_MAX_AGE } from "../model/power.ts";
 import { shellWord } from "../model/text.ts";
+import { absolute } from "./paths.ts";
 import { type Connection, surroundings } from "./surroundings.ts";
 
 /** Options that say where Ironic is and how to reach it. */
@@ -11,6 +13,17 @@ export const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic
 export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
 /** Options of Nova's side; a command that does not look at it is given none of them. */
 export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
+
+/** What says where something is, as mappings/schema/connections.schema.json has it. */
+export const CONNECTIONS: readonly string[] = [
+  ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
+  ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
+  ...["compute-host", "helper-host"],
+];
+/** Databases and services: a command line that names one is the operator's, and whole. */
+export const PLACES: readonly string[] = ["nova-bm-db", ...ROADS, ...BESIDE];
+/** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
+export const NOTHING_FOR: readonly string[] = ["config", "status"];
 
 /**
  * Options of a command that running it next, or again, wants as they were given before. What is missing
@@ -76,21 +89,64 @@ export function nextCommand(command: NextCommand, given: object, more: object = 
     .map(kebab)
     .filter((name) => name !== "run" && !kept.includes(name));
   const connected = connectedTo(command, told);
+  const known = keptOf(told.get("run"));
+  // A word that stands for a place is no better than the place.
+  const stoodFor = (name: string): unknown => {
+    const usual = added.get(camel(name));
+    return usual === undefined ? usual : (known.get(CALLED[command]?.[name] ?? name) ?? usual);
+  };
   const said = ["run", ...kept, ...also, DB_TIMEOUT[0]].flatMap((name) => {
     const ours = also.includes(name) ? undefined : told.get(camel(name));
-    const value = isSaid(command, name, ours) ? ours : (connected(name) ?? added.get(camel(name)));
+    const value = isSaid(command, name, ours) ? ours : (connected(name) ?? stoodFor(name));
     return isSaid(command, name, value)
-      ? [{ words: optionWords(name, value), isInFile: connected(name) !== undefined }]
+      ? [{ name, value, words: optionWords(name, value), isInFile: connected(name) !== undefined }]
       : [];
   });
   const inFile = new Set(said.flatMap(({ words, isInFile }) => (isInFile ? words : [])));
-  const words = oneRoad(
+  const all = oneRoad(
     command,
     said.flatMap((one) => one.words),
   ).filter((word) => !inFile.has(word));
+  const words = withoutKept(command, known, all, said);
   const file = surroundings().connections.get("config");
   const named = file === undefined ? [] : optionWords("config", file);
   return ["nova2ironic", command, ...words, ...named].join(" ");
+}
+
+/** What a run keeps of where everything is. */
+function keptOf(run: unknown): ReadonlyMap<string, Connection> {
+  const { kept, cwd } = surroundings();
+  return (typeof run === "string" ? kept.get(resolve(cwd(), run)) : undefined) ?? new Map();
+}
+
+/**
+ * Where a run keeps every place that a line names, `--run` says them all; where one is missing or
+ * another, the line names them all, as a line that names one is whole.
+ */
+function withoutKept(
+  command: NextCommand,
+  known: ReadonlyMap<string, Connection>,
+  words: readonly string[],
+  said: readonly {
+    readonly name: string;
+    readonly value: unknown;
+    readonly words: readonly string[];
+  }[],
+): readonly string[] {
+  if (known.size === 0 || NOTHING_FOR.includes(command)) return words;
+  const nameOf = new Map(said.flatMap((one) => one.words.map((word) => [word, one] as const)));
+  const isKept = (word: string): boolean => {
+    const { name = "", value } = nameOf.get(word) ?? {};
+    const option = CALLED[command]?.[name] ?? name;
+    const from = (one: unknown): unknown =>
+      typeof one === "string" ? absolute(option, one) : (one ?? null);
+    return JSON.stringify([known.get(option)].flat()) === JSON.stringify([value].flat().map(from));
+  };
+  const places = words.filter((word) => {
+    const name = nameOf.get(word)?.name;
+    return name === undefined || CONNECTIONS.includes(CALLED[command]?.[name] ?? name);
+  });
+  return places.every(isKept) ? words.filter((word) => !places.includes(word)) : words;
 }
 
 /**

@@ -21,6 +21,8 @@ export interface Surroundings {
   readonly cwd: () => string;
   /** What the file of connections says, by option: no command line has to repeat it. */
   readonly connections: Map<string, Connection>;
+  /** What runs keep of the same, by their folders: `connections.yaml` as it stands now. */
+  readonly kept: Map<string, ReadonlyMap<string, Connection>>;
   /** Says a line that no stage's result has. */
   readonly tell: (text: string) => void;
   /** From here on a request to stop waits until what acts has come to a good place. */
@@ -43,6 +45,7 @@ const ALONE: Surroundings = {
   env: process.env,
   cwd: () => process.cwd(),
   connections: new Map(),
+  kept: new Map(),
   tell: () => undefined,
   onInterrupt: () => ({
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },

@@ -25,7 +25,11 @@ export function readDocument(file: string, { trusted = false } = {}): string {
       if (found.size > LIMIT) throw refuse(`it is larger than ${LIMIT} bytes`);
       if (trusted && found.uid !== 0 && found.uid !== (process.getuid?.() ?? found.uid))
         throw refuse(`it belongs to another user (uid ${found.uid})`);
-      if (trusted && (found.mode & 0o002) !== 0) throw refuse("every user may write to it");
+      // As ssh holds it with its configuration.
+      if (trusted && (found.mode & 0o022) !== 0)
+        throw refuse(
+          `${(found.mode & 0o002) === 0 ? "its group" : "every user"} may write to it (chmod go-w)`,
+        );
       return readFileSync(handle, "utf8");
     } finally {
       closeSync(handle);

@@ -113,34 +113,36 @@ test("what extract and plan were given is in the lines they end with", async (t)
   const quoted = `--key-file '${key[1]}'`;
   const extracted = await runs(0, ["extract", ...at, ...written.extract, ...key]);
   assert.deepEqual(namedIn(extracted.err), ["power", "plan"]);
+  // What the run keeps is named by --run; a line that has to name a place names them all.
+  assert.match(extracted.err, new RegExp(`^Next: nova2ironic power ${at.join(" ")}$`, "m"));
+  const nova = after(written.extract, "--nova-db").join(" ");
+  assert.match(extracted.err, new RegExp(`^then: .* --ironic-db DB ${nova} ${quoted}$`, "m"));
   const planned = await runs(0, ["plan", ...at, ...written.ironic, ...key, "--allow-pairing"]);
-  assert.deepEqual(namedIn(planned.err), ["apply"]);
-  for (const { err } of [extracted, planned])
-    for (const [line] of err.matchAll(/nova2ironic .*/g)) assert.ok(line.includes(quoted), line);
-  assert.ok(planned.err.includes(written.ironic.join(" ")), planned.err);
-  const asked = await run(["power", ...at, ...key]);
-  const words = [...written.ironic, ...after(written.extract, "--nova-db"), "--allow-pairing"];
-  assert.match(asked.err, new RegExp(`Next: nova2ironic plan .*${words.join(" ")} --key-file`));
+  assert.match(planned.err, new RegExp(`^Next: nova2ironic apply ${at.join(" ")}$`, "m"));
+  const asked = await run(["power", ...at]);
+  assert.match(
+    asked.err,
+    new RegExp(`Next: nova2ironic plan ${at.join(" ")} --allow-pairing$`, "m"),
+  );
   // Whoever asks for the status may stand in another folder.
   const site = relative(process.cwd(), join(folder, "site.json"));
   const more = ["--allow-pairing", "--site", site, ...after(written.extract, "--nova-db")];
   await runs(0, ["plan", ...at, ...written.ironic, ...key, ...more, "--compute-host", "new one"]);
   const next = async () => (await runs(0, ["status", ...at])).err;
-  assert.ok(
-    (await next()).endsWith(
-      `apply ${at.join(" ")} ${[...written.ironic, ...after(written.extract, "--nova-db")].join(" ")} ${quoted}\n`,
-    ),
-    await next(),
-  );
-  const kept = join(folder, "run", "given.json");
-  assert.equal(statSync(kept).mode & 0o777, 0o600);
-  assert.match(readFileSync(kept, "utf8"), new RegExp(`"site": "${folder}/site.json"`));
-  // A run of an earlier version has none, and nothing depends on it.
+  const bare = `Next: nova2ironic apply ${at.join(" ")}\n`;
+  assert.ok((await next()).endsWith(bare), await next());
+  const [given, kept] = ["given.json", "connections.yaml"].map((name) => join(folder, "run", name));
+  for (const file of [given, kept]) assert.equal(statSync(file ?? "").mode & 0o777, 0o600);
+  const text = readFileSync(kept ?? "", "utf8");
+  assert.match(text, new RegExp(`^site: "${folder}/site.json"$`, "m"));
+  // Each word stands in one of the two.
+  assert.doesNotMatch(readFileSync(given ?? "", "utf8"), new RegExp(folder));
+  // A run of an earlier version has neither, and nothing depends on them.
   for (const spoilt of ["{", "[]", JSON.stringify({ format: "nova2ironic/given@1", given: [7] })]) {
-    writeFileSync(kept, spoilt);
-    assert.match(await next(), /apply .* --ironic-db DB --nova-db DB --key-file FILE/);
+    writeFileSync(given ?? "", spoilt);
+    assert.ok((await next()).endsWith(bare));
   }
-  rmSync(kept);
+  rmSync(kept ?? "");
   assert.match(await next(), /apply .* --ironic-db DB --nova-db DB --key-file FILE/);
 });
 

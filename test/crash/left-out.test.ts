@@ -45,7 +45,13 @@ async function applyAsking(
       () => undefined,
     );
     try {
-      const world = { ...processIo, connections: new Map(), tell: () => undefined, onInterrupt };
+      const world = {
+        ...processIo,
+        connections: new Map(),
+        kept: new Map(),
+        tell: () => undefined,
+        onInterrupt,
+      };
       applied = await surrounded(world, () =>
         withSession(run, (session) =>
           withIronic(run, session, road, { header, seal, check: false }, (place) => {

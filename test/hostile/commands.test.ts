@@ -12,6 +12,7 @@ type Wrong = readonly [number, string, RegExp, readonly string[]];
 function wrong(made: Whole): readonly Wrong[] {
   const { at, tree, old, reader, writer, novaReader, source, folder, check, boot, planning } = made;
   const bare = ["boot", ...at, "--from", old, "--tftp-root"];
+  const nowhere = ["--without", "ironic-db"];
   const release = ["handover", ...at, ...writer, "--yes"];
   const finish = ["finish", ...at, ...writer];
   const verify = ["verify", ...at, ...reader];
@@ -42,18 +43,19 @@ function wrong(made: Whole): readonly Wrong[] {
     [64, "N2I-E100", /--deadline takes a number/, [...release, "--deadline", "-1"]],
     [64, "N2I-E105", /ENOENT/, [...release, "--conductor-log", "/nowhere/log"]],
     [64, "N2I-E105", /not a regular file/, [...release, "--conductor-log", "/dev/zero"]],
-    [64, "N2I-E100", /ironic-db/, ["handover", ...at, ...novaReader, "--yes"]],
+    [64, "N2I-E100", /nova-db/, ["handover", ...at, ...novaReader, "--yes"]],
+    [64, "N2I-E100", /ironic-db/, ["handover", ...at, ...nowhere, "--yes"]],
     [4, "N2I-E320", /has loaded nothing/, [...finish, "--yes"]],
     [4, "N2I-E320", /has loaded nothing/, [...finish, "--undo", "--yes"]],
     [4, "N2I-E320", /has loaded nothing/, ["finish", ...at, ...reader, "--plan"]],
     [64, "N2I-E100", /nova-db/, [...finish, ...novaReader, "--yes"]],
-    [64, "N2I-E100", /--takeover needs --ironic-db/, ["verify", ...at, "--takeover"]],
+    [64, "N2I-E100", /--takeover needs --ironic-db/, ["verify", ...at, ...nowhere, "--takeover"]],
     [64, "N2I-E100", /--takeover and --nova-db/, [...verify, "--takeover", ...novaReader]],
     [64, "N2I-E100", /N2I-D9999/, ["explain", "N2I-D208", "N2I-D9999"]],
     [64, "N2I-E100", /""/, ["explain", ""]],
     [64, "N2I-E101", /--ironic-url: .*password/, ["plan", ...at, "--ironic-url", "http://u:p@h"]],
     [255, "N2I-E100", /--watch takes a number/, check.with(check.indexOf("0"), "soon")],
-    [255, "N2I-E100", /nova-bm-db/, ["check", ...at, ...reader]],
+    [255, "N2I-E100", /nova-bm-db/, ["check", ...at, ...reader, "--without", "nova-bm-db"]],
     [255, "N2I-E110", /is not a folder/, ["check", "--run", "/dev/null", ...check.slice(3)]],
     // Addresses of one another.
     [
@@ -98,6 +100,7 @@ test("what is wrong with a new command's words is one paragraph with its code, a
 /** Words that a command may not take once something is loaded. */
 function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
   const finish = ["finish", ...at, ...writer];
+  const nowhere = ["--without", "ironic-db"];
   const isNot = /is not an Ironic/;
   return [
     [4, "N2I-E303", /--yes/, finish],
@@ -107,7 +110,7 @@ function wrongLater({ at, reader, writer, source }: Whole): readonly Wrong[] {
     [64, "N2I-E100", /--lock-wait takes a number/, [...finish, "--yes", "--lock-wait", "-1"]],
     [4, "N2I-E202", isNot, ["finish", ...at, "--ironic-db", source[3] ?? "", "--yes"]],
     [4, "N2I-E202", isNot, ["finish", ...at, "--undo", "--plan", "--ironic-db", source[1] ?? ""]],
-    [64, "N2I-E100", /nothing says where Ironic is/, ["finish", ...at, "--yes"]],
+    [64, "N2I-E100", /nothing says where Ironic is/, ["finish", ...at, ...nowhere, "--yes"]],
     [64, "N2I-E110", /nowhere/, ["finish", "--run", "/nowhere", ...reader, "--plan"]],
   ];
 }

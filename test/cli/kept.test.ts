@@ -1,0 +1,136 @@
+import assert from "node:assert/strict";
+import { appendFileSync, chmodSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { CONNECTIONS } from "../../src/stages/next.ts";
+import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
+import { type Deployment, deployFiles, privateFolder } from "../hostile/deployment.ts";
+import { SMALL } from "../hostile/fleet.ts";
+
+const BARE = { bare: true };
+
+function novaOf({ source }: Deployment): readonly string[] {
+  const at = source.indexOf("--nova-db");
+  return source.slice(at, at + 2);
+}
+
+/** A run that was planned by whole command lines. */
+async function planned(made: Deployment, ...more: readonly string[]): Promise<void> {
+  const { at, source, writer, plan } = made;
+  await runs(0, ["extract", ...at, ...source]);
+  await runs(0, ["plan", ...at, ...writer, ...plan, ...more]);
+}
+
+/** The lines that name a command to copy, without the program. */
+function linesOf(text: string): readonly (readonly string[])[] {
+  const lines = [...text.matchAll(/^(?:Next|Undo): nova2ironic (.*)$/gm)];
+  return lines.map(([, line = ""]) => line.split("  ")[0]?.split(" ") ?? []);
+}
+
+test("what a command was told once, later commands have of --run alone, and so has each line they end with", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at } = made;
+  await planned(made, ...novaOf(made));
+  const applied = await runs(0, ["apply", ...at, "--yes", "--watch", "0"], BARE);
+  assert.match(applied.err, /^Connections: .*run\/connections\.yaml$/m);
+  const verified = await runs(0, ["verify", ...at]);
+  assert.match(verified.err, /instances|hypervisor/);
+  const state = await runs(0, ["status", ...at]);
+  for (const line of [...linesOf(applied.err), ...linesOf(state.err)])
+    assert.doesNotMatch(line.slice(3).join(" "), /-db|--site|--via/);
+  const undo = linesOf(applied.err).find(([name]) => name === "rollback") ?? [];
+  await runs(0, undo, BARE);
+  await runs(0, ["rollback", ...at, "--all", "--yes", "--watch", "0"], BARE);
+  await runs(0, ["plan", ...at]);
+  const { mode } = statSync(join(made.run, "connections.yaml"));
+  assert.equal(mode & 0o777, 0o600);
+});
+
+test("a command line that names a database is whole, as it was before a run kept any", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at, writer } = made;
+  // Extract read Nova; this plan is without, and so is what follows it.
+  await planned(made);
+  await refused(["apply", ...at, "--yes"], 4, "N2I-E311", [/made without nova/], BARE);
+  await runs(0, ["apply", ...at, "--yes", "--leave-nova"], BARE);
+  assert.doesNotMatch((await runs(0, ["verify", ...at])).err, /N2I-E|hypervisor/);
+  await refused(["rollback", ...at, ...writer, "--all", "--yes"], 4, "N2I-E311", [], BARE);
+});
+
+test("--without leaves out what the run or a file says", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at } = made;
+  await planned(made, ...novaOf(made));
+  const without = ["--without", "nova-db"];
+  assert.match((await runs(0, ["plan", ...at, ...without])).err, /No Nova database was given/);
+  await refused(["plan", ...at, "--without", "ironic-db"], 64, "N2I-E100", [/where Ironic is/]);
+  await refused(["plan", ...at, "--without", "nova"], 64, "N2I-E100", [/nova-db/]);
+});
+
+test("the command line goes before nova2ironic.yaml, and that before what the run keeps", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at } = made;
+  await planned(made, ...novaOf(made));
+  const folder = privateFolder(t);
+  const nobody = (name: string): string => `sqlite:///${join(folder, name)}`;
+  const config = join(folder, "nova2ironic.yaml");
+  writeFileSync(config, JSON.stringify({ ironic_db: nobody("file.sqlite") }), { mode: 0o600 });
+  const asked = await run(["plan", ...at, "--config", config]);
+  assertRefusal(asked, 1, "N2I-E200", /file\.sqlite/);
+  const words = ["--config", config, "--ironic-db", nobody("word.sqlite")];
+  assertRefusal(await run(["plan", ...at, ...words]), 1, "N2I-E200", /word\.sqlite/);
+  // What was refused is not kept.
+  assert.doesNotMatch(readFileSync(join(made.run, "connections.yaml"), "utf8"), /word\.sqlite/);
+});
+
+test("another database under a plan is stale, wherever it is named", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const other = await deployFiles(t, SMALL);
+  await planned(made, ...novaOf(made));
+  const kept = join(made.run, "connections.yaml");
+  const text = readFileSync(kept, "utf8").replace(/^ironic_db: .*$/m, "ironic_db: URL");
+  writeFileSync(kept, text.replace("URL", other.writer[1] ?? ""));
+  await refused(["apply", ...made.at, "--yes", "--watch", "0"], 4, "N2I-E300", [], BARE);
+});
+
+test("a file of the run that somebody edited is checked as the operator's own", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await planned(made, ...novaOf(made));
+  const kept = join(made.run, "connections.yaml");
+  const whole = readFileSync(kept, "utf8");
+  writeFileSync(kept, whole.replace(/^nova_db: .*$/m, "nova_db: mysql://nova:s3cr3t@db/nova"));
+  const ran = await run(["status", ...made.at]);
+  assertRefusal(ran, 64, "N2I-E101", /nova_db: the address holds a password/);
+  assert.doesNotMatch(ran.err, /s3cr3t/);
+  writeFileSync(kept, `${whole}novadb: x\n`);
+  assertRefusal(await run(["status", ...made.at]), 64, "N2I-E108", /novadb/);
+  writeFileSync(kept, whole);
+  chmodSync(kept, 0o666);
+  assertRefusal(await run(["status", ...made.at]), 64, "N2I-E108", /every user may write/);
+  // What a person added stays when a command is told something else.
+  chmodSync(kept, 0o600);
+  appendFileSync(kept, "placement_db: file:/root/placement.url\n");
+  await runs(0, ["plan", ...made.at]);
+  assert.match(readFileSync(kept, "utf8"), /placement_db: "file:\/root\/placement.url"/);
+});
+
+test("verify looks at no Nova that nova2ironic.yaml names where the plan is without", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  await planned(made);
+  await runs(0, ["apply", ...made.at, "--yes", "--leave-nova"], BARE);
+  const config = join(privateFolder(t), "nova2ironic.yaml");
+  const [, nova] = novaOf(made);
+  writeFileSync(config, JSON.stringify({ nova_db: nova }), { mode: 0o600 });
+  const ran = await runs(0, ["verify", ...made.at, "--config", config]);
+  assert.match(ran.err, /^The plan was made without Nova: verify does not look at it\.$/m);
+  // Named by a word, it is asked for.
+  await refused(["verify", ...made.at, ...made.writer, ...novaOf(made)], 4, "N2I-E114");
+});
+
+test("a run may keep whatever the file of connections may say", () => {
+  const path = join(packageRoot(), "mappings", "schema", "connections.schema.json");
+  const { properties } = JSON.parse(readFileSync(path, "utf8")) as { readonly properties: object };
+  const keys = Object.keys(properties).filter((key) => !/^(\$schema|format|run)$/.test(key));
+  assert.deepEqual(keys.map((key) => key.replaceAll("_", "-")).toSorted(), CONNECTIONS.toSorted());
+});

@@ -32,7 +32,7 @@ export const emptied: Claim = {
 
 /** Broken by `openstack server stop` before the legacy nova-compute is there again. */
 export const restored: Claim = {
-  name: "after each rollback servers are the same ones, ACTIVE on the legacy driver, with their rows and allocations",
+  name: "after each rollback servers are the same ones, ACTIVE on the legacy driver, with their rows, allocations and ports",
   phases: ["back"],
   check: (seen) =>
     backs(seen).flatMap(([turn, before, after]) => [
@@ -41,19 +41,21 @@ export const restored: Claim = {
       ...differences(`${turn}: hypervisor`, before.hypervisors, after.hypervisors),
       ...differences(`${turn}: compute node`, before.computeNodes, after.computeNodes),
       ...differences(`${turn}: provider`, held(before), held(after)),
+      ...differences(`${turn}: port`, before.ports, after.ports),
     ]),
   broken: (seen) => changed(seen, "handed-back", (moment) => ({ ...moment, providers: {} })),
 };
 
 /** Broken by a BMC that is told anything on the way: `ipmitool power off` after apply. */
 export const untouched: Claim = {
-  name: "no BMC is told anything on the way there and back, and no service logs an ERROR",
+  name: "no BMC is told anything on the way there and back, no port is bound or unbound, and no service logs an ERROR",
   phases: ["back"],
   check: (seen) =>
     QUIET.flatMap(([from, to]) => {
       const [before, after] = [at(seen, from), at(seen, to)];
       return [
         ...after.commands.slice(before.commands.length),
+        ...after.bindings.slice(before.bindings.length),
         ...differences(`${to}: power of`, before.power, after.power),
         ...after.errors,
       ];

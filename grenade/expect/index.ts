@@ -17,7 +17,9 @@ import { flavors } from "./flavors.ts";
 import { hypervisors } from "./hypervisors.ts";
 import { machines } from "./machines.ts";
 import { cloudMemory, memory } from "./memory.ts";
+import { networks } from "./networks.ts";
 import { nodes } from "./nodes.ts";
+import { ports } from "./ports.ts";
 import { rest } from "./rest.ts";
 import { servers } from "./servers.ts";
 import { spared, tempest } from "./tempest.ts";
@@ -25,9 +27,20 @@ import { tenants } from "./tenants.ts";
 
 /** Every claim, in the order a person reads them. */
 export const CLAIMS: readonly Claim[] = [
-  ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors],
+  ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors, ports],
   ...[emptied, restored, untouched, serving],
   ...[tempest, spared],
   ...[killed, running, silent, mute, deleted, conductor, pressed, restarted],
-  ...[errors, finished, tenants, rest, destroyed, traceless, commands, memory, cloudMemory],
+  ...[
+    errors,
+    finished,
+    tenants,
+    networks,
+    rest,
+    destroyed,
+    traceless,
+    commands,
+    memory,
+    cloudMemory,
+  ],
 ];

@@ -2,7 +2,7 @@
 
 Its nodes are the live rows of a real nova_bm whose service_host is this host. What it writes when
 a server is made, switched or deleted is what nova-baremetal wrote: instance, task_state, sizes, the
-boot files of the machine below tftp_root. Power goes to the BMC by ipmitool.
+boot files of the machine below tftp_root, its port's MAC and DHCP options. Power goes to the BMC by ipmitool.
 """
 import contextlib
 import datetime
@@ -14,6 +14,7 @@ import uuid
 from nova import conf
 from nova import exception
 from nova.compute import power_state
+from nova.network import neutron
 from nova.virt import driver
 from nova.virt import fake
 from nova.virt import hardware
@@ -75,6 +76,36 @@ def ipmi(row, *words):
     if said.returncode != 0:
         raise exception.InstancePowerOffFailure(reason=said.stderr)
     return said.stdout
+
+
+class PortsOf(object):
+    """A client of Neutron that gives an instance's new port what nova-baremetal's macs_for_instance
+    and dhcp_options_for_instance gave it; Nova no longer asks a driver for them."""
+
+    def __init__(self, client, instance):
+        self._client, self._instance = client, instance
+
+    def __getattr__(self, name):
+        return getattr(self._client, name)
+
+    def create_port(self, body):
+        address, = query('SELECT i.address FROM bm_interfaces i JOIN bm_nodes n ON n.id = i.bm_node_id'
+                         ' WHERE n.uuid = %s AND n.deleted = false ORDER BY i.id LIMIT 1',
+                         self._instance.node)
+        options = {'bootfile-name': 'pxelinux.0', 'server-ip-address': CONF.my_ip,
+                   'tftp-server': CONF.my_ip}
+        body['port'].update(mac_address=address['address'], extra_dhcp_opts=[
+            {'opt_name': name, 'opt_value': value} for name, value in options.items()])
+        return self._client.create_port(body)
+
+
+def with_ports_of(create):
+    def _create_port_minimal(api, context, client, instance, *words, **named):
+        return create(api, context, PortsOf(client, instance), instance, *words, **named)
+    return _create_port_minimal
+
+
+neutron.API._create_port_minimal = with_ports_of(neutron.API._create_port_minimal)
 
 
 class LegacyBareMetalDriver(fake.FakeDriver):
@@ -139,6 +170,10 @@ class LegacyBareMetalDriver(fake.FakeDriver):
               instance.uuid, instance.hostname, instance.root_gb * 1024,
               instance.ephemeral_gb * 1024, now(), instance.node)
         row = self._row(instance)
+        for vif in network_info or ():
+            free, *_ = query('SELECT id FROM bm_interfaces WHERE bm_node_id = %s AND vif_uuid IS NULL'
+                             ' ORDER BY id', row['id'])
+            query('UPDATE bm_interfaces SET vif_uuid = %s WHERE id = %s', vif['id'], free['id'])
         self._boot_files(row, instance)
         ipmi(row, 'on')
 
@@ -165,6 +200,7 @@ class LegacyBareMetalDriver(fake.FakeDriver):
         except exception.InstanceNotFound:
             return
         ipmi(row, 'off')
+        query('UPDATE bm_interfaces SET vif_uuid = NULL WHERE bm_node_id = %s', row['id'])
         query("UPDATE bm_nodes SET instance_uuid = NULL, instance_name = NULL,"
               " task_state = 'deleted', updated_at = %s WHERE id = %s", now(), row['id'])
 

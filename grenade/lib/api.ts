@@ -7,6 +7,7 @@ const VERSIONS = {
   ironic: { "X-OpenStack-Ironic-API-Version": "1.80" },
   placement: { "OpenStack-API-Version": "placement 1.39" },
   glance: {},
+  neutron: {},
 } as const;
 
 /** A token is good for an hour. */
@@ -29,12 +30,13 @@ export type Asks = <T>(
 
 export function asks(
   cloud: Cloud,
-  urls: { readonly placement: string; readonly ironic: string },
+  urls: { readonly [service in "placement" | "neutron" | "ironic"]: string },
 ): Asks {
   const at: { readonly [service in ServiceName]: string } = {
     nova: `http://127.0.0.1:${cloud.ports.nova}/v2.1`,
     glance: `http://127.0.0.1:${cloud.ports.glance}/v2`,
     placement: urls.placement,
+    neutron: `${urls.neutron}/v2.0`,
     ironic: `${urls.ironic}/v1`,
   };
   let token = { text: cloud.token, since: Date.now() };

@@ -145,12 +145,12 @@ export type Served = Pick<Fleet, "tenants" | "ill" | "doubted">;
 export async function bootServers(
   stack: Stack,
   { order }: Machines,
-  image: string,
+  { image, network }: Pick<Wanted, "image" | "network">,
 ): Promise<Served> {
   const names = Array.from({ length: TENANTS }, (_, at) => `${TENANT}${at}`);
   const all = [...names, "deleted", "ill", "doubted"].map((name, at) => {
     const node = order[at] ?? "";
-    return boot(stack, { name, image, node }).then((id) => ({ id, node }));
+    return boot(stack, { name, image, network, node }).then((id) => ({ id, node }));
   });
   for (const one of await Promise.allSettled(all)) if (one.status === "rejected") throw one.reason;
   const booted = await Promise.all(all);
@@ -163,7 +163,7 @@ export async function bootServers(
   await db(LEGACY_DATABASE)("bm_nodes")
     .where({ uuid: doubted.node })
     .update({ task_state: "error" });
-  await create(stack, { name: "nowhere", image, node: order[0] ?? "" });
+  await create(stack, { name: "nowhere", image, network, node: order[0] ?? "" });
   await until("a server is deleted, and another in ERROR", 60, async () => {
     // Of a server that it only just gave up, Nova's list is behind.
     const all = await asks<{ readonly servers: readonly Named[] }>(
@@ -189,6 +189,8 @@ interface Shown {
 interface Wanted {
   readonly name: string;
   readonly image: string;
+  /** Nova makes a port there. */
+  readonly network: string;
   readonly node: string;
 }
 
@@ -204,9 +206,9 @@ async function boot(stack: Stack, own: Wanted): Promise<string> {
   return id;
 }
 
-async function create({ asks }: Stack, { name, image, node }: Wanted): Promise<string> {
+async function create({ asks }: Stack, { name, image, network, node }: Wanted): Promise<string> {
   const server = {
-    ...{ name, flavorRef: "bm", imageRef: image, networks: "none" },
+    ...{ name, flavorRef: "bm", imageRef: image, networks: [{ uuid: network }] },
     ...{ host: HOST, hypervisor_hostname: node },
   };
   const made = await asks<{ readonly server: { readonly id: string } }>(

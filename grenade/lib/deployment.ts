@@ -19,6 +19,7 @@ import {
   schedulable,
 } from "./base.ts";
 import { watchMemory } from "./memory.ts";
+import { registerNetwork } from "./network.ts";
 import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
@@ -52,6 +53,8 @@ export interface Deployment {
   /** Glance's ids: what tenants boot, and what they rebuild to, a whole disk. */
   readonly image: string;
   readonly disk: string;
+  /** Neutron's id of the network that servers are in. */
+  readonly network: string;
   readonly files: Files;
   /** Starts the host's nova-compute by its nova.conf as it now is. */
   readonly startCompute: (driver: "legacy" | "ironic") => void;
@@ -102,6 +105,7 @@ export async function deploy(
 async function populate(stack: Stack, folder: string, tell: (line: string) => void): Promise<Base> {
   const machines = await fillLegacy(stack);
   const { tenant: image, disk, ...images } = await registerImages(stack);
+  const network = await registerNetwork(stack.asks);
   const tftp = bootFolder();
   const observed = observer(stack, machines.order);
   const legacy = await writeFiles(stack, folder, tftp.path, images);
@@ -109,7 +113,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   compute.start("legacy");
   tell("nova-compute with the legacy driver started");
   await schedulable(stack, machines);
-  const served = await bootServers(stack, machines, image);
+  const served = await bootServers(stack, machines, { image, network });
   const fleet = fleetOf(machines, served, images);
   const before = await observed.moment({ ironic: false });
   await compute.stop();
@@ -138,8 +142,8 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     const mine: Fleet = { ...fleet, host: by === "rename" ? NEW_HOST : HOST };
     const { moments, ...sees } = seer(stack, observed, before);
     return {
-      ...{ stack, by, observer: observed, product: ran, fleet: mine, image, disk, files, acts },
-      ...{ ...sees, tell, startCompute, stopCompute },
+      ...{ stack, by, observer: observed, product: ran, fleet: mine, files, acts },
+      ...{ image, disk, network, ...sees, tell, startCompute, stopCompute },
       seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine, held: memory.peak() }),
     };
   };

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import type { Process } from "../../test/lab/cloud/nova.ts";
 import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
-import type { Moment, Node, Provider, Server } from "./seen.ts";
+import type { Moment, Node, Port, Provider, Server } from "./seen.ts";
 import type { Stack } from "./stack.ts";
 
 /** Later versions want cpu_info to be JSON, which nova-baremetal never wrote, and then each machine's uptime. */
@@ -28,6 +28,7 @@ export function observer(stack: Stack, order: readonly string[]): Observer {
   };
   for (const [name, { log }] of Object.entries(stack.nova.processes)) follow(name, log);
   follow("ironic", () => readFileSync(stack.ironic.log, "utf8"));
+  follow("neutron", () => readFileSync(stack.neutron.log, "utf8"));
   const errors = (): readonly string[] =>
     [...logs].flatMap(([name, one]) => {
       const text = one.log();
@@ -39,8 +40,13 @@ export function observer(stack: Stack, order: readonly string[]): Observer {
         .map((line) => `${name}: ${line.slice(0, 300)}`);
     });
   const told = (): readonly string[] => stack.sim.commands().filter((line) => line !== "");
-  // Commands of rehearsals that are over: those from one position to another.
+  const bound = (): readonly string[] =>
+    readFileSync(stack.neutron.log, "utf8")
+      .split("\n")
+      .flatMap((line) => /binding of (\S+: from \S+ to [\w.-]+)/.exec(line)?.[1] ?? []);
+  // Commands and bindings of rehearsals that are over: those from one position to another.
   let over: readonly [from: number, to: number] = [0, 0];
+  let rebound = over;
   const bmcs = () => ({
     power: Object.fromEntries(order.map((uuid, at) => [uuid, stack.sim.power(at)])),
     commands: told()
@@ -49,8 +55,9 @@ export function observer(stack: Stack, order: readonly string[]): Observer {
   });
   return {
     follow,
-    forget: ({ commands }) => {
+    forget: ({ commands, bindings }) => {
       over = [commands.length, told().length];
+      rebound = [bindings.length, bound().length];
       errors();
     },
     power: (node) => stack.sim.power(order.indexOf(node)),
@@ -63,6 +70,8 @@ export function observer(stack: Stack, order: readonly string[]): Observer {
       nodes: ironic ? await nodes(stack) : {},
       loaded: (await stack.db(stack.ironic.database)("nodes")).length,
       flavor: await flavor(stack),
+      ports: await ports(stack),
+      bindings: bound().toSpliced(rebound[0], rebound[1] - rebound[0]),
       ...bmcs(),
       errors: errors(),
     }),
@@ -166,6 +175,41 @@ async function nodes({ asks }: Stack): Promise<Moment["nodes"]> {
       },
     ]),
   );
+}
+
+async function ports({ asks }: Stack): Promise<Moment["ports"]> {
+  const all = await asks<{ readonly ports: readonly (NeutronPort & { readonly id: string })[] }>(
+    "neutron",
+    "GET",
+    "/ports",
+  );
+  return Object.fromEntries((all?.ports ?? []).map((one) => [one.id, portOf(one)]));
+}
+
+interface NeutronPort {
+  readonly mac_address: string;
+  readonly fixed_ips: readonly { readonly ip_address: string }[];
+  readonly device_id: string;
+  readonly device_owner: string;
+  readonly status: string;
+  readonly "binding:host_id": string;
+  readonly "binding:vif_type": string;
+  readonly "binding:vnic_type": string;
+  readonly extra_dhcp_opts?: readonly { readonly opt_name: string; readonly opt_value: string }[];
+}
+
+function portOf(one: NeutronPort): Port {
+  return {
+    mac: one.mac_address,
+    ips: one.fixed_ips.map(({ ip_address }) => ip_address),
+    ...{ device: one.device_id, owner: one.device_owner, status: one.status },
+    host: one["binding:host_id"],
+    vif: one["binding:vif_type"],
+    vnic: one["binding:vnic_type"],
+    options: (one.extra_dhcp_opts ?? [])
+      .map(({ opt_name, opt_value }) => `${opt_name}=${opt_value}`)
+      .toSorted(),
+  };
 }
 
 async function flavor({ asks }: Stack): Promise<Moment["flavor"]> {

@@ -82,7 +82,7 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
 
 /** A new server on a machine that a tenant gave back. */
 async function make(deployment: Deployment, phase: string, node: string): Promise<void> {
-  const { stack, disk: image, acts, fleet, tell } = deployment;
+  const { stack, disk: image, network, acts, fleet, tell } = deployment;
   const began = Date.now();
   const work = async (): Promise<void> => {
     await until("the machine is free again", 120, async () => {
@@ -92,7 +92,7 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
       return JSON.stringify(all).includes(node) ? null : "Placement does not offer it";
     });
     const server = {
-      ...{ name: "newcomer", flavorRef: "bm", imageRef: image, networks: "none" },
+      ...{ name: "newcomer", flavorRef: "bm", imageRef: image, networks: [{ uuid: network }] },
       ...{ host: fleet.host, hypervisor_hostname: node },
     };
     const made = await stack.asks<{ readonly server: { readonly id: string } }>(

@@ -1,11 +1,12 @@
 import type { Knex } from "knex";
+import { NEUTRON_DATABASE } from "../../test/lab/cloud/neutron.ts";
 import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
 import { LEGACY_DATABASE } from "./base.ts";
 import { keepOnPostgres } from "./saved-postgres.ts";
 import type { Stack } from "./stack.ts";
 
-/** Brings databases and machines back to a moment; nobody but Nova's controller may run meanwhile. */
+/** Brings databases and machines back to a moment; nobody but Nova's controller and Neutron may run meanwhile. */
 export type Restore = () => Promise<void>;
 
 /** A table, and where its rows are kept; null when it had none. */
@@ -17,15 +18,17 @@ interface Kept {
 const ATTEMPTS = 5;
 
 /**
- * Keeps all rows of nova_bm, Nova, Placement and Ironic on the server itself, and the power of each
+ * Keeps all rows of nova_bm, Nova, Placement, Neutron and Ironic on the server itself, and the power of each
  * machine: a fraction of the time that dumps take.
  *
  * @param name of what is kept, in place of what had it: letters
  */
 export async function save(stack: Stack, name: string): Promise<Restore> {
   const { server, sim, ironic } = stack;
-  const own = [LEGACY_DATABASE, ...Object.values(NOVA_DATABASES), PLACEMENT_DATABASE];
-  const databases = [...own, ironic.database];
+  const databases = [
+    ...[LEGACY_DATABASE, ...Object.values(NOVA_DATABASES)],
+    ...[PLACEMENT_DATABASE, NEUTRON_DATABASE, ironic.database],
+  ];
   const bringBack =
     server.engine === "postgresql"
       ? await keepOnPostgres(databases.map(stack.db), name)

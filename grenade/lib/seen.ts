@@ -52,6 +52,10 @@ export interface Moment {
   readonly nodes: { readonly [uuid: string]: Node };
   /** Rows of Ironic's nodes, whether or not it runs. */
   readonly loaded: number;
+  /** Neutron's, by id. */
+  readonly ports: { readonly [id: string]: Port };
+  /** Ports that were bound to another host or to none since Neutron was started: `PORT: from A to B`. */
+  readonly bindings: readonly string[];
   /** Of each BMC, by bm_nodes.uuid. */
   readonly power: { readonly [node: string]: boolean };
   /** What BMCs were told since they were started: `NODE power 0`. */
@@ -80,6 +84,21 @@ export interface Provider {
   };
   /** Resources by consumer. */
   readonly allocations: { readonly [consumer: string]: { readonly [resource: string]: number } };
+}
+
+export interface Port {
+  readonly mac: string;
+  /** IP addresses. */
+  readonly ips: readonly string[];
+  /** The server. */
+  readonly device: string;
+  readonly owner: string;
+  readonly status: string;
+  readonly host: string;
+  readonly vif: string;
+  readonly vnic: string;
+  /** DHCP options, `NAME=VALUE`. */
+  readonly options: readonly string[];
 }
 
 export interface Node {

@@ -1,11 +1,13 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Restartable } from "../../test/lab/again.ts";
 import { install, locate, SERVERS, type ServerEngine } from "../../test/lab/binaries.ts";
 import { type IpmiSim, startIpmiSim } from "../../test/lab/bmc/sims.ts";
 import { tool } from "../../test/lab/bmc/tools.ts";
 import { startBroker } from "../../test/lab/cloud/broker.ts";
+import { type Mechanism, type Neutron, startNeutron } from "../../test/lab/cloud/neutron.ts";
 import { type Nova, startNova } from "../../test/lab/cloud/nova.ts";
 import { startPlacement } from "../../test/lab/cloud/placement.ts";
 import { makeSeed, seedOf } from "../../test/lab/cloud/seed.ts";
@@ -20,7 +22,7 @@ import { versionsOf } from "../../test/lab/python.ts";
 import { newPassword } from "../../test/lab/server.ts";
 import { type Asks, asks } from "./api.ts";
 import { startImages } from "./images.ts";
-import { startNetwork } from "./network.ts";
+import { NETWORK } from "./network.ts";
 
 /** Schemas that services made, by their versions: outlives a build. */
 const CACHE = join(import.meta.dirname, "..", "..", "..", "node_modules", ".cache", "grenade");
@@ -31,6 +33,7 @@ export interface Stack {
   readonly server: Restartable;
   readonly cloud: Cloud;
   readonly nova: Nova;
+  readonly neutron: Neutron;
   /** Its schema is made, and it sleeps until it is woken for the first time. */
   readonly ironic: IronicServer;
   /** One that runs, on a database of its own, with its operator's web server at this address. */
@@ -55,6 +58,7 @@ const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]
   ["rabbitmq-server", ["rabbitmq-server"]],
   ["keystone-manage", ["keystone", "nova-common", "glance-common"]],
   ["placement-manage", ["placement-api"]],
+  ["neutron-server", ["neutron-server"]],
   ["nova-compute", ["nova-api", "nova-conductor", "nova-scheduler", "nova-compute"]],
   ["ironic-dbsync", ["python3-ironic", "ironic-common"]],
 ];
@@ -76,8 +80,8 @@ function installAll(engine: ServerEngine): void {
 }
 
 /**
- * Starts databases, message broker, Keystone, Glance, Placement, Nova, a sleeping Ironic and so many
- * simulated BMCs, all off: real services but for Neutron, on loopback, each as a user of its own.
+ * Starts databases, message broker, Keystone, Glance, Placement, Neutron, Nova, a sleeping Ironic and so
+ * many simulated BMCs, all off: real services, on loopback, each as a user of its own.
  *
  * @param tell where it says how far it is
  */
@@ -157,12 +161,15 @@ async function startParts(
     SERVERS[engine].title,
     start("in memory", existsSync(seed) ? seed : undefined),
   );
-  const network = await started("Neutron's stand-in", startNetwork());
   const images = await started("Ironic's web server", startImages());
   const chosen = await choose();
-  const ports = { placement: await freePort(), ironic: await freePort() };
+  const ports = {
+    placement: await freePort(),
+    neutron: await freePort(),
+    ironic: await freePort(),
+  };
   const urls = {
-    neutron: network.url,
+    neutron: `http://127.0.0.1:${ports.neutron}`,
     placement: `http://127.0.0.1:${ports.placement}`,
     ironic: `http://127.0.0.1:${ports.ironic}`,
   };
@@ -170,29 +177,31 @@ async function startParts(
   const options = { services, cached: true, chosen, kept };
   const below = started("Keystone and Glance", startCloud(server, options));
   const message = started("RabbitMQ", startBroker());
-  const [cloud, , , ironic, nova] = await together([
+  const place = { server, cloud: chosen, kept };
+  const more = { http: images.url, neutron: urls.neutron, machines };
+  const [cloud, , , neutron, ironic, nova] = await together([
     below,
     message,
     started("Placement", startPlacement(server, chosen, kept, ports.placement)),
+    started("Neutron", startNeutron({ ...place, mechanism: MECHANISM, port: ports.neutron })),
     below.then((one) => {
-      const own = { ...ironicOptions(one, images.url, machines), port: ports.ironic, kept };
+      const own = { ...ironicOptions(one, more), port: ports.ironic, kept };
       return started("Ironic's schema", startIronic(server, own));
     }),
     // A scheduler that finds no Keystone at its start maps no host later.
     Promise.all([message, below]).then(([{ url: broker }]) =>
-      started("Nova", startNova({ server, cloud: chosen, broker, urls, kept })),
+      started("Nova", startNova({ ...place, broker, urls })),
     ),
   ]);
   images.serve(join(dirname(ironic.log), "http"));
   const anotherIronic = async (http: string): Promise<IronicServer> => {
-    const one = await startIronic(server, {
-      ...ironicOptions(cloud, http, machines),
-      asleep: false,
-    });
+    const options = ironicOptions(cloud, { ...more, http });
+    const one = await startIronic(server, { ...options, asleep: false });
     if (one === null) throw new Error("Ironic is not installed");
     return one;
   };
-  return { server, cloud, nova, ironic, anotherIronic, sim, secrets, asks: asks(cloud, urls) };
+  const asked = asks(cloud, urls);
+  return { server, cloud, nova, neutron, ironic, anotherIronic, sim, secrets, asks: asked };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */
@@ -205,14 +214,24 @@ async function together<T extends readonly unknown[]>(
   return (await Promise.all(starting)) as unknown as T;
 }
 
+/** What binds ports where no agent does. */
+const MECHANISM: Mechanism = {
+  module: "machine_ports",
+  class: "MachinePorts",
+  text: readFileSync(join(packageRoot(), "grenade", "legacy", "machine_ports.py"), "utf8"),
+};
+
 /**
- * An Ironic whose operator cleans nothing between tenants: the rest, above all
- * force_power_state_during_sync, is as Ironic ships it.
+ * An Ironic whose operator cleans nothing between tenants, and has one flat network for all: the rest,
+ * above all force_power_state_during_sync, is as Ironic ships it.
  */
 function ironicOptions(
   { token, authtoken, ports }: Cloud,
-  http_url: string,
-  machines: number,
+  {
+    http: http_url,
+    neutron,
+    machines,
+  }: { readonly http: string; readonly neutron: string; readonly machines: number },
 ): IronicOptions {
   const glance = { ...authtoken, endpoint_override: `http://127.0.0.1:${ports.glance}` };
   return {
@@ -220,8 +239,11 @@ function ironicOptions(
     token,
     asleep: true,
     more: {
+      DEFAULT: { enabled_network_interfaces: "flat,noop", default_network_interface: "flat" },
       keystone_authtoken: authtoken,
       glance,
+      neutron: { ...authtoken, endpoint_override: neutron, cleaning_network: NETWORK },
+      dhcp: { dhcp_provider: "neutron" },
       deploy: { http_url },
       agent: { post_deploy_get_power_state_retry_interval: 1 },
       conductor: {

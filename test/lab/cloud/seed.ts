@@ -13,6 +13,7 @@ const PACKAGES = {
   keystone: "keystone",
   glance: "glance",
   placement: "openstack-placement",
+  neutron: "neutron",
   nova: "nova",
   ironic: "ironic",
 } as const;

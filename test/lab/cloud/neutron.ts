@@ -1,0 +1,106 @@
+import { join } from "node:path";
+import { install, locate } from "../binaries.ts";
+import { startDaemon } from "../daemon.ts";
+import { owner, privateFile, privateFolder } from "../folder.ts";
+import { versionsOf } from "../python.ts";
+import type { Server } from "../server.ts";
+import { common, ini, type Sections, sqlalchemy } from "./config.ts";
+import { runAs, withSchema } from "./schema.ts";
+import { answers, type Cloud } from "./start.ts";
+
+const NEUTRON = { title: "Neutron 21 (Zed)", packages: ["neutron-server"] } as const;
+
+export const NEUTRON_DATABASE = "neutron";
+
+/** A mechanism driver of ML2 that no package brings. */
+export interface Mechanism {
+  /** Of the Python module and the class in it. */
+  readonly module: string;
+  readonly class: string;
+  readonly text: string;
+}
+
+export interface NeutronPlace {
+  readonly server: Server;
+  readonly cloud: Pick<Cloud, "authtoken">;
+  readonly mechanism: Mechanism;
+  readonly port: number;
+  /** Folder for its schema, once made. */
+  readonly kept: string;
+}
+
+export interface Neutron {
+  readonly url: string;
+  /** Path of its log. */
+  readonly log: string;
+  readonly stop: () => Promise<void>;
+}
+
+/**
+ * Starts the real neutron-server beside a cloud's Keystone, with no agent: ports are bound by the
+ * mechanism driver given. It dies with this process.
+ *
+ * @returns null when it is not installed and cannot be
+ */
+export async function startNeutron(place: NeutronPlace): Promise<Neutron | null> {
+  const there = () => locate("neutron-server") !== null;
+  if (!there() && !(install(NEUTRON) && there())) return null;
+  const { server, mechanism, port, kept } = place;
+  const user = owner("neutron");
+  const folder = privateFolder("n2i-neutron-", user);
+  const config = ["--config-file", join(folder, "neutron.conf")];
+  privateFile(join(folder, "neutron.conf"), ini(sections(place, folder)), user);
+  privateFile(join(folder, "policy.yaml"), "# as shipped\n", user);
+  privateFile(join(folder, `${mechanism.module}.py`), mechanism.text, user);
+  privateFile(join(folder, "METADATA"), `Name: ${mechanism.module}\nVersion: 1\n`, user);
+  const entry = `${mechanism.module} = ${mechanism.module}:${mechanism.class}`;
+  privateFile(
+    join(folder, "entry_points.txt"),
+    `[neutron.ml2.mechanism_drivers]\n${entry}\n`,
+    user,
+  );
+  const [version] = versionsOf(["neutron"]);
+  await withSchema(server, [NEUTRON_DATABASE], {
+    kept,
+    key: `neutron-${version}`,
+    make: async () => {
+      const manage = locate("neutron-db-manage") ?? "";
+      await runAs(user, folder, [manage, ...config, "upgrade", "heads"]);
+    },
+  });
+  // ML2 takes a mechanism driver from an installed package alone: this folder is one.
+  const installed = `${mechanism.module}-1.dist-info`;
+  const prepare = `mkdir policy.d ${installed} && mv METADATA entry_points.txt ${installed}`;
+  const program = ["env", `PYTHONPATH=${folder}`, locate("neutron-server") ?? "", ...config];
+  const daemon = startDaemon(["sh", "-c", prepare], program, {
+    folder,
+    signal: "TERM",
+    owner: user,
+  });
+  const url = `http://127.0.0.1:${port}`;
+  const log = join(folder, "log");
+  await answers("neutron", `${url}/`, daemon, log);
+  return { url, log, stop: daemon.stop };
+}
+
+function sections({ server, cloud, mechanism, port }: NeutronPlace, folder: string): Sections {
+  return {
+    ...common({ folder }),
+    DEFAULT: {
+      ...{ bind_host: "127.0.0.1", bind_port: port, state_path: folder, core_plugin: "ml2" },
+      // All in one process, and no agent to be told.
+      ...{ api_workers: 0, rpc_workers: 0, transport_url: "fake:/" },
+      ...{ dhcp_agent_notification: false, network_auto_schedule: false },
+      ...{ api_paste_config: "/usr/share/neutron-common/api-paste.ini" },
+    },
+    database: { connection: sqlalchemy(server, NEUTRON_DATABASE) },
+    keystone_authtoken: cloud.authtoken,
+    // Of what becomes of a server's ports it tells Nova, as it does anywhere.
+    nova: cloud.authtoken,
+    ml2: {
+      ...{ type_drivers: "flat", tenant_network_types: "", extension_drivers: "" },
+      mechanism_drivers: mechanism.module,
+    },
+    ml2_type_flat: { flat_networks: "*" },
+  };
+}

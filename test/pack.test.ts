@@ -17,6 +17,7 @@ import { writeCase } from "../src/demo/write-case.ts";
 import { packageRoot } from "../src/edge/disk/package-root.ts";
 import { EXIT_STATUS } from "../src/model/refusals.ts";
 import { fleet } from "./support/fleet.ts";
+import { pageNames } from "./support/manual.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "n2i-pack-"));
 /** The package as it is unpacked elsewhere. */
@@ -79,7 +80,17 @@ test("of pages the package has those that its users read", () => {
   const pages = readdirSync(home, { recursive: true, encoding: "utf8" }).filter(
     (name) => name.endsWith(".md") && !name.includes("node_modules"),
   );
-  assert.deepEqual(pages.sort(), ["README.md", "mappings/README.md", "src/edge/ipmi/README.md"]);
+  const manual = pageNames().map((name) => `src/manual/${name}.md`);
+  assert.deepEqual(
+    pages.sort(),
+    [...["README.md", "mappings/README.md", "src/edge/ipmi/README.md"], ...manual].sort(),
+  );
+  const help = spawnSync(
+    process.execPath,
+    [join(home, ".build/bundle/nova2ironic.js"), "help", "runbook"],
+    { cwd: folder, encoding: "utf8" },
+  );
+  assert.match(help.stdout, /^# Runbook\n/);
 });
 
 test("the example of the IPMI library's README compiles and runs with the packed package", () => {

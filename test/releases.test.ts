@@ -92,13 +92,13 @@ test("each release's plan differs from the one before in what was reviewed", asy
   );
 });
 
-test("README and the help of extract and plan name every release", async () => {
-  const readme = readFileSync(join(packageRoot(), "README.md"), "utf8");
+test("the manual and the help of extract and plan name every release", async () => {
+  const manual = readFileSync(join(packageRoot(), "src/manual/releases.md"), "utf8");
   for (const command of ["extract", "plan"]) {
     const { out } = await runs(0, [command, "--help"]);
     for (const release of RELEASES) assert.match(out, new RegExp(`\\b${release}\\b`), command);
   }
-  for (const release of RELEASES) assert.match(readme, new RegExp(`\\| .*\\b${release}\\b`));
+  for (const release of RELEASES) assert.match(manual, new RegExp(`\\| .*\\b${release}\\b`));
 });
 
 /** PostgreSQL is asked once for each set of columns; what else a release changes, no engine sees. */

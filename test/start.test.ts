@@ -43,9 +43,9 @@ test("help, completion and errors of the command line load no stage, no system a
   // Names of releases, which options offer; how long a database is waited for; what stages are told;
   // the run's log, which words go along, and where paths begin.
   const known = [
-    ...["edge/database/limit.js", "edge/disk/load-tables.js", "edge/disk/package-root.js"],
-    ...["edge/disk/run-log.js", "stages/next.js", "stages/paths.js", "stages/patience.js"],
-    ...["stages/surroundings.js", "stages/version.js"],
+    ...["edge/database/limit.js", "edge/disk/load-tables.js", "edge/disk/manual.js"],
+    ...["edge/disk/package-root.js", "edge/disk/run-log.js", "stages/next.js", "stages/paths.js"],
+    ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);
 });

@@ -1,11 +1,13 @@
 import yargs from "yargs";
+import { topics } from "../edge/disk/manual.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import { checkExitName } from "../report/checks.ts";
 import { exitName, isCode } from "../report/explain.ts";
+import { nearest } from "../report/nearest.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
-import { addCommands, isCommand } from "./commands/load.ts";
+import { addCommands, commandNames, isCommand } from "./commands/load.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
@@ -47,15 +49,23 @@ export function run(world: Io): Promise<number> {
   });
 }
 
-/** A bare command asks for help, `help plan` for that of plan, and `help d600` for a code. */
+/**
+ * A bare command asks for help, `help plan` for that of plan, `help d600` for a code, and `help runbook`
+ * for a page of the manual.
+ */
 function asked(words: readonly string[]): readonly string[] {
   const [first, ...rest] = words;
   if (first === undefined) return ["--help"];
   if (first !== "help") return words;
-  if (rest.length > 0 && rest.every(isCode)) return ["explain", ...rest];
-  // What is no command is refused as one, with a near name; whatever stands behind it is not done.
   const [topic] = rest;
-  return topic === undefined || isCommand(topic) ? [...rest.slice(0, 1), "--help"] : [topic];
+  // Whatever stands behind it is not done.
+  if (topic === undefined || isCommand(topic)) return [...rest.slice(0, 1), "--help"];
+  const pages = topics();
+  if (rest.every((word) => isCode(word) || pages.includes(word))) return ["explain", ...rest];
+  const near = nearest(topic, [...commandNames(), ...pages]);
+  throw new MigrationError("N2I-E100", `there is no command or topic ${JSON.stringify(topic)}`, {
+    fix: `${near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `}List all with: nova2ironic help`,
+  });
 }
 
 async function command(words: readonly string[]): Promise<void> {
@@ -79,6 +89,7 @@ async function command(words: readonly string[]): Promise<void> {
     .options(everyCommand)
     .group(["help", "version"], "Every command:")
     .check((args) => checkNumbers(program, args))
+    .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
     .completion("completion", "Print a completion script for your shell")
     .demandCommand(1, "a command is missing")
     .recommendCommands()

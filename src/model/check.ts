@@ -4,7 +4,7 @@ import type { Lacking, Privileges, SpecCall } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import type { Conductor } from "./service.ts";
 
-/** Exit statuses of `check`, as nova-status has them; the worst row decides. README.md prints them. */
+/** Exit statuses of `check`, as nova-status has them; the worst row decides. src/manual/readiness.md prints them. */
 export const CHECK_STATUS = {
   Success: { status: 0, meaning: "nothing found" },
   Warning: { status: 1, meaning: "something to look at, or that could not be looked at" },

@@ -25,7 +25,7 @@ export class MigrationError extends Error {
     this.fix = options.fix ?? REFUSALS[code].fix;
   }
 
-  /** The process's exit status for this error; the table is in README.md. */
+  /** The process's exit status for this error; the table is in src/manual/scripts.md. */
   get exit(): number {
     return REFUSALS[this.code].exit;
   }

@@ -1,4 +1,4 @@
-/** The exit statuses, frozen: scripts rely on them. README.md prints this table; a test compares. */
+/** The exit statuses, frozen: scripts rely on them. src/manual/scripts.md prints this table; a test compares. */
 export const EXIT_STATUS = {
   done: { status: 0, meaning: "done, nothing to do, or equal" },
   failed: { status: 1, meaning: "failed; the target is unchanged or as it was before" },

@@ -46,7 +46,7 @@ export function checksJson(rows: readonly CheckRow[]): string {
   return `${JSON.stringify({ name: TITLE, checks })}\n`;
 }
 
-/** The name of an exit status of `check`, as the table in README.md has it. */
+/** The name of an exit status of `check`, as the manual has it. */
 export function checkExitName(status: number): string {
   const [name = "unknown"] =
     Object.entries(CHECK_STATUS).find(([, known]) => known.status === status) ?? [];

@@ -15,21 +15,29 @@ const SEVERITIES = {
 /**
  * What a code means and what to do, for a person. Case and the `N2I-` may be left out.
  *
+ * @param others words that are explained elsewhere, to be named where one of them is near
  * @throws MigrationError N2I-E100 for a code that does not exist; its fix names near ones
  */
-export function explain(code: string): string {
+export function explain(code: string, others: readonly string[] = []): string {
   const wanted = normalised(code);
   const refusal = refusals.get(wanted);
   if (refusal !== undefined) return refusalText(wanted, refusal);
   const finding = findings.get(wanted);
   if (finding !== undefined) return findingText(wanted, finding);
-  const near = nearest(wanted, [...refusals.keys(), ...findings.keys()]);
-  throw new MigrationError("N2I-E100", `there is no code ${JSON.stringify(code)}`, {
-    fix:
-      near.length === 0
-        ? "List all codes with: nova2ironic explain"
-        : `Did you mean ${near.join(" or ")}? List all codes with: nova2ironic explain`,
-  });
+  const near = [
+    ...nearest(wanted, [...refusals.keys(), ...findings.keys()]),
+    ...nearest(code, others),
+  ];
+  throw new MigrationError(
+    "N2I-E100",
+    `there is no code ${others.length === 0 ? "" : "or topic "}${JSON.stringify(code)}`,
+    {
+      fix:
+        near.length === 0
+          ? "List all codes with: nova2ironic explain"
+          : `Did you mean ${near.join(" or ")}? List all codes with: nova2ironic explain`,
+    },
+  );
 }
 
 export const CODE_COLUMNS = ["Code", "Kind", "Title"] as const;
@@ -42,7 +50,7 @@ export function codeRows(): readonly (readonly string[])[] {
   ];
 }
 
-/** The name of an exit status, as the table in README.md has it. */
+/** The name of an exit status, as the manual has it. */
 export function exitName(status: number): ExitName | "unknown" {
   // Object.entries widens the key to string; the keys of EXIT_STATUS are its names.
   for (const [name, { status: known }] of Object.entries(EXIT_STATUS))

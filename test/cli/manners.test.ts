@@ -16,7 +16,22 @@ test("codes are explained as many as are named, whichever way they are written",
   const both = await runs(0, ["explain", "d600", "N2I-E304"]);
   assert.deepEqual(both.out.match(/^N2I-[DE]\d+: /gm), ["N2I-D600: ", "N2I-E304: "]);
   assert.equal((await runs(0, ["help", "D600", "e304"])).out, both.out);
-  assertRefusal(await run(["explain", "d600", "d6666"]), 64, "N2I-E100", /no code "d6666"/);
+  assertRefusal(
+    await run(["explain", "d600", "d6666"]),
+    64,
+    "N2I-E100",
+    /no code or topic "d6666"/,
+  );
+});
+
+test("help and explain print pages of the manual, and name near ones", async () => {
+  const page = await runs(0, ["help", "runbook"]);
+  assert.match(page.out, /^# Runbook\n/);
+  const both = await runs(0, ["explain", "galera", "e304"]);
+  assert.match(both.out, /^# How to work with Galera[\s\S]*^N2I-E304: /m);
+  assertRefusal(await run(["help", "runbok"]), 64, "N2I-E100", /Did you mean runbook\?/);
+  assertRefusal(await run(["explain", "runbok"]), 64, "N2I-E100", /Did you mean runbook\?/);
+  assert.match((await runs(0, ["help"])).out, /^Manual: nova2ironic help TOPIC.*\brunbook\b/ms);
 });
 
 test("what was mistyped is named, before what it made look missing", async () => {

@@ -10,7 +10,7 @@ import type { Engine } from "../../src/model/database.ts";
 import { run, start } from "../hostile/cli.ts";
 import { tenant } from "../hostile/fleet.ts";
 import { withDatabase } from "../lab/index.ts";
-import { checkTable } from "../support/readme-tables.ts";
+import { checkTable } from "../support/manual-tables.ts";
 import { ENGINES } from "../support/round-trip.ts";
 
 const CASE: Case = {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { EXIT_STATUS } from "../../src/model/refusals.ts";
-import { exitTable } from "../support/readme-tables.ts";
+import { exitTable } from "../support/manual-tables.ts";
 
 test("the exit table has one Markdown row a status, in the order of the model", () => {
   const lines = exitTable().trimEnd().split("\n");

@@ -1,9 +1,13 @@
+import { manualPage, topics } from "../../edge/disk/manual.ts";
 import { CODE_COLUMNS, codeRows, explain } from "../../report/explain.ts";
 import type { ExplainArgs } from "../options/explain.ts";
 import { printView } from "../print/out.ts";
 import { print } from "./shared.ts";
 
 export async function explainCommand({ code = [], ...args }: ExplainArgs): Promise<void> {
-  if (code.length === 0) await printView({ columns: CODE_COLUMNS, rows: codeRows() }, args);
-  else print(code.map(explain).join("\n"));
+  if (code.length === 0) return printView({ columns: CODE_COLUMNS, rows: codeRows() }, args);
+  const pages = topics();
+  const told = (word: string): string =>
+    pages.includes(word) ? manualPage(word) : explain(word, pages);
+  print(code.map(told).join("\n"));
 }

@@ -96,9 +96,18 @@ function logged(args: { readonly [name: string]: unknown }): void {
   if (typeof run === "string") logTo(resolve(io().cwd(), run));
 }
 
+/** Every command that help lists, as it is declared. */
+function declaredCommands(): readonly Declared[] {
+  return COMMANDS.map(({ options }) => options).filter(({ describe }) => describe !== false);
+}
+
+export function commandNames(): readonly string[] {
+  return declaredCommands().map(({ command }) => command.split(" ")[0] ?? "");
+}
+
 /** Whether a word is the name of a command. */
 export function isCommand(word: string): boolean {
-  return COMMANDS.some(({ options }) => options.command.split(" ")[0] === word);
+  return word === FORMER || commandNames().includes(word);
 }
 
 /** The program with its commands. */

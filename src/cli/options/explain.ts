@@ -8,8 +8,12 @@ export interface ExplainArgs extends FormatOptions {
 
 export const explainOptions: Declared = {
   command: "explain [code..]",
-  describe: "Say what codes mean and what to do; without one, list them all",
-  positional: ["code", { type: "string", describe: "N2I-E304, or shorter: e304 d201" }],
+  describe:
+    "Say what codes mean and what to do, or print pages of the manual; without a word, list all codes",
+  positional: [
+    "code",
+    { type: "string", describe: "N2I-E304, or shorter: e304 d201; or a topic: runbook" },
+  ],
   options: formatOptions,
   examples: ["$0 explain N2I-E304", "$0 explain d600 d602"],
 };

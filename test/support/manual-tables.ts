@@ -1,7 +1,7 @@
 import { CHECK_STATUS } from "../../src/model/check.ts";
 import { EXIT_STATUS } from "../../src/model/refusals.ts";
 
-/** The exit statuses as the Markdown table of README.md, in the order of the model. */
+/** The exit statuses as the Markdown table of the manual, in the order of the model. */
 export function exitTable(): string {
   const rows = Object.entries(EXIT_STATUS).map(
     ([name, { status, meaning }]) => `| ${status} | ${name} | ${meaning.replaceAll("|", "\\|")} |`,
@@ -9,7 +9,7 @@ export function exitTable(): string {
   return `${["| status | name | meaning |", "|---:|---|---|", ...rows].join("\n")}\n`;
 }
 
-/** `check`'s exit statuses as the Markdown table of README.md. */
+/** `check`'s exit statuses as the Markdown table of the manual. */
 export function checkTable(): string {
   const rows = Object.entries(CHECK_STATUS).map(
     ([name, { status, meaning }]) => `| ${status} | ${name} | ${meaning} |`,

@@ -1,0 +1,107 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import { needsIronic } from "../lab/ironic/with-ironic.ts";
+import { novaTree } from "../support/boot.ts";
+import { commands, page, yamlOf } from "../support/manual.ts";
+import { place } from "../support/manual-place.ts";
+import { box, STEPS } from "../support/runbook.ts";
+import { until } from "./taken-over.ts";
+
+const PAGE = page("runbook");
+/** The machine the runbook hands over first. */
+const FIRST = "7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001";
+
+/** Two machines with tenants and a free one, for an Ironic that boots from disk alone. */
+const CASE: Case = {
+  shows: "what the runbook's commands work on",
+  power: true,
+  nova_bm: {
+    nodes: [
+      {
+        id: 1,
+        uuid: FIRST,
+        instance_uuid: "b0000000-0000-4000-8000-000000000001",
+        task_state: "active",
+      },
+      { id: 2, service_host: "compute-2" },
+      { id: 3 },
+    ],
+  },
+  tftp: { "compute-1": novaTree(1), "compute-2": { "pxelinux.cfg": null } },
+  nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
+};
+
+/** What a run on another release than Juno's wants besides. */
+const SITE = `
+format: nova2ironic/site@1
+machines:
+  - match: {}
+    set: {deploy_kernel: 1f6c-new, deploy_ramdisk: 8a02-new, resource_class: bm, cpu_arch: x86_64}
+    accept: [{finding: N2I-D403, reason: its own disk has a boot loader}]
+`;
+
+test("the commands of the runbook, on a real Ironic and real databases, say what each box expects, and go back", async (t) => {
+  const ironic = await needsIronic(t);
+  const at = ironic && (await place(t, CASE, SITE, { ironic, release: "2023.1" }));
+  if (at === null) return;
+  const connections = yamlOf("runbook")
+    .replace(/^(ironic_release): .*$/m, "$1: '2023.1'")
+    .replace(/^(conductor_log): .*$/m, `$1: ${ironic?.log}`);
+  at.connections(connections);
+  for (const step of STEPS) {
+    if (step.number === 20) await powerKnown(at);
+    if (step.number === 20) await at.nova(...OFFERS);
+    const said = await walk(at, commands(step.text));
+    const [, expected] = /^`([^`]*)`/.exec(box(step.text).Expect ?? "") ?? [];
+    if (said !== "" && expected !== undefined)
+      assert.ok(pattern(expected).test(said), `step ${step.number}: ${expected}\n${said}`);
+  }
+  const [, back = ""] = PAGE.split("## The way back");
+  await at.nova(...OFFERS_NO_MORE);
+  const said = await walk(at, commands(back));
+  assert.match(said, /of nova, hosts: \d+ rows restored/);
+  const [rows] = (await at.sql("SELECT uuid FROM nodes")) as [readonly unknown[]];
+  assert.deepEqual(rows, []);
+});
+
+type Place = NonNullable<Awaited<ReturnType<typeof place>>>;
+
+/** The box says to wait: conductors look at the power every minute, those of tests more often. */
+function powerKnown({ sql }: Place): Promise<void> {
+  return until("power that no conductor knows", async () => {
+    const [rows] = (await sql("SELECT uuid FROM nodes WHERE power_state IS NULL")) as [
+      readonly { readonly uuid: string }[],
+    ];
+    return rows.map(({ uuid }) => uuid);
+  });
+}
+
+/** Runs commands one after the other; what they said. */
+async function walk(at: Place, shown: ReturnType<typeof commands>): Promise<string> {
+  const told: string[] = [];
+  for (const words of shown) {
+    const pairing = ["plan", "check"].includes(words[0] ?? "") ? ["--allow-pairing"] : [];
+    // A watch so short is a warning, as are another release and a conductor that runs by now.
+    const short = words.at(-1) === "60" ? [...words.slice(0, -1), "1"] : words;
+    told.push((await at.runs([...short, ...pairing], words[0] === "check" ? 1 : 0)).text);
+  }
+  return told.join("\n");
+}
+
+/** What a box expects, with any number for N. */
+function pattern(expected: string): RegExp {
+  const escaped = expected.replaceAll(/[.*+?^${}()|[\]\\]/g, "\\$&");
+  return new RegExp(escaped.replaceAll(/\bN\b/g, "\\d+"), "m");
+}
+
+/** What a new nova-compute writes, and its operator takes away on the way back. */
+const OFFERS = [
+  "INSERT INTO services (host, `binary`, topic, report_count, disabled, deleted) VALUES ('ironic-compute', 'nova-compute', 'compute', 0, 0, 0)",
+  "INSERT INTO compute_nodes (service_id, vcpus, memory_mb, local_gb, vcpus_used, memory_mb_used, local_gb_used, hypervisor_type, hypervisor_version, cpu_info, hypervisor_hostname, deleted) " +
+    "SELECT (SELECT max(id) FROM services), 0, 0, 0, 0, 0, 0, 'ironic', 1, '', hypervisor_hostname, 0 FROM compute_nodes WHERE deleted <> 0",
+];
+const OFFERS_NO_MORE = [
+  "DELETE FROM compute_nodes WHERE hypervisor_type = 'ironic'",
+  "DELETE FROM services WHERE host = 'ironic-compute'",
+];

@@ -1,0 +1,109 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import { novaTree } from "../support/boot.ts";
+import { commands, page, yamlOf } from "../support/manual.ts";
+import { place } from "../support/manual-place.ts";
+
+/** Three healthy machines, one of them with the uuid the manual speaks of. */
+const CASE: Case = {
+  shows: "what the manual's commands work on",
+  power: true,
+  nova_bm: {
+    nodes: [
+      {
+        id: 1,
+        uuid: "7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",
+        instance_uuid: "b0000000-0000-4000-8000-000000000001",
+        task_state: "active",
+      },
+      { id: 2, service_host: "compute-2" },
+      { id: 3 },
+    ],
+  },
+  tftp: { "compute-1": novaTree(1), "compute-2": { "pxelinux.cfg": null } },
+  nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
+};
+
+/** With the deploy images that the commands name for flavors. */
+const SITE = yamlOf("site-document").replace("1f6c...", "1f6c-new").replace("8a02...", "8a02-new");
+
+const here = (t: TestContext, more: Partial<Case> = {}, site = SITE) =>
+  place(t, { ...CASE, ...more }, site);
+
+type Place = NonNullable<Awaited<ReturnType<typeof place>>>;
+
+/** Runs a page's commands, all of them to this status. */
+async function walk(at: Place, name: string, status = 0): Promise<readonly string[]> {
+  const told: string[] = [];
+  for (const words of commands(page(name))) told.push((await at.runs(words, status)).text);
+  assert.ok(told.length > 0, `${name} shows no command`);
+  return told;
+}
+
+/** Until there is a plan. */
+async function planned(t: TestContext): Promise<Place | null> {
+  const at = await here(t);
+  if (at === null) return null;
+  for (const name of ["sources", "bmcs", "plans"]) await walk(at, name);
+  return at;
+}
+
+test("the how-to pages carry a deployment over and back, one after the other", async (t) => {
+  const at = await planned(t);
+  if (at === null) return;
+  const [applied = ""] = await walk(at, "loading");
+  assert.match(applied, /Verify: \d+ validated, 0 mismatched/);
+  await walk(at, "boot-files");
+  await walk(at, "finishing");
+  await walk(at, "going-back");
+});
+
+test("the quickstart reads, asks, plans and shows with a file of connections alone", async (t) => {
+  const at = await here(t);
+  if (at === null) return;
+  at.connections(yamlOf("quickstart"));
+  const told = await walk(at, "quickstart");
+  assert.match(told.join("\n"), /^Next: nova2ironic apply/m);
+});
+
+test("the check of the manual finds nothing but a watch that is too short", async (t) => {
+  const at = await planned(t);
+  if (at === null) return;
+  const [words = [], ...more] = commands(page("readiness"));
+  assert.deepEqual([words[0], words.at(-2), more], ["check", "--watch", []]);
+  const { text } = await at.runs([...words.slice(0, -1), "1"], 1);
+  assert.deepEqual(troubles(text), ["nova-compute stopped"]);
+});
+
+/** Titles of the rows of a check that are no success. */
+function troubles(text: string): readonly string[] {
+  const rows = text.matchAll(/Check: (.*?) +\|\n\| Result: (?:Warning|Failure)/g);
+  return [...rows].map(([, title]) => title ?? "");
+}
+
+test("the commands for compute hosts change Nova's rows and restore them", async (t) => {
+  const at = await here(t);
+  if (at === null) return;
+  for (const name of ["sources", "bmcs"]) await walk(at, name);
+  const [plan, , apply, , status, rollback] = await walk(at, "compute-hosts");
+  assert.match(plan ?? "", /Nova: 6 rows that name a compute host to change/);
+  assert.match(apply ?? "", /Apply to nova, hosts: 6 rows changed/);
+  assert.match(status ?? "", /nova .*6 rows changed/);
+  assert.match(rollback ?? "", /of nova, hosts: 6 rows restored/);
+});
+
+test("the commands for flavors plan and show", async (t) => {
+  const at = await here(t);
+  if (at === null) return;
+  for (const name of ["sources", "bmcs", "flavors"]) await walk(at, name);
+});
+
+test("the commands for Nova's settings find what an old nova.conf lacks", async (t) => {
+  const at = await planned(t);
+  if (at === null) return;
+  const [all = [], patch = [], check = []] = commands(page("nova-settings"));
+  await at.runs(all);
+  assert.match((await at.runs(patch, 2)).text, /^\+compute_driver = .*strand 1 of 1 flavors/ms);
+  assert.match((await at.runs(check, 2)).text, /compute_driver +\| missing/);
+});

@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { test } from "node:test";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { page, pageNames } from "../support/manual.ts";
+import { checkTable, exitTable } from "../support/manual-tables.ts";
+
+test("the manual's exit codes are those of the code", () => {
+  const [all, check] = [exitTable().trim(), checkTable().trim()];
+  assert.ok(page("scripts").includes(all), `scripts.md lacks:\n${all}`);
+  assert.ok(page("readiness").includes(check), `readiness.md lacks:\n${check}`);
+});
+
+test("a link of README or of a page leads to a page and to a title on it", () => {
+  const files = ["README.md", ...pageNames().map((name) => `src/manual/${name}.md`)];
+  const read = (file: string): string => readFileSync(join(packageRoot(), file), "utf8");
+  const broken = files.flatMap((file) =>
+    [...read(file).matchAll(/\]\(([^):]+)\)/g)]
+      .map(([, link = ""]) => link)
+      .filter((link) => {
+        const [path = "", title] = link.split("#");
+        const to = path === "" ? file : join(dirname(file), path);
+        if (!existsSync(join(packageRoot(), to))) return true;
+        return title !== undefined && !titles(read(to)).includes(title);
+      })
+      .map((link) => `${file}: ${link}`),
+  );
+  assert.deepEqual(broken, []);
+});
+
+test("the manual's index names each page, and each page begins with a title", () => {
+  const index = page("README");
+  const missing = pageNames().filter(
+    (name) => name !== "README" && !index.includes(`](${name}.md`),
+  );
+  assert.deepEqual(missing, []);
+  for (const name of pageNames()) assert.match(page(name), /^# \S/);
+});
+
+/** What GitHub makes of titles. */
+function titles(text: string): readonly string[] {
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, title = ""]) =>
+    title
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, "")
+      .replaceAll(" ", "-"),
+  );
+}

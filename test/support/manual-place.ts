@@ -1,0 +1,162 @@
+import assert from "node:assert/strict";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import { writeCase, writeTree } from "../../src/demo/write-case.ts";
+import { deploy } from "../hostile/deployment.ts";
+import { withBmcs } from "../lab/bmc/with-farm.ts";
+import { connect } from "../lab/connect.ts";
+import { lab } from "../lab/index.ts";
+import type { IronicAt } from "../lab/ironic/start.ts";
+import { run as runIn } from "../power/deployed.ts";
+
+/** Where a deployment's databases are: addresses, and statements of the test's own. */
+interface Databases {
+  readonly folder: string;
+  readonly urls: { readonly bm: string; readonly nova: string; readonly ironic: string };
+  readonly sql: (text: string) => Promise<unknown>;
+  readonly nova: (text: string) => Promise<unknown>;
+}
+
+interface Options {
+  /** Ironic as it runs; the sources are on its server then. */
+  readonly ironic?: IronicAt;
+  /** Release of what `config` prints for the new nova-compute. */
+  readonly release?: string;
+}
+
+/** The deployment the manual speaks of; null after the test was told to skip itself. */
+export async function place(
+  t: TestContext,
+  given: Case,
+  site: string,
+  { ironic, release = "kilo" }: Options = {},
+) {
+  const ids = given.nova_bm.nodes.map(({ id }) => Number(id));
+  const farm = await withBmcs(
+    t,
+    ids.map((id) => ({ users: [{ name: "admin", password: `bmc-secret-${id}` }], power: true })),
+  );
+  if (farm === null) return null;
+  const nodes = given.nova_bm.nodes.map((node, at) => ({
+    ...node,
+    pm_address: farm.addresses[at] ?? "",
+  }));
+  const made = { ...given, nova_bm: { nodes } };
+  const databases = await (ironic === undefined ? onFiles(t, made) : onServers(t, made, ironic));
+  if (databases === null) return null;
+  const { folder, sql, nova } = databases;
+  const etc = join(folder, "etc");
+  await writeFiles(databases, etc, release);
+  writeFileSync(join(etc, "site.yaml"), site);
+  writeFileSync(join(folder, "site.yaml"), site);
+  const local = (word: string): string => localised(word, folder);
+  return {
+    sql,
+    folder,
+    async nova(...texts: readonly string[]) {
+      for (const text of texts) await nova(text);
+    },
+    /** A file of connections, as a page shows it. */
+    connections(text: string): void {
+      const mine = local(text).replace(/\bcompute-\d\b(?!:)(?=[,\]])/g, "127.0.0.1:1");
+      writeFileSync(join(folder, "nova2ironic.yaml"), mine, { mode: 0o600 });
+    },
+    async runs(words: readonly string[], status = 0) {
+      const ran = await run(folder, [...words.map(local), ...answers(words)]);
+      assert.equal(ran.status, status, `${words.join(" ")}\n${ran.text}`);
+      return ran;
+    },
+  };
+}
+
+/** What a person says on a terminal, and a night needs no test to wait for. */
+function answers(words: readonly string[]): readonly string[] {
+  const acts = ["apply", "boot", "rollback", "handover", "finish"].includes(words[0] ?? "");
+  if (!acts || words.includes("--plan")) return [];
+  const watches = ["apply", "rollback"].includes(words[0] ?? "");
+  return ["--yes", ...(watches ? ["--watch", "0"] : [])];
+}
+
+/** Paths of the manual, where this deployment has them. */
+function localised(text: string, folder: string): string {
+  const etc = join(folder, "etc");
+  return text
+    .replaceAll(/\/etc\/(nova|ironic)\//g, `${etc}/`)
+    .replaceAll("/var/log/ironic/", `${etc}/`)
+    .replaceAll("/root/confs/", `${etc}/`)
+    .replaceAll(/\/root\/tftp\/compute-(\d)/g, (_, host) =>
+      join(folder, `tftp-${Number(host) - 1}`),
+    )
+    .replaceAll("/root/", `${etc}/`)
+    .replace(/^compute-\d$/, "127.0.0.1:1")
+    .replace(/^\/tftpboot$/, join(folder, "tftpboot"));
+}
+
+/** nova.conf, ironic.conf and what else an operator has. */
+async function writeFiles({ folder, urls }: Databases, etc: string, release: string) {
+  mkdirSync(etc);
+  mkdirSync(join(folder, "tftpboot"));
+  writeFileSync(join(etc, "nova.conf"), `[baremetal]\nsql_connection = ${urls.bm}\n`);
+  writeFileSync(join(etc, "ironic.conf"), `[database]\nconnection = ${urls.ironic}\n`);
+  writeFileSync(join(etc, "nova.url"), `${urls.nova}\n`, { mode: 0o600 });
+  writeFileSync(join(etc, "ironic-conductor.log"), "");
+  // As its operator made it of what `config` prints.
+  const { text: settings } = await run(folder, ["config", "--ironic-release", release]);
+  const own = settings.replaceAll("CHANGE_ME", "known");
+  writeFileSync(join(etc, "ironic-compute.conf"), `[DEFAULT]\nhost = ironic-compute\n${own}`);
+  for (const [at, host] of ["compute-1", "compute-2"].entries())
+    writeFileSync(join(etc, `${host}.conf`), readFileSync(join(folder, `nova-${at}.conf`)));
+}
+
+/** Everything in SQLite files. */
+async function onFiles(t: TestContext, given: Case): Promise<Databases> {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-manual-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  await writeCase(given, folder);
+  const open = (name: string) => {
+    const nowhere = { host: "", port: 0, user: "", password: "" };
+    const database = join(folder, `${name}.sqlite`);
+    const db = connect({ ...nowhere, engine: "sqlite", database });
+    t.after(() => db.destroy());
+    return (text: string) => db.raw(text);
+  };
+  const url = (name: string): string => `sqlite:////${join(folder, `${name}.sqlite`).slice(1)}`;
+  return {
+    folder,
+    urls: { bm: url("nova_bm"), nova: url("nova"), ironic: url("ironic") },
+    ...{ sql: open("ironic"), nova: open("nova") },
+  };
+}
+
+/** nova_bm and nova on MariaDB, and this Ironic's own database. */
+async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Databases | null> {
+  // The site document is the page's.
+  const made = await deploy("mysql", t, { ...given, site: {} });
+  const { mariadb } = await lab();
+  if (made === null || mariadb === null) return null;
+  const { folder } = made;
+  for (const [host, entries] of Object.values(given.tftp ?? {}).entries())
+    writeTree(join(folder, `tftp-${host}`), entries);
+  const url = (role: string): string => readFileSync(join(folder, `${role}.url`), "utf8").trim();
+  const rights = "SELECT, INSERT, UPDATE, DELETE";
+  const { url: ironic } = await mariadb.restrictedUser("night", at.database, rights);
+  const db = connect({ ...mariadb, database: at.database });
+  t.after(() => db.destroy());
+  return {
+    folder,
+    urls: { bm: url("bm"), nova: url("writes"), ironic },
+    sql: (text) => db.raw(text),
+    nova: (text) => made.nova.db.raw(text),
+  };
+}
+
+async function run(
+  cwd: string,
+  words: readonly string[],
+): Promise<{ readonly status: number; readonly text: string }> {
+  const { code, out, err } = await runIn(cwd, words, { bare: true });
+  return { status: code, text: out + err };
+}

@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
-import { NOVA_DATABASES, type Process, startCompute } from "../../test/lab/cloud/nova.ts";
+import { NOVA_DATABASES, startCompute } from "../../test/lab/cloud/nova.ts";
 import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
 import { startDaemon } from "../../test/lab/daemon.ts";
 import { owner, privateFolder } from "../../test/lab/folder.ts";
@@ -58,6 +58,8 @@ export interface Deployment {
   readonly files: Files;
   /** Starts the host's nova-compute by its nova.conf as it now is. */
   readonly startCompute: (driver: "legacy" | "ironic") => void;
+  /** Why the nova-compute that was started last does not run any more; null while it does. */
+  readonly computeEnded: () => string | null;
   readonly stopCompute: () => Promise<void>;
   /** Reads the cloud, and keeps databases and the power of machines to come back to: Ironic sleeps then. */
   readonly save: (name: string, options: { readonly ironic: boolean }) => Promise<Restore>;
@@ -136,14 +138,15 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     await restore();
     observed.forget(before);
     const files = await writeFiles(stack, own, tftp.path, images);
-    const { start: startCompute, stop: stopCompute } = computeOf(files, observed);
+    const compute = computeOf(files, observed);
+    const { start: startCompute, stop: stopCompute, ended: computeEnded } = compute;
     const acts: Act[] = [];
     const ran = product(join(own, "commands"), stack.cloud.env, tell);
     const mine: Fleet = { ...fleet, host: by === "rename" ? NEW_HOST : HOST };
     const { moments, ...sees } = seer(stack, observed, before);
     return {
       ...{ stack, by, observer: observed, product: ran, fleet: mine, files, acts },
-      ...{ image, disk, network, ...sees, tell, startCompute, stopCompute },
+      ...{ image, disk, network, ...sees, tell, startCompute, stopCompute, computeEnded },
       seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine, held: memory.peak() }),
     };
   };
@@ -211,7 +214,7 @@ function bootFolder(): { readonly path: string; readonly stop: () => Promise<voi
 }
 
 function computeOf(files: Files, observed: Observer) {
-  let running: Process | null = null;
+  let running: ReturnType<typeof startCompute> | null = null;
   let count = 0;
   const legacy = Object.fromEntries(
     DRIVER_FILES.map((name) => [
@@ -228,6 +231,7 @@ function computeOf(files: Files, observed: Observer) {
       );
       observed.follow(`nova-compute ${count}`, running.log);
     },
+    ended: () => (running === null || running.running() ? null : running.log()),
     stop: async (): Promise<void> => {
       await running?.stop(join(files.folder, `nova-compute-${count}.log`));
       running = null;

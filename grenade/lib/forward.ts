@@ -118,6 +118,8 @@ export async function silent(deployment: Deployment): Promise<void> {
 /** Waits until the nova-compute that was just started reports. */
 export async function reporting(deployment: Deployment, host: string): Promise<void> {
   await until("the nova-compute reports", 60, async () => {
+    const ended = deployment.computeEnded();
+    if (ended !== null) throw new Error(`the nova-compute ended by itself:\n${ended}`);
     const age = await heartbeat(deployment, host);
     return age < SILENT_SECONDS / 4 ? null : `it reported ${age} s ago`;
   });

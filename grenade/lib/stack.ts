@@ -61,6 +61,9 @@ const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]
   ["neutron-server", ["neutron-server"]],
   ["nova-compute", ["nova-api", "nova-conductor", "nova-scheduler", "nova-compute"]],
   ["ironic-dbsync", ["python3-ironic", "ironic-common"]],
+  // Nova's ironic driver wants its library and only suggests it.
+  ["baremetal", ["python3-ironicclient"]],
+  ["openstack", ["python3-openstackclient"]],
 ];
 
 const CLIENTS = {

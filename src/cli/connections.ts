@@ -120,6 +120,7 @@ function wanted(
   return (option) => {
     if (option === "run") return true;
     if (NOTHING_FOR.includes(command) || without.includes(option)) return false;
+    if (option === "compute-log") return isSaid(args, "final");
     if (option === "conductor-log") return command !== "verify" || args.takeover === true;
     if (option === "placement-db" && command === "plan") return isSaid(args, "propose-site");
     if (option === "placement-db" && !connections.has("nova-db")) return false;

@@ -26,7 +26,7 @@ function change({ field, planned, found }: RowVerdict["differs"][number]): strin
 
 /** A row for each fault of the conductors' logs. */
 export function faultsView(faults: AsyncIterable<LogFault & { readonly path: string }>): View {
-  const columns = ["Conductor Log", "Says"];
+  const columns = ["Log", "Says"];
   return rowsOf(columns, faults, ({ path, line, text }) => [`${path}:${line}`, text]);
 }
 
@@ -79,6 +79,14 @@ function novaText(nova: NovaTally): string {
       ? ""
       : ` ${awaited} machines have no hypervisor of Ironic yet: no nova-compute has reported since the load. Run verify again once it runs, with --final.`;
   return `Verify of nova: ${compared.join(", ")} compared; ${before + other} mismatched${used > 0 ? `, ${used} changed by use since the hand-over` : ""}.${later}`;
+}
+
+/** What logs of nova-computes said since their last start. */
+export function computesText(logs: number, faults: number): string {
+  const many = logs === 1 ? "1 log" : `${logs} logs`;
+  return faults === 0
+    ? `nova-compute: started with the ironic driver and no fault since, by ${many}.`
+    : `nova-compute: ${faults} faults in ${many} since its start; next time start after those you have seen: --compute-log FILE:LINE`;
 }
 
 /** The totals of `verify --takeover`, a line each. */

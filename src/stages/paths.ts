@@ -2,7 +2,15 @@ import { resolve } from "node:path";
 import { surroundings } from "./surroundings.ts";
 
 const FILES: readonly string[] = [
-  ...["run", "site", "key-file", "os-cacert", "conductor-log", "conductor-tftp-root"],
+  ...[
+    "run",
+    "site",
+    "key-file",
+    "os-cacert",
+    "conductor-log",
+    "compute-log",
+    "conductor-tftp-root",
+  ],
 ];
 /** `[HOST=]PATH`. */
 const OF_HOSTS: readonly string[] = ["nova-conf", "tftp-root"];

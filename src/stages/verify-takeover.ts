@@ -1,16 +1,16 @@
 import { type Lacks, lacking, noStates, observe, observedOf } from "../core/handover/observe.ts";
-import { type LogFault, logFaults } from "../core/handover/quotes.ts";
+import { logFaults } from "../core/handover/quotes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { createHandover } from "../edge/ironic-db/handover.ts";
 import { heldFields } from "../edge/ironic-db/held.ts";
 import { identifyTarget } from "../edge/ironic-db/open.ts";
-import { checkLog, linesOf } from "../edge/log/scan.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Release } from "../model/target.ts";
 import { plannedNodes } from "../parts/hand-over.ts";
 import { closing, openRole } from "./databases.ts";
 import { checkIdentity } from "./ironic-place.ts";
 import { nothingLoads } from "./nothing.ts";
+import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
 import { openToVerify, type VerifyAsked } from "./verify.ts";
 
@@ -31,8 +31,7 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
   const { plan, mappings } = await openToVerify(asked);
   const { ironicDb, conductorLog = [] } = asked;
   if (ironicDb === undefined) throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
-  const logs = conductorLog.map(placeOf);
-  for (const { path } of logs) await checkLog(path);
+  const logs = await logsAt(conductorLog);
   return closing(async (keep) => {
     const database = keep(await openRole("ironic-db", ironicDb, { readOnly: true }));
     const { target } = plan.header;
@@ -44,7 +43,8 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
     const lacks = lacksIn(database, release);
     await sink.list("states", observe(nodes, handover, states, asked.allRows, lacks));
     if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
-    const faults = logs.length === 0 ? 0 : await listFaults(logs, sink);
+    const faults =
+      logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
     return { states, logs: logs.length, faults };
   });
 }
@@ -60,35 +60,4 @@ function lacksIn(database: Database, release: Release): Lacks {
       ]),
     );
   };
-}
-
-/** Faults of a log that are listed; the others are counted. */
-const LISTED = 20;
-
-/** Lists the faults of logs; gives how many there are. */
-async function listFaults(logs: readonly Place[], sink: Sink): Promise<number> {
-  let count = 0;
-  const faults = async function* (): AsyncGenerator<LogFault & Pick<Place, "path">> {
-    for (const { path, from } of logs) {
-      let own = 0;
-      for await (const fault of logFaults(linesOf(path, from))) {
-        own += 1;
-        if (own <= LISTED) yield { ...fault, path };
-      }
-      count += own;
-    }
-  };
-  await sink.list("faults", faults());
-  return count;
-}
-
-interface Place {
-  readonly path: string;
-  /** The first line that is looked at. */
-  readonly from: number;
-}
-
-function placeOf(log: string): Place {
-  const [, path = log, line = "1"] = /^(.+):([1-9]\d{0,9})$/s.exec(log) ?? [];
-  return { path, from: Number(line) };
 }

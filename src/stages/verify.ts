@@ -1,7 +1,9 @@
+import { computeFaults, lastStart } from "../core/handover/compute-log.ts";
 import { comparedOf, emptyTally, type Verified } from "../core/verify/tally.ts";
 import type { Used } from "../core/verify/used.ts";
 import { verify } from "../core/verify/verify.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import type { linesOf } from "../edge/log/scan.ts";
 import type { Footer, PlanCounts, RowVerdict } from "../model/artefact.ts";
 import type { SameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
@@ -13,6 +15,7 @@ import { checkEngine, checkIdentity } from "./ironic-place.ts";
 import { nothingLoads } from "./nothing.ts";
 import { novaPlanOf } from "./nova-files.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
+import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
 
@@ -27,6 +30,8 @@ export interface VerifyAsked extends TargetOptions {
   readonly allRows: boolean;
   /** The operator's word: every nova-compute has started. */
   readonly final: boolean;
+  /** Of nova-computes: `FILE`, or `FILE:LINE` to begin there. */
+  readonly computeLog?: readonly string[];
 }
 
 type Plan = Awaited<ReturnType<typeof openPlan>>;
@@ -55,9 +60,13 @@ export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) 
  *
  * @throws MigrationError N2I-E326 when no row was there to be compared
  */
-export async function verifyRun(asked: VerifyAsked, sink: Sink): Promise<Verified> {
+export async function verifyRun(
+  asked: VerifyAsked,
+  sink: Sink,
+): Promise<Verified & { readonly computes: ComputeLogs | null }> {
   const { run, plan, seal, mappings } = await openToVerify(asked);
-  return closing(async (keep) => {
+  const logs = await logsAt(asked.computeLog ?? []);
+  const verified = await closing(async (keep) => {
     const nova = await besideOf(run, plan.footer, asked, keep);
     const access = { readOnly: true };
     const backend = keep(await openBackend(asked, mappings, access, sink.say));
@@ -68,6 +77,15 @@ export async function verifyRun(asked: VerifyAsked, sink: Sink): Promise<Verifie
     const how = { all: asked.allRows, settled, nova };
     return compare(plan, target.verifier, backend.same(seal), sink, how);
   });
+  if (logs.length === 0) return { ...verified, computes: null };
+  const faults = await listFaults(logs, startedIn, sink);
+  return { ...verified, computes: { logs: logs.length, faults } };
+}
+
+/** What is wrong with the nova-compute that started last, by its log. */
+async function* startedIn(lines: (from: number) => ReturnType<typeof linesOf>, from: number) {
+  const start = await lastStart(lines(1));
+  yield* computeFaults(start, lines(Math.max(start?.line ?? 1, from)));
 }
 
 /** Nova, opened before anything is compared; null when it is not asked for. */
@@ -83,6 +101,12 @@ async function besideOf(
   if (files === null)
     throw new MigrationError("N2I-E114", `${run.path}/${PLAN} was made without Nova`);
   return openNovaVerifier(run, files, { ...asked, novaDb }, keep);
+}
+
+/** What nova-computes' logs said. */
+interface ComputeLogs {
+  readonly logs: number;
+  readonly faults: number;
 }
 
 interface How {

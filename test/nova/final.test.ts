@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { appendFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { caseUuid } from "../../src/demo/case.ts";
@@ -59,6 +60,7 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
   await ironic.db("nodes").update({ power_state: "power on" });
   const whole = await runs(0, words);
   assert.match(whole.err, /4 machines, 4 instances, 4 hypervisors compared; 0 mismatched\.$/m);
+  await computeLogs(join(folder, "nova-compute.log"), words);
   await ironic
     .db("nodes")
     .where({ uuid: caseUuid("node", 2) })
@@ -134,3 +136,22 @@ test("verify with nova counts what it compared, and fails on a cloud that lost e
     });
   assert.match((await runs(0, all)).err, /4 hypervisors, 4 resource providers compared; 0/);
 });
+
+/** What `verify --final` makes of a nova-compute's log, where all else is well. */
+async function computeLogs(log: string, words: readonly string[]): Promise<void> {
+  const AT = "2023-05-01 10:00:00.1 77";
+  const started = `${AT} INFO nova.virt.driver [-] Loading compute driver 'ironic.IronicDriver'`;
+  const asked = [...words, "--compute-log", log];
+  writeFileSync(log, `${AT} ERROR nova.a [-] of yesterday\n${started}\n`);
+  const well = await runs(0, asked);
+  assert.match(well.err, /^nova-compute: started with the ironic driver and no fault since, by 1/m);
+  const bad = "Error contacting Ironic server for 'node.list'. password=hunter2";
+  appendFileSync(log, `${AT} WARNING nova.b [-] ${bad}\n`);
+  const told = await runs(2, asked);
+  assert.match(told.out, /nova-compute\.log:3 .*Error contacting Ironic.* password=\*\*\*/);
+  assert.match(told.err, /^nova-compute: 1 faults in 1 log since its start/m);
+  // Seen; the start before it counts all the same.
+  await runs(0, [...asked.slice(0, -1), `${log}:4`]);
+  writeFileSync(log, `${AT} INFO nova.a [-] fine\n`);
+  assert.match((await runs(2, asked)).out, /no start of nova-compute/);
+}

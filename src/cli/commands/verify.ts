@@ -2,7 +2,7 @@ import { isHandedOver } from "../../core/handover/observe.ts";
 import { isEqual } from "../../core/verify/tally.ts";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/refusals.ts";
-import { takenOverText, verifiedText } from "../../report/verify.ts";
+import { computesText, takenOverText, verifiedText } from "../../report/verify.ts";
 import { verifyRun } from "../../stages/verify.ts";
 import { verifyTakeover } from "../../stages/verify-takeover.ts";
 import type { VerifyArgs } from "../options/verify.ts";
@@ -16,18 +16,27 @@ export async function verifyCommand(args: VerifyArgs): Promise<void> {
 }
 
 /** @throws MigrationError N2I-E100 */
-function checkOptions({ takeover, final, novaDb, placementDb, conductorLog }: VerifyArgs): void {
+function checkOptions(args: VerifyArgs): void {
+  const { takeover, final, novaDb, placementDb, conductorLog, computeLog } = args;
   const usage = (text: string) => new MigrationError("N2I-E100", text);
   if (takeover && (novaDb !== undefined || final))
     throw usage(`--takeover and ${final ? "--final" : "--nova-db"} exclude each other`);
   if (placementDb !== undefined && novaDb === undefined)
     throw usage("--placement-db needs --nova-db");
   if (conductorLog !== undefined && !takeover) throw usage("--conductor-log needs --takeover");
+  if (computeLog !== undefined && !final) throw usage("--compute-log needs --final");
 }
 
 async function compared(args: VerifyArgs) {
   const verified = await verifyRun(args, sinkOf(args));
-  return { texts: verifiedText(verified, args.allRows), equal: isEqual(verified) };
+  const { computes } = verified;
+  const texts = verifiedText(verified, args.allRows);
+  if (computes === null) return { texts, equal: isEqual(verified) };
+  const { logs, faults } = computes;
+  return {
+    texts: [...texts, computesText(logs, faults)],
+    equal: isEqual(verified) && faults === 0,
+  };
 }
 
 async function takenOver(args: VerifyArgs) {

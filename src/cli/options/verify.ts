@@ -26,6 +26,9 @@ export const verifyOptions: Declared = {
     "conductor-log": words(
       "With --takeover: log of a conductor, FILE or FILE:LINE to begin there. Repeatable",
     ),
+    "compute-log": words(
+      "With --final: log of a nova-compute, FILE or FILE:LINE to leave out what came before: its last start must be with the ironic driver, and without a fault since. Repeatable",
+    ),
     ...common("key-file"),
     ...formatOptions,
   },

@@ -78,7 +78,7 @@ export function withoutSecrets(line: string): string {
   return line.replace(ASSIGNED, "$1***").replace(OPTION, "$1***").replace(IN_URL, "$1***@");
 }
 
-/** Something a conductor's log complains of. */
+/** Something a service's log complains of. */
 export interface LogFault {
   readonly line: number;
   /** Secrets masked; of a trace its first and its last line. */
@@ -98,9 +98,14 @@ const FAULT =
 /** A line of a trace: Juno's level for it, oslo's without the context other lines have, or undated. */
 const TRACED = /^\S+ \S+ \d+ (?:TRACE |ERROR \S+ (?!\[))|^(?!\d{4}-\d\d-\d\d|[A-Z][a-z]{2} +\d)/;
 
-/** What is wrong in a log, in its order; a trace is one fault with what it belongs to. */
+/**
+ * What is wrong in a log, in its order; a trace is one fault with what it belongs to.
+ *
+ * @param more what else is a fault in this kind of log
+ */
 export async function* logFaults(
   lines: AsyncIterable<{ readonly line: number; readonly text: string }>,
+  more: RegExp | null = null,
 ): AsyncGenerator<LogFault> {
   let open: Open | null = null;
   for await (const { line, text } of lines) {
@@ -109,7 +114,8 @@ export async function* logFaults(
       continue;
     }
     if (open !== null) yield told(open);
-    open = FAULT.test(text) ? { line, first: text, last: null } : null;
+    const bad = FAULT.test(text) || more?.test(text) === true;
+    open = bad ? { line, first: text, last: null } : null;
   }
   if (open !== null) yield told(open);
 }

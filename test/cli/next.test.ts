@@ -26,6 +26,7 @@ const ASKED_ANEW: { readonly [option: string]: string } = {
 /** And those of one command alone. */
 const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   plan: ["placement-db"], // for --propose-site
+  verify: ["compute-log"], // named at the end of the window alone, line by line
   // What let another command do something dangerous is no word for a rollback.
   rollback: ["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],
 };

@@ -182,11 +182,18 @@ export interface Said {
 /** A command that comes next, before it is put into words. */
 export interface NextStep {
   readonly command: NextCommand;
-  readonly options?: { readonly yes?: true; readonly leaveNova?: true; readonly takeover?: true };
+  readonly options?: {
+    readonly yes?: true;
+    readonly leaveNova?: true;
+    readonly takeover?: true;
+    readonly final?: true;
+  };
   /** Options for Nova's databases; absent where the command does without. */
   readonly nova?: object;
   /** What else is to be said, in brackets. */
   readonly note?: string;
+  /** What follows where it finds nothing. */
+  readonly after?: NextStep;
 }
 
 /** A step in words: with what was given and is known, and DB for what is not. */

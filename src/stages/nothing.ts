@@ -6,16 +6,18 @@ export function loadable({ verdicts }: PlanCounts): number {
   return verdicts.create + verdicts.unchanged + verdicts.drift;
 }
 
+/** What is said of a plan of no machine that loads. */
+export function nothingText({ machines, verdicts }: PlanCounts): string {
+  const { blocked, conflict, skipped } = verdicts;
+  return `the plan loads none of its ${machines} machines: ${blocked} are blocked, ${conflict} in conflict, ${skipped} skipped`;
+}
+
 /** A plan of no machine that loads: whatever is asked of it, nothing is found wrong. */
 export function nothingLoads(
-  { machines, verdicts }: PlanCounts,
+  counts: PlanCounts,
   code: "N2I-E325" | "N2I-E326" = "N2I-E326",
 ): MigrationError {
-  const { blocked, conflict, skipped } = verdicts;
-  return new MigrationError(
-    code,
-    `the plan loads none of its ${machines} machines: ${blocked} are blocked, ${conflict} in conflict, ${skipped} skipped`,
-  );
+  return new MigrationError(code, nothingText(counts));
 }
 
 /** @throws MigrationError N2I-E304 when machines are blocked and not left out, N2I-E325 when no other is there */

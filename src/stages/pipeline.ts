@@ -1,9 +1,12 @@
 import { ownershipOf } from "../engine/ownership.ts";
+import type { PlanCounts } from "../model/artefact.ts";
 import { batchesOf, type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { ApiIdentity } from "../model/nova-plan.ts";
+import { shellWord } from "../model/text.ts";
 import type { NovaLegName } from "../parts/nova.ts";
-import { backendOf, type NextStep, wordsOf } from "./given.ts";
+import { backendOf, type NextStep, type Said, wordsOf } from "./given.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
+import { loadable, nothingText } from "./nothing.ts";
 import type { RunFiles, TakenBack } from "./run-files.ts";
 
 /**
@@ -45,8 +48,11 @@ export const AFTER = {
     const again = { ...given, only: undefined, node: undefined, host: undefined };
     return `Next: ${nextCommand("power", again, { only: "failed" })} (or --only VERDICT, --host HOST), when their cause is fixed; or`;
   },
-  plan: (given: object, nova: BesideNova) =>
-    `Next: ${nextCommand("apply", given, besideOptions(nova))}`,
+  /** @param asked whether BMCs were asked for it */
+  plan: (given: { readonly run: string }, nova: BesideNova, counts: PlanCounts, asked: boolean) =>
+    loadable(counts) > 0
+      ? `Next: ${nextCommand("apply", given, besideOptions(nova))}`
+      : `${upper(nothingText(counts))}: ${whyNot(given.run)}\nNext: ${nextCommand(asked ? "plan" : "power", given)}  (once the causes are fixed, or accepted in the site document)`,
   apply(given: { readonly run: string }, nova: BesideNova) {
     const undo = { ...besideOptions(nova), all: true, plan: true };
     return `Next: ${nextCommand("status", { run: given.run })}\nUndo: ${nextCommand("rollback", given, undo)}`;
@@ -58,6 +64,10 @@ export const AFTER = {
   handover: (given: { readonly undo: boolean }) => otherWay("handover", given),
   finish: (given: { readonly undo: boolean }) => otherWay("finish", given),
 } as const;
+
+function upper(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
+}
 
 function otherWay(command: NextCommand, given: { readonly undo: boolean }): string {
   const undo = !given.undo;
@@ -76,19 +86,66 @@ const EXTRACT: NextStep = { command: "extract", nova: NOVA };
 const PLAN: NextStep = { command: "plan", nova: NOVA };
 const POWER: NextStep = { command: "power" };
 const VERIFY: NextStep = { command: "verify" };
+const TAKEOVER: NextStep = {
+  ...{ command: "verify", options: { takeover: true } },
+  note: "once every ironic-conductor has started",
+};
+const FINAL: NextStep = {
+  ...{ command: "verify", options: { final: true } },
+  note: "once the new nova-compute has started",
+};
+const FINISH: NextStep = { command: "finish" };
 const DONE = "nothing; this run is done";
 
 /** The command that comes next in a run, by its files alone. */
 export function nextOf(files: RunFiles): string {
-  const { snapshot, plan, journal, handover, nova, said, finish } = files;
+  const { said, handover } = files;
   const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
-  if ("missing" in snapshot) return words(EXTRACT);
+  const step = stepOf(files);
+  if (step === null) return DONE;
+  return words(
+    step.after === undefined
+      ? step
+      : { ...step, note: `where it finds nothing: ${words(step.after)}` },
+  );
+}
+
+/** What comes next in a run, by its files alone; null where it is done. */
+function stepOf(files: RunFiles): NextStep | null {
+  const { snapshot, plan, journal, handover, nova, said, finish } = files;
+  if ("missing" in snapshot) return EXTRACT;
   if ("missing" in plan || plan.madeFrom !== snapshot.sha256 || isBroken(nova))
-    return words(novaBack(nova) ?? ("missing" in plan && said?.asked === false ? POWER : PLAN));
+    return novaBack(nova) ?? ("missing" in plan && said?.asked === false ? POWER : PLAN);
   // What it says is in doubt; verify asks the target alone.
-  if ("missing" in journal) return words(withNova(VERIFY, nova));
-  const loaded = afterLoad(afterApply(journal.entries, plan), handover);
-  return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish, words);
+  if ("missing" in journal) return withNova(VERIFY, nova);
+  const applied = afterApply(journal.entries, plan);
+  if (applied.command === "apply" && applied.options === undefined && loadable(plan.counts) === 0)
+    return novaBack(nova) ?? loadingNothing(plan.counts, said);
+  const loaded = afterVerify(afterLoad(applied, handover), files);
+  return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish);
+}
+
+/** A plan that apply would refuse whatever is left out. */
+function loadingNothing(counts: PlanCounts, said: Said | undefined): NextStep {
+  const { run = "RUN" } = said?.given ?? {};
+  return {
+    ...(said?.asked === false ? POWER : PLAN),
+    note: `${nothingText(counts)}; ${whyNot(run)} says why`,
+  };
+}
+
+function whyNot(run: string): string {
+  return `nova2ironic show ${shellWord(`${run}/plan`)} -c UUID -c Verdict -c Reason`;
+}
+
+/** Verify found nothing wrong: conductors take over, then nova-compute, then the run ends. */
+function afterVerify(step: NextStep, { verified, said }: RunFiles): NextStep {
+  if (step.command !== "verify" || verified === undefined) return step;
+  if (verified.final) return FINISH;
+  if (verified.takeover) return FINAL;
+  if (step.options?.takeover === true || !verified.rows) return step;
+  // Over REST a conductor has each machine already.
+  return said?.rest === true ? FINAL : TAKEOVER;
 }
 
 /** Whether the plan is in Ironic, as far as the journal knows. */
@@ -145,15 +202,11 @@ function novaBack(nova: RunFiles["nova"]): NextStep | null {
 }
 
 /** The last command of the window, once verify finds nothing. */
-function withFinish(
-  step: NextStep,
-  finish: RunFiles["finish"],
-  words: (step: NextStep) => string,
-): string {
-  if (finish === undefined || "missing" in finish || step.command !== "verify") return words(step);
-  if (finish.end !== null) return DONE;
-  const note = `where it finds nothing: ${words({ command: "finish" })}`;
-  return words({ ...step, note });
+function withFinish(step: NextStep, finish: RunFiles["finish"]): NextStep | null {
+  if (finish === undefined || "missing" in finish) return step;
+  if (step.command !== "verify" && step.command !== "finish") return step;
+  if (finish.end !== null) return null;
+  return step.command === "finish" || step.note !== undefined ? step : { ...step, after: FINISH };
 }
 
 /** The plan's files of Nova cannot be read. */

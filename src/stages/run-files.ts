@@ -30,6 +30,15 @@ export interface RunFiles {
   /** Machines with boot files staged, by tree; absent: nothing was staged. */
   readonly boot?: ReadonlyMap<string, number> | Missing;
   readonly finish?: FinishState | Missing;
+  /** What verify found as planned since the journal's last entry; absent: nothing. */
+  readonly verified?: VerifiedState;
+}
+
+/** Which looks of verify found nothing wrong. */
+export interface VerifiedState {
+  readonly rows: boolean;
+  readonly takeover: boolean;
+  readonly final: boolean;
 }
 
 export interface NovaState {

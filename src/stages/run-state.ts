@@ -29,6 +29,7 @@ import {
   takenBack,
   wasStaged,
 } from "./run-files.ts";
+import { readVerified } from "./verified-file.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
 async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing: string }> {
@@ -74,15 +75,8 @@ async function stillOf(
   return { rows, machines, api };
 }
 
-/**
- * What is true of a run by its files, and the next command.
- *
- * @param given options of status: databases to ask besides, and words for the next command
- */
-export async function runState(
-  run: RunFolder,
-  given: NonNullable<Said["given"]>,
-): Promise<RunState> {
+/** What a run's folder holds, and its plan where it can be read. */
+export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>) {
   const snapshot = await orWhy(() => openSnapshot(`${run.path}/${SNAPSHOT}`));
   const plan = await orWhy(() => openPlan(`${run.path}/${PLAN}`));
   const journal = await orWhy(() => readJournal(run));
@@ -106,7 +100,12 @@ export async function runState(
     const release = (await loadMappings()).releases.find(({ doc }) => doc.release === name);
     return { end, guards: release !== undefined && knowsGuards(release) };
   });
-  const state = statusOf({
+  const known = !("missing" in plan || "missing" in journal);
+  const verified = known
+    ? await readVerified(run, plan.footer.sha256, journal.entries.length)
+    : undefined;
+  const files: RunFiles = {
+    ...(verified !== undefined && { verified }),
     finish,
     said: {
       site: power?.header.asked_for?.site ?? null,
@@ -142,7 +141,21 @@ export async function runState(
       "missing" in plan || "missing" in journal
         ? null
         : await orWhy(() => handoverOf(plan, journal.entries)),
-  });
+  };
+  return { files, plan };
+}
+
+/**
+ * What is true of a run by its files, and the next command.
+ *
+ * @param given options of status: databases to ask besides, and words for the next command
+ */
+export async function runState(
+  run: RunFolder,
+  given: NonNullable<Said["given"]>,
+): Promise<RunState> {
+  const { files, plan } = await filesOf(run, given);
+  const state = statusOf(files);
   const allocations = "missing" in plan ? null : await allocationsOf(given, plan.lines);
   return { ...state, fields: { ...state.fields, ...(allocations !== null && { allocations }) } };
 }

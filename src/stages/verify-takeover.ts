@@ -1,4 +1,11 @@
-import { type Lacks, lacking, noStates, observe, observedOf } from "../core/handover/observe.ts";
+import {
+  isHandedOver,
+  type Lacks,
+  lacking,
+  noStates,
+  observe,
+  observedOf,
+} from "../core/handover/observe.ts";
 import { logFaults } from "../core/handover/quotes.ts";
 import type { Database } from "../edge/database/open.ts";
 import { createHandover } from "../edge/ironic-db/handover.ts";
@@ -12,6 +19,7 @@ import { checkIdentity } from "./ironic-place.ts";
 import { nothingLoads } from "./nothing.ts";
 import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
+import { rememberVerified } from "./verified-file.ts";
 import { openToVerify, type VerifyAsked } from "./verify.ts";
 
 export interface TakeoverAsked
@@ -28,7 +36,7 @@ export interface TakeoverAsked
  * @throws MigrationError N2I-E100, N2I-E105, N2I-E326 where no machine is to be looked at
  */
 export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
-  const { plan, mappings } = await openToVerify(asked);
+  const { run, plan, mappings } = await openToVerify(asked);
   const { ironicDb, conductorLog = [] } = asked;
   if (ironicDb === undefined) throw new MigrationError("N2I-E100", "--takeover needs --ironic-db");
   const logs = await logsAt(conductorLog);
@@ -45,6 +53,8 @@ export async function verifyTakeover(asked: TakeoverAsked, sink: Sink) {
     if (observedOf(states) === 0) throw nothingLoads(plan.footer.footer);
     const faults =
       logs.length === 0 ? 0 : await listFaults(logs, (lines, from) => logFaults(lines(from)), sink);
+    const equal = isHandedOver(states) && faults === 0;
+    await rememberVerified(run, plan.footer.sha256, "takeover", equal);
     return { states, logs: logs.length, faults };
   });
 }

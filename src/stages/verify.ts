@@ -1,5 +1,5 @@
 import { computeFaults, lastStart } from "../core/handover/compute-log.ts";
-import { comparedOf, emptyTally, type Verified } from "../core/verify/tally.ts";
+import { comparedOf, emptyTally, isEqual, type Verified } from "../core/verify/tally.ts";
 import type { Used } from "../core/verify/used.ts";
 import { verify } from "../core/verify/verify.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
@@ -17,6 +17,7 @@ import { novaPlanOf } from "./nova-files.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
+import { rememberVerified } from "./verified-file.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
 
 /** Which run is verified, against what. */
@@ -77,9 +78,11 @@ export async function verifyRun(
     const how = { all: asked.allRows, settled, nova };
     return compare(plan, target.verifier, backend.same(seal), sink, how);
   });
-  if (logs.length === 0) return { ...verified, computes: null };
-  const faults = await listFaults(logs, startedIn, sink);
-  return { ...verified, computes: { logs: logs.length, faults } };
+  const faults = logs.length === 0 ? 0 : await listFaults(logs, startedIn, sink);
+  const whole = asked.novaDb !== undefined || (await novaPlanOf(run, plan.footer)) === null;
+  const equal = isEqual(verified) && whole && faults === 0;
+  await rememberVerified(run, plan.footer.sha256, asked.final ? "final" : "rows", equal);
+  return { ...verified, computes: logs.length === 0 ? null : { logs: logs.length, faults } };
 }
 
 /** What is wrong with the nova-compute that started last, by its log. */

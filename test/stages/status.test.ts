@@ -131,3 +131,35 @@ test("a staged load that is killed before it begins goes on staged", () => {
 });
 
 const NONE = { hosts: 0, flavors: 0, findings: 0, stopped: [] };
+
+test("after a plan in which nothing can be loaded, status says why and what to do", () => {
+  const verdicts = { create: 0, unchanged: 0, drift: 0, conflict: 0, blocked: 2, skipped: 0 };
+  const plan = { ...PLAN, counts: { ...COUNTS, nodes: 0, ports: 0, verdicts } };
+  const next = (asked: boolean): string =>
+    statusOf({
+      ...{ snapshot: SNAPSHOT, plan, handover: null, journal: { entries: [], torn: false } },
+      said: { site: null, allowPairing: false, asked, given: { run: "m 1" } },
+    }).next;
+  assert.match(
+    next(true),
+    /^nova2ironic plan .*\(the plan loads none of its 2 machines: 2 are blocked.*nova2ironic show 'm 1\/plan'/,
+  );
+  assert.match(next(false), /^nova2ironic power /);
+});
+
+test("what verify found as planned is behind us: take-over, nova-compute, finish", () => {
+  const finish = { end: null, guards: true } as const;
+  const nova = { plan: { sha256: SHA, counts: NONE }, entries: [] };
+  const next = (verified: Partial<NonNullable<RunFiles["verified"]>>, rest = false): string =>
+    statusOf({
+      ...{ snapshot: SNAPSHOT, plan: PLAN, handover: null, finish, nova },
+      journal: { entries: LOADED, torn: false },
+      said: { site: null, allowPairing: false, asked: true, rest },
+      verified: { rows: false, takeover: false, final: false, ...verified },
+    }).next;
+  assert.match(next({}), /^nova2ironic verify .*\(where it finds nothing: nova2ironic finish /);
+  assert.match(next({ rows: true }), /^nova2ironic verify .* --takeover {2}\(once every/);
+  assert.match(next({ rows: true }, true), /^nova2ironic verify .* --final .*\(once the new/);
+  assert.match(next({ takeover: true }), /^nova2ironic verify .* --nova-db DB --final /);
+  assert.match(next({ final: true }), /^nova2ironic finish /);
+});

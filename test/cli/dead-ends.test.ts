@@ -1,0 +1,35 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { SITE, SMALL } from "../hostile/fleet.ts";
+
+async function nextOf(at: readonly string[]): Promise<string> {
+  return (await runs(0, ["status", ...at])).err;
+}
+
+test("a plan in which nothing can be loaded names what to do, and not apply", async (t) => {
+  const skipped = { ...SITE, machines: [{ match: {}, skip: "none of them is to move" }] };
+  const made = await deployFiles(t, { ...SMALL, site: skipped });
+  const { at, source, reader, plan } = made;
+  await runs(0, ["extract", ...at, ...source]);
+  assert.match(await nextOf(at), /^Next: nova2ironic power /m);
+  const { err } = await runs(0, ["plan", ...at, ...reader, ...plan]);
+  assert.match(err, /^The plan loads none of its \d+ machines: .* skipped: nova2ironic show /m);
+  assert.match(err, /^Next: nova2ironic power --run \S+ {2}\(once the causes are fixed/m);
+  assert.match(await nextOf(at), /^Next: nova2ironic power .*loads none of its/m);
+});
+
+test("after a verify that finds nothing, status goes on; what is done then makes it void", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at, source, writer, plan } = made;
+  await runs(0, ["extract", ...at, ...source]);
+  await runs(0, ["plan", ...at, ...writer, ...plan]);
+  await runs(0, ["apply", ...at, "--yes", "--leave-nova"]);
+  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}\(where it finds/m);
+  await runs(0, ["verify", ...at]);
+  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ --takeover {2}\(once/m);
+  await made.ironic.db("nodes").update({ driver: "fake" });
+  await runs(2, ["verify", ...at]);
+  assert.match(await nextOf(at), /^Next: nova2ironic verify --run \S+ {2}\(where it finds/m);
+});

@@ -18,7 +18,7 @@ export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
 export const CONNECTIONS: readonly string[] = [
   ...["nova-bm-db", ...BESIDE, ...TARGET, "nova-conf", "tftp-root", "conductor-tftp-root"],
   ...["site", "key-file", "ironic-release", "conductor-ipmitool", "conductor-log"],
-  ...["compute-host", "helper-host"],
+  ...["compute-log", "compute-host", "helper-host"],
 ];
 /** Databases and services: a command line that names one is the operator's, and whole. */
 export const PLACES: readonly string[] = ["nova-bm-db", ...ROADS, ...BESIDE];

@@ -48,6 +48,13 @@ const { metafile } = await build({
   logLevel: "warning",
 });
 
+// What a report has in it to be read in a browser: one script, one style sheet.
+await build({
+  entryPoints: ["src/report/browser/main.ts", "src/report/browser/page.css"],
+  ...{ bundle: true, format: "iife", platform: "browser", target: "es2022", minify: true },
+  ...{ outdir: ".build/page", logLevel: "warning" },
+});
+
 const exported = Object.values(metafile.outputs).flatMap((one) => one.exports);
 const lost = commands
   .map((file) => `${file.replace(/^\.\/|\.ts$/g, "")}Command`)

@@ -3,7 +3,11 @@ import { basename, dirname, resolve } from "node:path";
 import { notRead, notWritten } from "../edge/disk/failure.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
 import { MigrationError, systemCode } from "../model/error.ts";
+import { inRun } from "./run.ts";
 import { surroundings } from "./surroundings.ts";
+
+/** In the run's folder. */
+const REPORT = "report.html";
 
 /** How a report begins; a file that begins otherwise is not written over. */
 const OURS = /^(<!doctype html>\n<!-- nova2ironic report|# Move of nova-baremetal to Ironic)/;
@@ -12,12 +16,18 @@ const OURS = /^(<!doctype html>\n<!-- nova2ironic report|# Move of nova-baremeta
  * Writes a report whole, readable for this user alone, or leaves what was there.
  *
  * @returns its absolute path
- * @throws MigrationError N2I-E100 where another file has that name, N2I-E120
+ * @throws MigrationError N2I-E100 where another file has that name, N2I-E120, N2I-E302
  */
 export async function writeReport(
-  output: string,
+  run: string,
+  output: string | undefined,
   text: AsyncIterable<string> | Iterable<string>,
 ): Promise<string> {
+  // Other stages remove what is not whole in a run, so none of them may be at work.
+  if (output === undefined)
+    return inRun(run, "report", { create: false }, ({ path }) =>
+      write(resolve(path, REPORT), text),
+    );
   const path = resolve(surroundings().cwd(), output);
   await checkName(path);
   return write(path, text);

@@ -1,5 +1,11 @@
 import { basename } from "node:path";
-import type { NovaGroup, NovaTotals, ReportFacts, ReportMachine } from "../core/report/facts.ts";
+import type {
+  NovaGroup,
+  NovaTotals,
+  Reported,
+  ReportFacts,
+  ReportMachine,
+} from "../core/report/facts.ts";
 import { createTotals } from "../core/report/tally.ts";
 import { judge } from "../core/report/verdict.ts";
 import { windowSteps } from "../core/report/window.ts";
@@ -22,16 +28,12 @@ import { runState } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
 import { VERSION } from "./version.ts";
 
-/** A machine as the plan has it, and as a report lists it. */
-interface Reported {
-  readonly machine: ReportMachine;
-  readonly planned: PlannedMachine;
-}
-
 /** What a run is to those who decide on it. */
 interface Report {
   readonly facts: ReportFacts;
   readonly origins: Origins;
+  /** Some machines, those that need a look before others. */
+  readonly first: readonly ReportMachine[];
   /** Every machine, in the order of the plan, each time it is called; memory is that of a batch. */
   readonly machines: () => AsyncIterable<readonly Reported[]>;
 }
@@ -51,13 +53,18 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
   const fresh = plan.header.made_from.snapshot === snapshot?.footer.sha256;
   const counts = plan.footer.footer;
   const tally = createTotals();
+  const source = fresh ? snapshot : null;
+  const some = createFirst();
   await sink.during(
     "report",
     counts.machines,
     async (progress) => {
       let behind = 0;
-      for await (const batch of plan.lines()) {
-        for (const machine of batch) tally.add(machine);
+      for await (const batch of reported(plan.lines(), source)) {
+        for (const { planned, machine } of batch) {
+          tally.add(planned);
+          some.add(machine);
+        }
         behind += batch.length;
         progress(behind);
       }
@@ -88,8 +95,23 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
     }),
     undo: undoOf(words.run, given, nova),
   };
-  const source = fresh ? snapshot : null;
-  return { facts, origins: plan.header.origins, machines: () => reported(plan.lines(), source) };
+  const { origins } = plan.header;
+  return { facts, origins, first: some.all(), machines: () => reported(plan.lines(), source) };
+}
+
+/** Machines that are read without a script. */
+const FIRST = 25;
+
+function createFirst() {
+  const [trouble, others]: [ReportMachine[], ReportMachine[]] = [[], []];
+  return {
+    add(machine: ReportMachine): void {
+      const calm = machine.verdict === "create" || machine.verdict === "unchanged";
+      const kept = calm || machine.verdict === "skipped" ? others : trouble;
+      if (kept.length < FIRST) kept.push(machine);
+    },
+    all: (): readonly ReportMachine[] => [...trouble, ...others].slice(0, FIRST),
+  };
 }
 
 /** The commands that show and take the way back. */

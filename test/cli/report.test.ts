@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { gunzipSync } from "node:zlib";
 import { searchFiles } from "../hostile/canaries.ts";
 import { assertRefusal, run, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
@@ -27,14 +28,27 @@ test("a report in any form tells what was run and how long it took, and keeps no
   );
   mkdirSync(join(folder, "out"));
   const file = join(folder, "out", "change.md");
-  for (const words of [["--format", "md", "-o", file]]) {
+  for (const words of [["--format", "md", "-o", file], []]) {
     const { leaks, ...ran } = await made.tried(["report", ...at, ...words]);
     assert.deepEqual([ran.status, leaks], [0, []], ran.err);
   }
   assert.deepEqual(md.leaks, []);
-  assert.deepEqual(searchFiles(find, [join(folder, "out")]), []);
+  assert.deepEqual(searchFiles(find, [join(folder, "out"), unpacked(made.run, folder)]), []);
+  assert.equal(statSync(join(made.run, "report.html")).mode & 0o777, 0o600);
   assert.equal(statSync(file).mode & 0o777, 0o600);
 });
+
+/** What the page of a run has packed, in a folder of its own. */
+function unpacked(run: string, folder: string): string {
+  const page = readFileSync(join(run, "report.html"), "utf8");
+  const islands = [...page.matchAll(/<script type="text\/plain" [^>]+>([^<]+)</g)];
+  assert.ok(islands.length >= 3);
+  const texts = islands.map(([, packed = ""]) => gunzipSync(Buffer.from(packed, "base64")));
+  const at = join(folder, "unpacked");
+  mkdirSync(at);
+  writeFileSync(join(at, "data.json"), Buffer.concat(texts));
+  return at;
+}
 
 test("a report writes over another report, and over nothing else", async (t) => {
   const { at, source, reader, plan, folder } = await deployFiles(t, SMALL);
@@ -47,6 +61,9 @@ test("a report writes over another report, and over nothing else", async (t) => 
   assert.equal(existsSync(file), false);
   await runs(0, [...report, file]);
   await runs(0, [...report, file]);
+  // Its own page stands in the run, and no other command may write there meanwhile.
+  await runs(0, ["report", ...at]);
+  await runs(0, ["report", ...at]);
   const mine = join(folder, "mine.md");
   writeFileSync(mine, "mine");
   assertRefusal(await run([...report, mine]), 64, "N2I-E100", /is no report/);

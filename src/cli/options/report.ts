@@ -4,7 +4,7 @@ import { common } from "./shared.ts";
 
 export interface ReportArgs extends Voice {
   readonly run: string;
-  readonly format: "md";
+  readonly format: "html" | "md";
   readonly output?: string;
 }
 
@@ -14,10 +14,10 @@ export const reportOptions: Declared = {
   options: {
     ...common("run"),
     format: {
-      ...{ alias: "f", choices: ["md"], default: "md" },
-      describe: "Markdown for a change ticket",
+      ...{ alias: "f", choices: ["html", "md"], default: "html" },
+      describe: "A page for a browser, or Markdown for a change ticket",
     },
-    output: word("The file to write; without it stdout", {
+    output: word("The file to write; without it RUN/report.html, or stdout for Markdown", {
       alias: "o",
     }),
   },

@@ -61,7 +61,7 @@ type OriginOf = (field: string) => string | undefined;
  * One record from what Ironic holds to what the plan wants, each planned value with its origin. Fields
  * left NULL are counted, not shown, unless asked for.
  */
-function diffOf(
+export function diffOf(
   record: PlannedRecord,
   origins: Origins,
   { verdict, state }: PlannedMachine,

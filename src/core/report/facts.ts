@@ -1,7 +1,7 @@
 import type { PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { FindingCode, Severity } from "../../model/findings.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../../model/nova-plan.ts";
-import type { Verdict } from "../../model/plan.ts";
+import type { PlannedMachine, Verdict } from "../../model/plan.ts";
 
 /** A machine as a report lists it. */
 export interface ReportMachine {
@@ -18,6 +18,12 @@ export interface ReportMachine {
   readonly reason: string | null;
   /** Each once. */
   readonly codes: readonly FindingCode[];
+}
+
+/** A machine as the plan has it, and as a report lists it. */
+export interface Reported {
+  readonly machine: ReportMachine;
+  readonly planned: PlannedMachine;
 }
 
 /** What was found, by code. */

@@ -1,0 +1,75 @@
+import type { About, IndexColumns } from "../page/data.ts";
+
+export interface Listed {
+  readonly columns: IndexColumns;
+  readonly verdicts: About["verdicts"];
+}
+
+/** Which machines are listed; `*`: whatever it is. */
+export interface Filter {
+  readonly text: string;
+  readonly verdict: string | undefined;
+  readonly finding: string | undefined;
+  readonly host: string | undefined;
+}
+
+export const NO_FILTER: Filter = { text: "", verdict: "*", finding: "*", host: "*" };
+
+export const TITLES = [
+  ...["BM ID", "Verdict", "UUID", "BMC address", "Instance", "Compute host"],
+  "Findings, or why not",
+];
+
+let texts: readonly string[] | null = null;
+
+/** All that is searched of each machine; made at the first search. */
+function textsOf({ columns }: Listed): readonly string[] {
+  texts ??= columns.id.map((id, at) =>
+    [
+      ...[id, columns.uuid[at], columns.address[at], columns.instance[at]],
+      ...[columns.instance_uuid[at], columns.host[at], columns.reason[at]],
+    ]
+      .join("\n")
+      .toLowerCase(),
+  );
+  return texts;
+}
+
+/** Places of the machines that match, those that need a look first unless sorted otherwise. */
+export function matching(
+  machines: Listed,
+  { text, verdict, finding, host }: Filter,
+  sort: { readonly column: number; readonly down: boolean } | null,
+): readonly number[] {
+  const { columns, verdicts } = machines;
+  const words = text
+    .toLowerCase()
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  const searched = words.length > 0 ? textsOf(machines) : [];
+  const kind = verdicts.findIndex((one) => one.verdict === verdict);
+  const code = finding?.replace("N2I-", "") ?? "";
+  const found: number[] = [];
+  for (let at = 0; at < columns.id.length; at += 1) {
+    if (verdict !== "*" && columns.verdict[at] !== kind) continue;
+    if (host !== "*" && columns.host[at] !== host) continue;
+    if (finding !== "*" && !(columns.codes[at] ?? "").split(" ").includes(code)) continue;
+    if (words.every((word) => searched[at]?.includes(word))) found.push(at);
+  }
+  return sorted(columns, found, sort);
+}
+
+function sorted(
+  columns: IndexColumns,
+  found: number[],
+  sort: { readonly column: number; readonly down: boolean } | null,
+): readonly number[] {
+  const { id, verdict, uuid, address, instance, host, reason } = columns;
+  const [column = verdict] =
+    sort === null ? [] : [[id, verdict, uuid, address, instance, host, reason][sort.column]];
+  const down = sort?.down === true ? -1 : 1;
+  return found.sort((one, other) => {
+    const [left = "", right = ""] = [column[one], column[other]];
+    return left === right ? one - other : (left < right ? -1 : 1) * down;
+  });
+}

@@ -1,0 +1,224 @@
+import { type About, type IndexColumns, STATIC_ROWS } from "../page/data.ts";
+import { openMachine } from "./detail.ts";
+import { element, make } from "./dom.ts";
+import { type Filter, type Listed, matching, NO_FILTER, TITLES } from "./machines.ts";
+import { islands, unpack } from "./unpack.ts";
+
+/** Rows of a page of the list, and rows that are printed at most. */
+const ROWS = 50;
+const PRINTED = 2_000;
+
+/** What is shown now. */
+interface State {
+  filter: Filter;
+  /** Places of the machines that match, in the order they are listed. */
+  found: readonly number[];
+  page: number;
+  sort: { readonly column: number; readonly down: boolean } | null;
+}
+
+async function start(): Promise<void> {
+  const status = element("count");
+  if (!("DecompressionStream" in globalThis)) {
+    status.textContent = `This browser is too old to list all machines: these are the first ${STATIC_ROWS}.`;
+    return;
+  }
+  const [about] = await Promise.all([unpack<About>(element("about"))]);
+  const columns: IndexColumns[] = [];
+  for (const one of islands("index")) columns.push(await unpack<IndexColumns>(one));
+  const machines: Listed = { columns: joined(columns), verdicts: about.verdicts };
+  const state: State = { filter: NO_FILTER, found: [], page: 0, sort: null };
+  const list = listOf(machines, state);
+  bindFilters(state, list);
+  bindPrint(machines, state, list);
+  element("save").addEventListener("click", () => save(about.run, machines, state.found));
+  addEventListener("hashchange", () => fromAddress(state, list));
+  for (const id of ["filters", "pages", "print"]) element(id).hidden = false;
+  fromAddress(state, list, false);
+  document.documentElement.dataset.ready = "yes";
+}
+
+function joined(parts: readonly IndexColumns[]): IndexColumns {
+  const all = <K extends keyof IndexColumns>(key: K): IndexColumns[K] =>
+    // Each column is of one type, which flat cannot tell.
+    parts.flatMap((part) => part[key]) as unknown as IndexColumns[K];
+  return {
+    ...{ id: all("id"), uuid: all("uuid"), verdict: all("verdict"), host: all("host") },
+    ...{ address: all("address"), instance: all("instance"), codes: all("codes") },
+    ...{ instance_uuid: all("instance_uuid"), reason: all("reason") },
+  };
+}
+
+type List = ReturnType<typeof listOf>;
+
+function listOf(machines: Listed, state: State) {
+  const body = element("list").querySelector("tbody") ?? make("tbody");
+  const draw = (from: number, to: number): void => {
+    const { columns, verdicts } = machines;
+    body.replaceChildren(
+      ...state.found.slice(from, to).map((at) => {
+        const { verdict = "", sign = "" } = verdicts[columns.verdict[at] ?? 0] ?? {};
+        const uuid = columns.uuid[at] || "no uuid";
+        const open = make("button", { type: "button", class: "link" }, uuid);
+        open.addEventListener("click", () => void openMachine(at, uuid));
+        const told = [columns.address, columns.instance, columns.host].map((column) =>
+          make("td", {}, make("bdi", {}, column[at] ?? "")),
+        );
+        return make(
+          "tr",
+          {},
+          make("td", { class: "number" }, String(columns.id[at])),
+          make("td", {}, make("span", { class: `verdict ${verdict}` }, `${sign} ${verdict}`)),
+          make("th", { scope: "row", class: "code whole" }, open),
+          ...told,
+          make("td", {}, make("bdi", {}, columns.reason[at] || (columns.codes[at] ?? ""))),
+        );
+      }),
+    );
+  };
+  const redraw = (): void => {
+    const from = state.page * ROWS;
+    const to = Math.min(from + ROWS, state.found.length);
+    draw(from, to);
+    const all = machines.columns.id.length;
+    const found = state.found.length;
+    const which = found === 0 ? "No machine" : `${from + 1} to ${to}`;
+    element("count").textContent =
+      found === all
+        ? `${which} of ${all} machines`
+        : `${which} of ${found} machines that match (${all} in all)`;
+    drawPages(state, redraw);
+  };
+  const search = (): void => {
+    state.found = matching(machines, state.filter, state.sort);
+    state.page = 0;
+    redraw();
+  };
+  bindSort(state, search);
+  return { draw, redraw, search };
+}
+
+function drawPages(state: State, redraw: () => void): void {
+  const last = Math.max(0, Math.ceil(state.found.length / ROWS) - 1);
+  const nav = element("pages");
+  const focused = document.activeElement?.textContent;
+  const go = (title: string, to: number, enabled: boolean): HTMLElement => {
+    const button = make("button", { type: "button" }, title);
+    if (!enabled) button.setAttribute("aria-disabled", "true");
+    button.addEventListener("click", () => {
+      if (!enabled) return;
+      state.page = to;
+      redraw();
+    });
+    return button;
+  };
+  const { page } = state;
+  const buttons = [
+    go("First", 0, page > 0),
+    go("Previous", page - 1, page > 0),
+    make("span", {}, `Page ${page + 1} of ${last + 1}`),
+    go("Next", page + 1, page < last),
+    go("Last", last, page < last),
+  ];
+  const inside = nav.contains(document.activeElement);
+  nav.replaceChildren(...buttons);
+  if (inside) buttons.find((one) => one.textContent === focused)?.focus();
+}
+
+/** Titles become buttons: by their column, the other way round, and as the plan has them. */
+function bindSort(state: State, search: () => void): void {
+  const heads = [...document.querySelectorAll<HTMLElement>("#list thead th")];
+  for (const [column, head] of heads.entries()) {
+    const title = TITLES[column];
+    if (title === undefined) continue;
+    const button = make("button", { type: "button", class: "sort" }, title);
+    button.addEventListener("click", () => {
+      const { sort } = state;
+      const same = sort?.column === column;
+      state.sort = !same ? { column, down: false } : sort.down ? null : { column, down: true };
+      for (const other of heads) other.removeAttribute("aria-sort");
+      if (state.sort !== null)
+        head.setAttribute("aria-sort", state.sort.down ? "descending" : "ascending");
+      search();
+    });
+    head.replaceChildren(button);
+  }
+}
+
+const SELECTS = ["verdict", "finding", "host"] as const;
+
+function bindFilters(state: State, list: List): void {
+  element("filters").addEventListener("submit", (event) => event.preventDefault());
+  element("filters").addEventListener("input", () => {
+    const [verdict, finding, host] = SELECTS.map(
+      (id) => element<HTMLSelectElement>(`by-${id}`).value,
+    );
+    state.filter = { text: element<HTMLInputElement>("search").value, verdict, finding, host };
+    list.search();
+  });
+}
+
+/** `#finding=N2I-D600` in a link of the page, or in one that somebody was sent. */
+function fromAddress(state: State, list: List, scroll = true): void {
+  const [, name = "", value = ""] = /^#(verdict|finding)=([\w-]+)$/.exec(location.hash) ?? [];
+  if (name !== "") {
+    for (const id of SELECTS)
+      element<HTMLSelectElement>(`by-${id}`).value = id === name ? value : "*";
+    element<HTMLInputElement>("search").value = "";
+    state.filter = { ...NO_FILTER, [name]: value };
+  }
+  list.search();
+  if (name !== "" && scroll) {
+    element("filters").scrollIntoView();
+    element("search").focus({ preventScroll: true });
+  }
+}
+
+/** Paper has no pages to turn: it gets every row, and of a large fleet as many as somebody may read. */
+function bindPrint(machines: Listed, state: State, list: List): void {
+  element("print").addEventListener("click", () => print());
+  addEventListener("beforeprint", () => {
+    list.draw(0, PRINTED);
+    const more = state.found.length - PRINTED;
+    if (more > 0)
+      element("count").textContent =
+        `The first ${PRINTED} of ${state.found.length} machines; "Save as CSV" has all ${machines.columns.id.length}.`;
+  });
+  addEventListener("afterprint", list.redraw);
+}
+
+/** A spreadsheet takes what begins so for a formula. */
+const FORMULA = /^[=+\-@\t\r]/;
+
+function save(run: string, { columns, verdicts }: Listed, found: readonly number[]): void {
+  const field = (value: string | number): string => {
+    const text = String(value);
+    return `"${(FORMULA.test(text) ? `'${text}` : text).replaceAll('"', '""')}"`;
+  };
+  const rows = found.map((at) =>
+    [
+      ...[columns.id[at], verdicts[columns.verdict[at] ?? 0]?.verdict, columns.uuid[at]],
+      ...[columns.address[at], columns.instance[at], columns.instance_uuid[at], columns.host[at]],
+      ...[columns.codes[at], columns.reason[at]],
+    ]
+      .map((value) => field(value ?? ""))
+      .join(","),
+  );
+  const titles = [
+    "BM ID",
+    "Verdict",
+    "UUID",
+    "BMC Address",
+    "Instance",
+    "Instance UUID",
+    "Compute Host",
+    "Findings",
+    "Reason",
+  ];
+  const text = [titles.map(field).join(","), ...rows, ""].join("\r\n");
+  const url = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+  make("a", { href: url, download: `${run.replaceAll(/[^\w.-]/g, "_")}-machines.csv` }).click();
+  URL.revokeObjectURL(url);
+}
+
+void start();

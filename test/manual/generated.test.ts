@@ -1,12 +1,20 @@
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { declaredCommands } from "../../src/cli/commands/load.ts";
+import { describeCommand } from "../../src/cli/reference/describe.ts";
+import { mainManPage, manPage } from "../../src/cli/reference/man.ts";
+import { commandPage } from "../../src/cli/reference/markdown.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { FINDINGS } from "../../src/model/findings.ts";
 import { REFUSALS } from "../../src/model/refusals.ts";
 import { codesPage } from "../../src/report/codes-page.ts";
 import { matchesGolden } from "../support/golden.ts";
+import { page } from "../support/manual.ts";
 
+const DOCS = declaredCommands().map(describeCommand);
 const MANUAL = join(packageRoot(), "src", "manual");
 
 // When this fails: UPDATE_GOLDEN=1 node .build/test/run.js --fast manual/generated
@@ -15,4 +23,42 @@ test("the page of codes is what the code says, with every code once", () => {
   const titles = [...made.matchAll(/^### (\S+)$/gm)].map(([, code]) => code);
   assert.deepEqual(titles.toSorted(), [...Object.keys(REFUSALS), ...Object.keys(FINDINGS)].sort());
   matchesGolden(join(MANUAL, "codes.md"), made);
+});
+
+test("each command has a page, which is what its options say, and no other is there", () => {
+  const files = DOCS.map(({ name }) => `${name}.md`).sort();
+  for (const doc of DOCS) {
+    const made = commandPage(doc);
+    for (const { options } of doc.groups)
+      for (const { name } of options) assert.ok(made.toLowerCase().includes(name), name);
+    matchesGolden(join(MANUAL, "commands", `${doc.name}.md`), made);
+  }
+  assert.deepEqual(readdirSync(join(MANUAL, "commands")).sort(), files);
+  const links = files.map((file) => `[${file.slice(0, -".md".length)}](commands/${file})`);
+  const [before = "", told = ""] = page("README").split(/(?<=^## Commands\n)/m);
+  const [words = ""] = told.split(/(?<=\n\n)(?=\[)/);
+  matchesGolden(join(MANUAL, "README.md"), `${before}${words}${links.join(", ")}\n`);
+});
+
+test("pages for man have each option and status, and groff finds nothing wrong with them", (t) => {
+  const main = mainManPage(DOCS, ["runbook"], "0.1.0");
+  const pages = [main, ...DOCS.map((doc) => manPage(doc, "0.1.0"))];
+  for (const [at, { name, groups }] of DOCS.entries()) {
+    assert.ok(main.includes(`nova2ironic\\-${name}`), name);
+    const page = pages[at + 1]?.replaceAll("\\-", "-") ?? "";
+    for (const option of groups.flatMap(({ options }) => options))
+      assert.ok(page.includes(option.name), `${name} ${option.name}`);
+  }
+  // npm links those that are named, and walks no folder.
+  const { man } = JSON.parse(readFileSync(join(packageRoot(), "package.json"), "utf8")) as {
+    readonly man: readonly string[];
+  };
+  const files = ["nova2ironic", ...DOCS.map(({ name }) => `nova2ironic-${name}`)];
+  assert.deepEqual(man.toSorted(), files.map((file) => `.build/man/${file}.1`).sort());
+  const groff = spawnSync("groff", ["-man", "-Tutf8", "-ww", "-z"], {
+    input: pages.join("\n"),
+    encoding: "utf8",
+  });
+  if (groff.error !== undefined) return t.diagnostic("groff is not installed");
+  assert.equal(groff.stderr, "");
 });

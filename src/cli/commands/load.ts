@@ -97,7 +97,7 @@ function logged(args: { readonly [name: string]: unknown }): void {
 }
 
 /** Every command that help lists, as it is declared. */
-function declaredCommands(): readonly Declared[] {
+export function declaredCommands(): readonly Declared[] {
   return COMMANDS.map(({ options }) => options).filter(({ describe }) => describe !== false);
 }
 

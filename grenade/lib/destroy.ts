@@ -1,14 +1,7 @@
-import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
-import { PLACEMENT_DATABASE } from "../../test/lab/cloud/placement.ts";
-import { LEGACY_DATABASE } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import { commandsOf } from "./forward.ts";
+import { traces } from "./traces.ts";
 import { until } from "./wait.ts";
-
-/** Its own name, in whatever it writes that is not of a service. */
-const OURS = "nova2ironic";
-/** Columns of Ironic's nodes that hold words. */
-const WORDS = "maintenance_reason, protected_reason, description, extra, driver_internal_info";
 
 /**
  * The end of the deployment: the operator gives back the machines that were in doubt, tenants delete
@@ -18,7 +11,7 @@ export async function destroy(deployment: Deployment): Promise<void> {
   await acted(deployment, "give doubtful machines back", () => giveBack(deployment));
   await acted(deployment, "delete all servers", () => deleteServers(deployment));
   await acted(deployment, "leave nothing", async () => {
-    const left = await traces(deployment);
+    const left = await traces(deployment.stack);
     if (left.length > 0) throw new Error(left.join("; "));
   });
   await acted(deployment, "end the run", async () => {
@@ -74,7 +67,7 @@ async function giveBack(deployment: Deployment): Promise<void> {
   const nodes = stack.db(stack.ironic.database)("nodes");
   const held: readonly { readonly uuid: string; readonly provision_state: string }[] = await nodes
     .clone()
-    .where({ maintenance: 1 });
+    .where({ maintenance: true });
   for (const { uuid } of held) await stack.asks("ironic", "DELETE", `/nodes/${uuid}/maintenance`);
   await commandsOf(deployment)("finish-again", "finish");
   for (const { uuid, provision_state } of held)
@@ -87,46 +80,4 @@ async function giveBack(deployment: Deployment): Promise<void> {
       .orWhereNull("power_state");
     return rows.length === 0 ? null : `${rows.length} are not`;
   });
-}
-
-/** What may be of ours: words in rows, flags, locks, sessions, flavors, tables. */
-async function traces({ stack }: Deployment): Promise<readonly string[]> {
-  const { cell, api } = NOVA_DATABASES;
-  const databases = [LEGACY_DATABASE, cell, api, PLACEMENT_DATABASE, stack.ironic.database];
-  const ironic = stack.db(stack.ironic.database);
-  const words: readonly { readonly uuid: string }[] = await ironic("nodes").whereRaw(
-    `CONCAT_WS(' ', ${WORDS}) LIKE ?`,
-    [`%${OURS}%`],
-  );
-  const flags: readonly { readonly uuid: string }[] = await ironic("nodes")
-    .whereNotNull("reservation")
-    .orWhere({ protected: 1 })
-    .orWhereNotNull("automated_clean");
-  const flavors: readonly { readonly flavorid: string }[] = await stack
-    .db(api)("flavors")
-    .where("flavorid", "like", `${OURS}%`);
-  const [sessions] = await ironic.raw(
-    "SELECT user FROM information_schema.processlist WHERE user LIKE 'tool\\_%'",
-  );
-  const [tables] = await ironic.raw(
-    "SELECT CONCAT(table_schema, '.', table_name) AS name FROM information_schema.tables WHERE table_name LIKE ?",
-    [`%${OURS}%`],
-  );
-  const locks: string[] = [];
-  for (const name of databases)
-    for (const lock of [OURS, `${OURS}.write`]) {
-      const [[row]] = await ironic.raw("SELECT IS_USED_LOCK(CONCAT(?, '.', MD5(?))) AS id", [
-        lock,
-        name,
-      ]);
-      if (row?.id !== null) locks.push(`${lock} on ${name}`);
-    }
-  return [
-    ...words.map(({ uuid }) => `words in ${uuid}`),
-    ...flags.map(({ uuid }) => `flags of ${uuid}`),
-    ...flavors.map(({ flavorid }) => `flavor ${flavorid}`),
-    ...(sessions as readonly object[]).map(() => "a session"),
-    ...(tables as readonly { readonly name: string }[]).map(({ name }) => `table ${name}`),
-    ...locks.map((name) => `lock ${name}`),
-  ];
 }

@@ -25,8 +25,7 @@ const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--db SERV
               faults: each on the way over or back; plugin: forward by the scripts of devstack/upgrade/;
               tempest: forward, then Tempest there and on a fresh Ironic
   --all       every way forward, back and faults, on one cloud
-  --db        mariadb (the default) or postgresql: where every service and nova_bm have their databases;
-              plugin is for MariaDB alone, as its scripts ask MariaDB's client
+  --db        mariadb (the default) or postgresql: where every service and nova_bm have their databases
   --machines  machines of the deployment (60)
   --quiet     nothing but the result
   --hold      at the end, or when it fails: keep everything up until Ctrl-C
@@ -80,8 +79,7 @@ async function main(): Promise<number> {
   });
   const asked = values.all ? ALL : combined(values.by.split(","), values.phase.split(","));
   const engine = ENGINES[values.db];
-  const alone = engine !== "mysql" && asked?.some(({ phase }) => phase === "plugin");
-  if (values.help || asked === null || engine === undefined || alone) {
+  if (values.help || asked === null || engine === undefined) {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
   }

@@ -115,7 +115,7 @@ function environment(
     // Beside the tenants that are there.
     N2I_SERVERS: "2",
     ...{ STANDIN_ASK: ask, STANDIN_SOCKET: at.socket, STANDIN_IRONIC_DATABASE: ironic.database },
-    STANDIN_DATABASES: sqlalchemy(server, "").replace(/\/\?.*/, ""),
+    STANDIN_DATABASES: sqlalchemy(server, "DATABASE"),
   };
 }
 

@@ -90,7 +90,7 @@ function n2i_flavor_names {
     wanted=$(resource_get nova2ironic "$1_kernel"),$(resource_get nova2ironic "$1_ramdisk"),
     now=$(n2i_sql nova_api "SELECT s.value FROM flavor_extra_specs s JOIN flavors f \
         ON f.id = s.flavor_id WHERE f.flavorid = '$N2I_FLAVOR' \
-        AND s.\`key\` LIKE 'baremetal:deploy%' ORDER BY s.\`key\`" | tr '\n' ',')
+        AND s.key LIKE 'baremetal:deploy%' ORDER BY s.key" | tr '\n' ',')
     [[ "$now" == "$wanted" ]] || die $LINENO "The flavor names $now, not $wanted"
 }
 

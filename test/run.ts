@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { prepareTools } from "./lab/bmc/tools.ts";
+import { chromiumPath } from "./lab/chromium.ts";
 import { cloudPrograms } from "./lab/cloud/programs.ts";
 import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
@@ -49,6 +50,9 @@ async function main(args: readonly string[]): Promise<number> {
   // Tests beside each other do not wait for apt-get.
   const clouds = files.some((file) => REAL_CLOUD.includes(file));
   if (!fast && clouds) cloudPrograms();
+  const pages = files.some((file) => file.startsWith("browser/"));
+  if (!fast && pages && chromiumPath() === null && strict)
+    return fail("Chromium is missing, and N2I_FORBID_SKIP is set");
   const folder = mkdtempSync(join(tmpdir(), "n2i-run-"));
   process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
   const lab: LabFile = {

@@ -2,24 +2,17 @@ import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { test } from "node:test";
 import { gunzipSync } from "node:zlib";
-import type { Reported, ReportMachine } from "../../src/core/report/facts.ts";
+import type { Reported } from "../../src/core/report/facts.ts";
 import { UNSEEN } from "../../src/model/text.ts";
 import type { DetailBlock, IndexColumns } from "../../src/report/page/data.ts";
 import { page } from "../../src/report/page/page.ts";
 import { matchesGolden } from "../support/golden.ts";
-import { HOSTILE, MACHINES, sampleFacts } from "./sample.ts";
+import { HOSTILE, MACHINES, reported, sampleFacts } from "./sample.ts";
 
 const ASSETS = { script: "void 0", style: "p{margin:0}" };
 const ISLAND = /<script type="text\/plain" (?:class|id)="([\w-]+)">([\w+/=]+)<\/script>\n/g;
 
-const REPORTED: readonly Reported[] = MACHINES.map((planned) => {
-  const { bm_node_id, uuid, verdict, service_host, reason, findings } = planned;
-  const machine: ReportMachine = {
-    ...{ bm_node_id, uuid, verdict, host: service_host, reason, address: `10.0.0.${bm_node_id}` },
-    ...{ instance: HOSTILE, instance_uuid: null, codes: findings.map(({ code }) => code) },
-  };
-  return { machine, planned };
-});
+const REPORTED = reported(MACHINES.length);
 
 async function* batches(times: number): AsyncGenerator<readonly Reported[]> {
   for (let at = 0; at < times; at += 1) yield REPORTED;

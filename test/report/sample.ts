@@ -1,4 +1,5 @@
-import type { NovaTotals, ReportFacts } from "../../src/core/report/facts.ts";
+import assert from "node:assert/strict";
+import type { NovaTotals, Reported, ReportFacts } from "../../src/core/report/facts.ts";
 import { createTotals } from "../../src/core/report/tally.ts";
 import { judge } from "../../src/core/report/verdict.ts";
 import { windowSteps } from "../../src/core/report/window.ts";
@@ -131,4 +132,23 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
     state: { extract: "7 machines", plan: "4 nodes" },
     ...more,
   };
+}
+
+/** So many machines, by turns as those above; the name of one instance is a formula. */
+export function reported(machines: number): readonly Reported[] {
+  return Array.from({ length: machines }, (_, at) => {
+    const kind = MACHINES[at % MACHINES.length];
+    assert.ok(kind);
+    const { verdict, service_host, reason, findings } = kind;
+    const planned = machineOf(at + 1, verdict, findings, { reason, service_host });
+    return {
+      planned,
+      machine: {
+        ...{ bm_node_id: at + 1, uuid: planned.uuid, verdict, host: service_host, reason },
+        ...{ address: `10.0.0.${at + 1}`, instance_uuid: null },
+        instance: at === 499 ? '=cmd("a")' : HOSTILE,
+        codes: findings.map(({ code }) => code),
+      },
+    };
+  });
 }

@@ -47,7 +47,7 @@ export function table(
     })
     .join("");
   const body = rows.map((cells) => `<tr>${cells.map(cellMarkup).join("")}</tr>`).join("\n");
-  return `<div class="wide" role="region" tabindex="0" aria-label="${escaped(caption)}"><table>
+  return `<div class="wide" role="region" tabindex="0" aria-label="Table: ${escaped(caption)}"><table>
 <thead><tr>${head}</tr></thead>
 <tbody>
 ${body}

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { novaTree } from "../support/boot.ts";
-import { commands, page, yamlOf } from "../support/manual.ts";
+import { commands, page, pageNames, yamlOf } from "../support/manual.ts";
 import { place } from "../support/manual-place.ts";
 
 /** Three healthy machines, one of them with the uuid the manual speaks of. */
@@ -106,4 +106,45 @@ test("the commands for Nova's settings find what an old nova.conf lacks", async 
   await at.runs(all);
   assert.match((await at.runs(patch, 2)).text, /^\+compute_driver = .*strand 1 of 1 flavors/ms);
   assert.match((await at.runs(check, 2)).text, /compute_driver +\| missing/);
+});
+
+test("the commands for a hand-over release one machine, then all, and take them back", async (t) => {
+  const more = { conductors: [CONDUCTOR] };
+  const set = `machines:\n  - {match: {}, set: {root_uuid: ${CONDUCTORS_ROOT}}}\n`;
+  const site = SITE.replace("machines:\n", set);
+  const at = await here(t, { ironic: { release: "kilo", more } }, site);
+  if (at === null) return;
+  for (const words of commands(page("sources"))) await at.runs(words);
+  await at.runs(["power", "--run", "m1", "--site", "site.yaml", "--ironic-release", "kilo"]);
+  const own = ["--run", "m1", "--ironic-db", "conf:/etc/ironic/ironic.conf"];
+  const nova = ["--nova-db", "file:/root/nova.url"];
+  await at.runs(["plan", ...own, ...nova, "--site", "site.yaml", "--allow-pairing"]);
+  await at.runs(["apply", ...own, ...nova, "--staged"]);
+  const conductor = setInterval(() => void at.sql(TAKES).catch(() => undefined), 500);
+  t.after(() => clearInterval(conductor));
+  const [one, all, seen, back] = await walk(at, "hand-over");
+  assert.match(one ?? "", /^Handover: 1 machines released now, 1 handed over/m);
+  assert.match(all ?? "", /^Handover: 2 machines released now, 3 handed over/m);
+  assert.match(seen ?? "", /^Take-over: 3 handed over, 0 waiting/m);
+  assert.match(back ?? "", /3 machines staged again, 0 left/);
+});
+
+/** A conductor's doing, in little. */
+const TAKES =
+  "UPDATE nodes SET power_state = 'power on', conductor_affinity = CASE WHEN provision_state = 'active' THEN 1 END WHERE NOT maintenance";
+const CONDUCTOR = {
+  ...{ hostname: "lab", drivers: '["pxe_ipmitool"]', online: true },
+  updated_at: "2099-01-01 00:00:00",
+};
+const CONDUCTORS_ROOT = "c0000000-0000-4000-8000-000000000001";
+
+test("each page with commands is one whose commands are run", () => {
+  const run = [
+    ...["sources", "quickstart", "bmcs", "plans", "readiness", "loading", "boot-files"],
+    ...["finishing", "going-back", "compute-hosts", "flavors", "nova-settings", "hand-over"],
+    // On a real Ironic: test/ironic/manual.test.ts.
+    ...["rest", "runbook"],
+  ];
+  const shown = pageNames().filter((name) => commands(page(name)).length > 0);
+  assert.deepEqual(shown, run.toSorted());
 });

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
@@ -63,6 +65,20 @@ test("the commands of the runbook, on a real Ironic and real databases, say what
   assert.match(said, /of nova, hosts: \d+ rows restored/);
   const [rows] = (await at.sql("SELECT uuid FROM nodes")) as [readonly unknown[]];
   assert.deepEqual(rows, []);
+});
+
+test("the commands for REST adopt the machines into a real Ironic, and take them back", async (t) => {
+  const ironic = await needsIronic(t);
+  const at = ironic && (await place(t, CASE, SITE, { ironic, release: "2023.1" }));
+  if (at === null) return;
+  const auth = { endpoint: ironic?.url };
+  const clouds = { clouds: { admin: { auth_type: "none", auth } } };
+  writeFileSync(join(at.folder, "clouds.yaml"), JSON.stringify(clouds));
+  await walk(at, commands(page("sources")));
+  await at.runs(["power", "--run", "m1", "--site", "site.yaml", "--ironic-release", "2023.1"]);
+  const said = await walk(at, commands(page("rest")));
+  assert.match(said, /^Apply: 6 rows created, 0 unchanged\.$/m);
+  assert.match(said, /^Rollback: 6 rows removed, 0 gone already, 0 left/m);
 });
 
 type Place = NonNullable<Awaited<ReturnType<typeof place>>>;

@@ -1,7 +1,8 @@
 import { MigrationError } from "../model/error.ts";
-import { FINDINGS, type FindingKind } from "../model/findings.ts";
+import { FINDINGS, type FindingCode, type FindingKind } from "../model/findings.ts";
 import { EXIT_STATUS, type ExitName, REFUSALS, type Refusal } from "../model/refusals.ts";
 import { nearest } from "./nearest.ts";
+import { sitePieces } from "./site-piece.ts";
 
 const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
@@ -23,7 +24,8 @@ export function explain(code: string, others: readonly string[] = []): string {
   const refusal = refusals.get(wanted);
   if (refusal !== undefined) return refusalText(wanted, refusal);
   const finding = findings.get(wanted);
-  if (finding !== undefined) return findingText(wanted, finding);
+  // What is found there is a code.
+  if (finding !== undefined) return findingText(wanted as FindingCode, finding);
   const near = [
     ...nearest(wanted, [...refusals.keys(), ...findings.keys()]),
     ...nearest(code, others),
@@ -62,10 +64,22 @@ function refusalText(code: string, { exit, title, why, fix }: Refusal): string {
   return `${code}: ${title}\n\nWhy:  ${why}\nExit: ${exit} (${exitName(exit)})\nFix:  ${fix}\n`;
 }
 
-function findingText(code: string, { severity, title, advice, acceptable }: FindingKind): string {
-  const accepting =
-    acceptable === true ? "\nAccept: the site document can accept it, with a reason" : "";
-  return `${code}: ${title}\n\nSeverity: ${SEVERITIES[severity]}${accepting}\nAdvice: ${advice}\n`;
+function findingText(code: FindingCode, { severity, title, advice }: FindingKind): string {
+  const pieces = sitePieces(code).map((lines) => lines.map((line) => `  ${line}\n`).join(""));
+  const site =
+    pieces.length === 0 ? "" : `\nIn the site document:\n\n${pieces.join("\n  # or\n\n")}`;
+  return [
+    `${code}: ${title}\n`,
+    `Severity: ${SEVERITIES[severity]}`,
+    `Advice: ${advice}`,
+    `Machines: ${machinesWith(code)}`,
+    site,
+  ].join("\n");
+}
+
+/** The command that lists them. */
+function machinesWith(code: FindingCode): string {
+  return `nova2ironic show RUN/plan -f value -c UUID -c Findings | grep ${code}`;
 }
 
 /** Whether a word has the form of a code. */

@@ -1,9 +1,15 @@
 import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { test } from "node:test";
 import { MigrationError } from "../../src/model/error.ts";
-import { FINDINGS } from "../../src/model/findings.ts";
+import { FINDINGS, type FindingCode, type FindingKind } from "../../src/model/findings.ts";
 import { REFUSALS } from "../../src/model/refusals.ts";
 import { CODE_COLUMNS, codeRows, exitName, explain } from "../../src/report/explain.ts";
+import { sitePieces } from "../../src/report/site-piece.ts";
+import { loadMappings } from "../../src/stages/documents.ts";
 
 test("a refusal is explained with its reason, its exit status and the fix last", () => {
   assert.equal(
@@ -17,17 +23,47 @@ Fix:  Run plan again, look at the difference, then apply.
   );
 });
 
-test("a finding is explained with its severity, and says so when it can be accepted", () => {
+test("a finding is explained with its severity, its machines, and the piece of site document that accepts it", () => {
   assert.equal(
     explain("d100"),
     `N2I-D100: deployment in flight
 
 Severity: blocks: the machine is not loaded
-Accept: the site document can accept it, with a reason
 Advice: Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.
+Machines: nova2ironic show RUN/plan -f value -c UUID -c Findings | grep N2I-D100
+
+In the site document:
+
+  machines:
+    - match: {uuid: UUID}
+      accept: [{finding: N2I-D100, reason: WHY}]
 `,
   );
-  assert.doesNotMatch(explain("N2I-D004"), /Accept/);
+  assert.doesNotMatch(explain("N2I-D004"), /site document/);
+  assert.match(explain("d629"), /set: \{driver_info: \{ipmi_priv_level: OPERATOR\}\}$/m);
+});
+
+test("each piece of a site document is one that the schema takes, and every acceptable finding has one", async () => {
+  const mappings = await loadMappings();
+  const folder = mkdtempSync(join(tmpdir(), "n2i-piece-"));
+  const file = join(folder, "site.yaml");
+  try {
+    for (const [code, { acceptable }] of Object.entries<FindingKind>(FINDINGS)) {
+      // The keys of the table are codes.
+      const pieces = sitePieces(code as FindingCode);
+      if (acceptable === true) assert.ok(pieces.length > 0, code);
+      for (const lines of pieces) {
+        const text = lines
+          .join("\n")
+          .replaceAll("ROOT-UUID", randomUUID())
+          .replace(/# or\n.*/, "");
+        writeFileSync(file, `format: nova2ironic/site@1\n${text}\n`);
+        await mappings.site(file);
+      }
+    }
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 });
 
 test("every code is explained, and listed once", () => {

@@ -11,7 +11,7 @@ import { inMemory } from "./lab/folder.ts";
 import { type LabFile, startLab } from "./lab/index.ts";
 import { type IronicServer, startIronic } from "./lab/ironic/start.ts";
 import type { Server } from "./lab/server.ts";
-import { groupsOf, PROCESSES } from "./runner/groups.ts";
+import { groupsOf, isQuick } from "./runner/groups.ts";
 import { longest, record, type Took, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
@@ -25,7 +25,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
  *
  * A real Ironic is started when a test file in a folder `ironic` is among them.
  * `--fast` starts none, and the tests that need one skip themselves; by itself it leaves out as well
- * what starts the program again and again. Other arguments are parts of file names. With N2I_FORBID_SKIP=1 a missing server or a skipped test is a failure, but in the
+ * what starts the program again and again, and what takes half a minute in the whole suite. Other arguments are parts of file names. With N2I_FORBID_SKIP=1 a missing server or a skipped test is a failure, but in the
  * fast part, which skips by design.
  */
 async function main(args: readonly string[]): Promise<number> {
@@ -33,7 +33,7 @@ async function main(args: readonly string[]): Promise<number> {
   const strict = process.env.N2I_FORBID_SKIP === "1" && !fast;
   const parts = args.filter((arg) => arg !== "--fast");
   const all = testFiles(parts);
-  const files = fast && parts.length === 0 ? all.filter((file) => !PROCESSES.test(file)) : all;
+  const files = fast && parts.length === 0 ? all.filter((file) => isQuick(file)) : all;
   const began = Date.now();
   if (files.length === 0) return fail(`no test file has this in its name: ${parts.join(" ")}`);
   const { mariadb, postgres } = fast ? { mariadb: null, postgres: null } : await startLab();

@@ -24,8 +24,20 @@ const ALONE =
  * What only a process has: deaths, signals, terminals, full disks, the package, README's own lines.
  * Each starts the program dozens of times, so a quick look leaves them to the whole suite.
  */
-export const PROCESSES =
+const PROCESSES =
   /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals|terminal|disk)[.])/;
+
+/** What takes longer in the whole suite is not for a quick look either, but for the heart of it. */
+const QUICK_S = 30;
+const ALWAYS = "fixtures.test.js";
+
+/** Whether a file is in the fast lane, which is to last two minutes. */
+export function isQuick(
+  file: string,
+  recorded: ReadonlyMap<string, number> = recordedTimes(),
+): boolean {
+  return file === ALWAYS || (!PROCESSES.test(file) && (recorded.get(file) ?? 0) < QUICK_S);
+}
 
 /** Rooms by what their tests need, where that is not the folder's name. */
 const ROOMS: readonly (readonly [room: string, files: RegExp])[] = [

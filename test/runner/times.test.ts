@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
-import { groupsOf } from "./groups.ts";
+import { groupsOf, isQuick } from "./groups.ts";
 import { longest, timesIn } from "./times.ts";
 
 const SECONDS = new Map([
@@ -30,6 +30,18 @@ test("files of a room share a process that does not last too long, and the longe
     ["core/x.test.js", "model/y.test.js"],
     ["pack.test.js"],
   ]);
+});
+
+test("the fast lane has what is quick, the golden folders, and what was never recorded", () => {
+  const all = [...SECONDS.keys(), "core/x.test.js", "crash/y.test.js", "fixtures.test.js"];
+  const quick = all.filter((file) =>
+    isQuick(file, new Map([...SECONDS, ["fixtures.test.js", 99]])),
+  );
+  const fast = ["nova/a", "nova/c", "start", "core/x", "fixtures"];
+  assert.deepEqual(
+    quick,
+    fast.map((name) => `${name}.test.js`),
+  );
 });
 
 test("the table has the ten files that took longest, of all that told", (t) => {

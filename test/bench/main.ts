@@ -2,6 +2,7 @@ import { binaries } from "../lab/binaries.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
 import { benchAdopt } from "./adopt.ts";
+import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
 import { type Round, round } from "./round.ts";
@@ -16,7 +17,8 @@ const ENGINES = {
 /**
  * `npm run bench`: the whole road at three sizes on both servers, against their own
  * dump-and-restore in the same run, 10,000 BMCs against ipmitool and ipmipower, and starts of the
- * program. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt` and `-- start` are parts of it;
+ * program, and the report's page. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt`, `-- page`
+ * and `-- start` are parts of it;
  * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
  */
 async function main(words: readonly string[]): Promise<void> {
@@ -27,6 +29,8 @@ async function main(words: readonly string[]): Promise<void> {
   if (named.length === 0 || named.includes("power")) await benchPower(write);
   if (named.length === 0 || named.includes("adopt"))
     await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), write);
+  if (named.length === 0 || named.includes("page"))
+    await benchPage(named.length === 0 ? [] : sizes, write);
   for (const engine of ["mysql", "postgresql"] as const) {
     const { start, words: names } = ENGINES[engine];
     if (named.length > 0 && !names.some((name) => named.includes(name))) continue;

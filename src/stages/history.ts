@@ -1,6 +1,5 @@
-import { createReadStream } from "node:fs";
+import { constants, open } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import type { Measured, RanCommand } from "../core/report/facts.ts";
 import { parseObject } from "../edge/disk/artefact-form.ts";
 import { HAND_OVER } from "../model/handover.ts";
@@ -19,21 +18,23 @@ export async function measuredOf(run: string, entries: readonly Entry[]): Promis
 
 /** The commands of a run by its log; one that nobody could write or read has none. */
 async function ranIn(run: string): Promise<readonly RanCommand[]> {
+  const path = join(run, "log.jsonl");
+  // O_NONBLOCK: to open a pipe would wait for its writer.
+  const file = await open(path, constants.O_RDONLY | constants.O_NONBLOCK).catch(() => null);
+  if (file === null) return [];
+  if (!(await file.stat()).isFile()) return file.close().then(() => []);
   const ran: RanCommand[] = [];
   /** Commands whose end was not read yet, the newest last. */
-  const open: { readonly begun: RanCommand; beside: boolean }[] = [];
-  const stream = createReadStream(join(run, "log.jsonl"), "utf8");
-  stream.on("error", () => lines.close());
-  const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY });
-  for await (const line of lines) {
+  const begun: { readonly command: RanCommand; beside: boolean }[] = [];
+  for await (const line of file.readLines()) {
     const fact = parseObject(line);
     if (fact?.type === "begin") {
-      for (const one of open) one.beside = true;
-      open.push({ begun: begunOf(fact), beside: open.length > 0 });
+      for (const one of begun) one.beside = true;
+      begun.push({ command: begunOf(fact), beside: begun.length > 0 });
     }
     if (fact?.type !== "end") continue;
-    const last = open.pop();
-    if (last !== undefined) ran.push(ended(last.begun, fact, last.beside));
+    const last = begun.pop();
+    if (last !== undefined) ran.push(ended(last.command, fact, last.beside));
     if (ran.length > KEPT) ran.shift();
   }
   return ran.filter(({ command }) => command !== "");
@@ -55,15 +56,24 @@ function ended(begun: RanCommand, { ts, status, name }: JsonObject, beside: bool
 
 /** Rows apply wrote, and the time its batches took. */
 function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
-  let [count, took, began, until] = [0, 0, 0, 0];
+  let [count, took, open, since] = [0, 0, 0, 0];
+  let by = "";
   for (const entry of batchesOf(entries, IRONIC)) {
     const at = Date.parse(entry.at);
-    // Batches overlap: one begins while the one before is being written.
-    if (entry.do === "begin") began = Math.max(at, until);
-    if (entry.do !== "done") continue;
-    took += Math.max(0, at - Math.max(began, until));
-    until = at;
-    count += entry.created;
+    if (entry.do === "begin") {
+      // What another process began it did not end.
+      if (entry.by !== by) open = 0;
+      // Batches overlap: one begins while the one before is being written.
+      if (open === 0) since = at;
+      [open, by] = [open + 1, entry.by];
+    }
+    if (entry.do !== "done" && entry.do !== "aborted") continue;
+    open = Math.max(0, open - 1);
+    if (entry.do === "done") {
+      took += Math.max(0, at - since);
+      count += entry.created;
+    }
+    since = at;
   }
   return count > 0 ? { count, seconds: took / 1000 } : null;
 }

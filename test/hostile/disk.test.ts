@@ -57,6 +57,11 @@ test("a disk that fills up before the journal's first entry stops the load befor
   const apply = ["apply", ...at, ...made.writer, "--yes", "-q"];
   await refused(apply, 1, "N2I-E120", [/ENOSPC/]);
   assert.equal(await digest(made.ironic), before);
+  const files = treeOf(join(disk, "run"));
+  // Room for a lock, and not for a page.
+  spawnSync("truncate", ["--size=-12K", filler]);
+  await refused(["report", ...at, "-q"], 1, "N2I-E120", [/report\.html.*ENOSPC/]);
+  assert.deepEqual(treeOf(join(disk, "run")), files);
   rmSync(filler);
   await runs(0, apply);
   await runs(0, ["status", ...at]);
@@ -99,11 +104,13 @@ test("a read-only disk is refused by every command that writes, and read by thos
     ["plan", ...at, ...made.reader, ...made.plan],
     ["apply", ...at, ...made.writer, "--yes"],
     ["rollback", ...at, ...made.writer, "--all", "--yes"],
+    ["report", ...at],
     ["extract", "--run", join(disk, "new"), ...made.source],
   ])
     await refused([...words, "-q"], 1, "N2I-E120", [/EROFS/]);
   assert.equal(await digest(made.ironic), before);
   await runs(0, ["show", join(disk, "run", "plan")]);
+  await runs(0, ["report", ...at, "--format", "md"]);
   await runs(0, ["status", ...at]);
   await runs(2, ["verify", ...at, ...made.reader, "-q"]);
 });

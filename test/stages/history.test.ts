@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { type Entry, IRONIC } from "../../src/model/journal.ts";
+import { measuredOf } from "../../src/stages/history.ts";
+
+const MINUTE = 60_000;
+
+function at(milliseconds: number): string {
+  return new Date(Date.UTC(2026, 0, 2) + milliseconds).toISOString();
+}
+
+function runOf(t: TestContext, lines: readonly (object | string)[]): string {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-history-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const text = lines.map((line) => (typeof line === "string" ? line : JSON.stringify(line)));
+  writeFileSync(join(folder, "log.jsonl"), text.join("\n"));
+  return folder;
+}
+
+function begin(command: string, milliseconds: number): object {
+  return { v: 1, ts: at(milliseconds), type: "begin", command: `nova2ironic ${command}`, by: "me" };
+}
+
+function end(status: number, milliseconds: number): object {
+  return { v: 1, ts: at(milliseconds), type: "end", status, name: "done" };
+}
+
+test("a command takes from its beginning to its end, and what was cut off is no command", async (t) => {
+  const run = runOf(t, [
+    begin("extract --run m1", 0),
+    { v: 1, ts: at(1), type: "said", text: "Saved" },
+    end(0, 2_500),
+    begin("--quiet plan --run m1", 10_000),
+    end(4, 11_000),
+    "",
+    begin("apply --run m1", 20_000),
+    '{"v":1,"ts":"20',
+  ]);
+  const { ran } = await measuredOf(run, []);
+  assert.deepEqual(
+    ran.map(({ command, seconds, status }) => [command, seconds, status]),
+    [
+      ["extract", 2.5, 0],
+      ["plan", 1, 4],
+    ],
+  );
+});
+
+test("of commands beside each other nobody knows whose end it is, so none has a time", async (t) => {
+  const run = runOf(t, [
+    begin("apply --run m1", 0),
+    begin("status --run m1", 1_000),
+    end(0, 2_000),
+    end(0, 9_000),
+    begin("verify --run m1", 20_000),
+    end(0, 21_000),
+  ]);
+  const { ran } = await measuredOf(run, []);
+  assert.deepEqual(
+    ran.map(({ seconds }) => seconds),
+    [null, null, 1],
+  );
+});
+
+test("a run without a log was never measured", async () => {
+  assert.deepEqual(await measuredOf("/nowhere", []), { ran: [], loaded: null, handed: null });
+});
+
+test("rows that were loaded count over the time their batches took, however these overlap", async () => {
+  const about = { part: IRONIC, plan: "p", from: 0, to: 1 };
+  const begun = (time: number, by = "me"): Entry => ({ ...about, do: "begin", at: at(time), by });
+  const done = (time: number, created: number): Entry => ({
+    ...{ ...about, do: "done", at: at(time), created, found: [] },
+  });
+  const entries = [
+    ...[begun(0), begun(500), done(1_000, 300), done(2_000, 300)],
+    // The next night.
+    ...[begun(600 * MINUTE), done(600 * MINUTE + 500, 300)],
+    // One that died, and what came after.
+    ...[begun(601 * MINUTE), begun(900 * MINUTE, "pid 2"), done(900 * MINUTE + 1_000, 300)],
+    ...[begun(901 * MINUTE, "pid 2"), done(901 * MINUTE + 500, 300)],
+  ];
+  assert.deepEqual((await measuredOf("/nowhere", entries)).loaded, { count: 1200, seconds: 4 });
+});
+
+test("machines that were handed over count over the sittings, not over the time between", async () => {
+  const entry = (what: "start" | "end", id: string, time: number): Entry =>
+    what === "start"
+      ? { part: "hand-over", id, at: at(time), do: "start", by: "me" }
+      : { part: "hand-over", id, at: at(time), do: "end" };
+  const entries = [
+    ...[entry("start", "a", 0), entry("end", "a", 2 * MINUTE)],
+    ...[entry("start", "b", 100 * MINUTE), entry("end", "b", 104 * MINUTE)],
+  ];
+  assert.deepEqual((await measuredOf("/nowhere", entries)).handed, { count: 2, seconds: 360 });
+});

@@ -22,6 +22,7 @@ export async function operate(deployment: Deployment, phase: string): Promise<vo
   await act("stop", first, { "os-stop": null }, "SHUTOFF", false);
   await act("start", first, { "os-start": null }, "ACTIVE", true);
   await act("reboot", first, { reboot: { type: "HARD" } }, "ACTIVE", true);
+  if (deployment.by === "rest") await attachVif(deployment, await nodeOf(deployment, first));
   await act("rebuild", first, { rebuild: { imageRef: deployment.disk } }, "ACTIVE", true);
   const freed = await nodeOf(deployment, second);
   await act("delete", second, null, null, false);
@@ -78,6 +79,21 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     acts.push({ phase, what, server, fault, seconds });
     tell(`${what}: ${fault ?? `${seconds.toFixed(1)} s`}`);
   };
+}
+
+/**
+ * Ironic's API does not take what VIF a machine has (N2I-D754), and Ironic rebuilds none without: what
+ * the finding has an operator do before.
+ */
+async function attachVif({ stack, tell }: Deployment, node: string): Promise<void> {
+  const all = await stack.asks<{
+    readonly ports: readonly { readonly extra: { readonly nova_bm?: { vif_port_id?: string } } }[];
+  }>(...(["ironic", "GET", `/ports/detail?node=${node}`] as const));
+  for (const { extra } of all?.ports ?? []) {
+    const id = extra.nova_bm?.vif_port_id;
+    if (id !== undefined) await stack.asks("ironic", "POST", `/nodes/${node}/vifs`, { id });
+    tell(`VIF ${id} attached`);
+  }
 }
 
 /** A new server on a machine that a tenant gave back. */

@@ -38,7 +38,7 @@ export const IRONIC = {
   ),
   "N2I-D754": warning(
     "VIF that this Ironic takes from its own records only",
-    "POST /vifs would unbind the tenant's live port, so it is not called; the Neutron port goes on as it is, and extra.nova_bm.vif_port_id keeps its id. Load into the database (--ironic-db) where Ironic must know it.",
+    "POST /vifs would bind the tenant's live port anew, so it is not called; the Neutron port goes on as it is, and extra.nova_bm.vif_port_id keeps its id. Without it Ironic cannot rebuild the server where dhcp_provider is neutron (No VIFs found): run openstack baremetal node vif attach NODE VIF after finish, before the first rebuild. Or load into the database (--ironic-db).",
   ),
   "N2I-D755": acceptable(
     "adoption makes no boot file for the machine",

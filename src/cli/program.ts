@@ -8,6 +8,7 @@ import { nearest } from "../report/nearest.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
 import { addCommands, commandNames, isCommand } from "./commands/load.ts";
+import { COMPLETE, completionScript, completions } from "./completion.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
@@ -31,7 +32,7 @@ export function run(world: Io): Promise<number> {
     beginCommand();
     try {
       const lost = onLost(world.stdout);
-      await command(asked(world.words));
+      if (!(await completes(world))) await command(asked(world.words));
       await lost();
     } catch (caught) {
       const error = outOfFiles(caught);
@@ -47,6 +48,18 @@ export function run(world: Io): Promise<number> {
     if (isForMachines()) emitExit(told(), status, checks ? checkExitName : exitName);
     return status;
   });
+}
+
+/** Whether a shell was told all it asked for: its script, or what may stand next where yargs does not know it. */
+async function completes({ words, stdout, env, cwd }: Io): Promise<boolean> {
+  const [first, ...rest] = words;
+  if (first === "completion" && !rest.some((word) => word.startsWith("-"))) {
+    stdout.write(completionScript(rest[0], env.SHELL));
+    return true;
+  }
+  const found = first === COMPLETE ? await completions(rest, cwd()) : null;
+  if (found !== null) stdout.write(found.map((word) => `${word}\n`).join(""));
+  return found !== null;
 }
 
 /**
@@ -90,7 +103,7 @@ async function command(words: readonly string[]): Promise<void> {
     .group(["help", "version"], "Every command:")
     .check((args) => checkNumbers(program, args))
     .epilogue(`Manual: nova2ironic help TOPIC, which is one of\n  ${topics().join(", ")}`)
-    .completion("completion", "Print a completion script for your shell")
+    .completion("completion", "Print a completion script for bash, zsh or fish")
     .demandCommand(1, "a command is missing")
     .recommendCommands()
     .strict()

@@ -3,7 +3,7 @@ import type { Asks } from "./api.ts";
 /** The provider network that all machines are in, as nova-baremetal's were. */
 export const NETWORK = "provider";
 
-/** Makes it, for whoever has the operator's own project; its id. */
+/** Makes it, for every project: a server that names no network gets a port there; its id. */
 export async function registerNetwork(asks: Asks): Promise<string> {
   const made = await asks<{ readonly network: { readonly id: string } }>(
     ...(["neutron", "POST", "/networks", { network: PROVIDER }] as const),
@@ -16,6 +16,7 @@ export async function registerNetwork(asks: Asks): Promise<string> {
 
 const PROVIDER = {
   name: NETWORK,
+  shared: true,
   "provider:network_type": "flat",
   "provider:physical_network": "machines",
 };

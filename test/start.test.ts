@@ -44,7 +44,13 @@ test("help, completion and errors of the command line load no stage, no system a
   // the run's log, which words go along, and where paths begin.
   const known = [
     ...["edge/database/limit.js", "edge/disk/load-tables.js", "edge/disk/manual.js"],
-    ...["edge/disk/package-root.js", "edge/disk/run-log.js", "stages/next.js", "stages/paths.js"],
+    ...[
+      "edge/disk/package-root.js",
+      "edge/disk/run-log.js",
+      "stages/journey.js",
+      "stages/next.js",
+      "stages/paths.js",
+    ],
     ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
   ];
   assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);

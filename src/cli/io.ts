@@ -31,7 +31,8 @@ export function within<T>(
   work: () => T,
 ): T {
   return scope.run(io, () => {
-    const world = { env: io.env, cwd: io.cwd, connections: new Map(), kept: new Map(), ...own };
+    const files = { connections: new Map(), kept: new Map(), window: {} };
+    const world = { env: io.env, cwd: io.cwd, ...files, ...own };
     return surrounded(world, work);
   });
 }

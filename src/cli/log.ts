@@ -46,6 +46,7 @@ function masked(word: string): string {
 export function log(type: "begin" | "said" | "refused" | "end", fields: JsonObject): void {
   const own = logs.get(io());
   if (own === undefined) return;
-  own.lines.push(`${JSON.stringify({ v: 1, ts: new Date().toISOString(), type, ...fields })}\n`);
+  const line = { v: 1, ts: new Date().toISOString(), pid: process.pid, type, ...fields };
+  own.lines.push(`${JSON.stringify(line)}\n`);
   if (appendRunLog(own.run, own.lines.join(""))) own.lines = [];
 }

@@ -343,6 +343,21 @@ export const REFUSALS = {
     "Equal would be true of nothing: this look compared no row, no machine and no setting.",
     "Run status to see what the run holds; check --run, --node and the databases given.",
   ),
+  "N2I-E327": refused(
+    "the window of this run is closed",
+    "Its maintenance period was declared, and what writes belongs into it.",
+    "Open it with: nova2ironic window open; or say why not with --outside-window REASON, which is recorded.",
+  ),
+  "N2I-E328": refused(
+    "the run stops here",
+    "What comes next is a decision, or something a person has to do first.",
+    "Do what is named, then give the same run command: it goes on where it stopped.",
+  ),
+  "N2I-E329": refused(
+    "a hook did not succeed",
+    "A hook that fails stops the run: what it was to prepare, or to check, is not as it should be.",
+    "See what it said in log.jsonl, then give the same run command: the stage and its hooks run again.",
+  ),
   // This host, and what its operator gave it.
   "N2I-E400": failed(
     "this host cannot ask for power states",

@@ -6,6 +6,7 @@ import {
   DB_TIMEOUT,
   DEFAULTS,
   KEPT,
+  kebab,
   type NextCommand,
   nextCommand,
   ROADS,
@@ -197,11 +198,35 @@ export interface NextStep {
 }
 
 /** A step in words: with what was given and is known, and DB for what is not. */
-export function wordsOf(
-  { command, options, nova, note }: NextStep,
+export function wordsOf(step: NextStep, said: Said | undefined, staged: boolean): string {
+  const { command, note } = step;
+  const { run, words, more } = optionsOf(step, said, staged);
+  const line = nextCommand(command, { run, ...words }, more);
+  return note === undefined ? line : `${line}  (${note})`;
+}
+
+/** What a step is given besides what the run's connections say, by the options' names. */
+export function decisionsOf(
+  step: NextStep,
   said: Said | undefined,
   staged: boolean,
-): string {
+): { readonly [option: string]: unknown } {
+  const { words, more } = optionsOf(step, said, staged);
+  const own = Object.entries({ ...more, ...words, ...step.options }).flatMap(([name, word]) => {
+    const option = kebab(name);
+    return connectionOf(step.command, option) === null && word !== undefined
+      ? [[option, word] as const]
+      : [];
+  });
+  return Object.fromEntries(own);
+}
+
+/** What was given, and what stands in where it was not. */
+function optionsOf(
+  { command, options, nova }: NextStep,
+  said: Said | undefined,
+  staged: boolean,
+): { readonly run: string; readonly words: object; readonly more: object } {
   const { given = { run: "RUN" }, release, rest = false, sealedElsewhere = false } = said ?? {};
   const words = wordsGiven(command, said, (option) => {
     // Options for Nova go only where the command is to look at it.
@@ -221,9 +246,10 @@ export function wordsOf(
   };
   const wants: readonly string[] = KEPT[command];
   const key = sealedElsewhere && wants.includes("key-file") && { keyFile: "FILE" };
-  const more = { ...key, ...(known[command] ?? target), ...nova, ...options };
-  const line = nextCommand(command, { run: given.run, ...words }, more);
-  return note === undefined ? line : `${line}  (${note})`;
+  return {
+    ...{ run: given.run, words },
+    more: { ...key, ...(known[command] ?? target), ...nova, ...options },
+  };
 }
 
 /** What was given to the run's commands, and on top what status was given. */

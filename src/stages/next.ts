@@ -47,6 +47,18 @@ export const KEPT = {
   ],
   verify: [...TARGET, ...NOVA, "placement-db", "takeover", "final", "conductor-log", "key-file"],
   status: ["nova-db", "placement-db"],
+  run: [
+    ...[
+      "until",
+      "staged",
+      "skip-blocked",
+      "per-minute",
+      "pause-file",
+      "hook-timeout",
+      "watch",
+      "wait",
+    ],
+  ],
   handover: [
     ...["ironic-db", "node", "in-flight", "per-minute", "deadline", "max-failures"],
     ...["conductor-log", "lock-wait", "after-finish"],
@@ -69,6 +81,7 @@ export const DEFAULTS: {
   handover: { "in-flight": 8, deadline: 900, "max-failures": 1, "lock-wait": 60 },
   finish: { "lock-wait": 60 },
   rollback: { watch: 20, "lock-wait": 60 },
+  run: { "hook-timeout": 300 },
 };
 
 /** Seconds for a statement; every command has it. */

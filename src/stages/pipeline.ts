@@ -82,7 +82,7 @@ export function stopped(again: string, more = ""): string {
 }
 
 const NOVA = { novaDb: "DB" };
-const EXTRACT: NextStep = { command: "extract", nova: NOVA };
+export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
 const PLAN: NextStep = { command: "plan", nova: NOVA };
 const POWER: NextStep = { command: "power" };
 const VERIFY: NextStep = { command: "verify" };
@@ -111,7 +111,7 @@ export function nextOf(files: RunFiles): string {
 }
 
 /** What comes next in a run, by its files alone; null where it is done. */
-function stepOf(files: RunFiles): NextStep | null {
+export function stepOf(files: RunFiles): NextStep | null {
   const { snapshot, plan, journal, handover, nova, said, finish } = files;
   if ("missing" in snapshot) return EXTRACT;
   if ("missing" in plan || plan.madeFrom !== snapshot.sha256 || isBroken(nova))

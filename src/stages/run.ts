@@ -104,10 +104,18 @@ export async function inRun<T>(
   work: (run: RunFolder) => Promise<T>,
 ): Promise<T> {
   const run = await openRun(path, options);
+  commands.set(run, command);
   const lock = await lockRun(run, command);
   try {
     return await work(run);
   } finally {
     await lock.release();
   }
+}
+
+const commands = new WeakMap<RunFolder, string>();
+
+/** The command that holds a run, by `inRun`. */
+export function commandIn(run: RunFolder): string {
+  return commands.get(run) ?? "a command";
 }

@@ -8,8 +8,10 @@ import { JOURNAL_FORMAT } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import type { Lock } from "../model/target.ts";
 import { withFailpoints } from "./failpoint.ts";
+import { commandIn } from "./run.ts";
 import { type Interrupt, surroundings } from "./surroundings.ts";
 import { VERSION, whoami } from "./version.ts";
+import { enterWindow, resultOf } from "./window-file.ts";
 
 /** What every command that acts has: the run's journal, a clock, and a stop on Ctrl-C. */
 export interface RunSession extends WindowSession {
@@ -39,13 +41,14 @@ export async function withSession<T>(
 ): Promise<T> {
   let interrupt: Interrupt | undefined;
   let journal: Journal | undefined;
+  let leave: ((result: string) => void) | undefined;
   const opened = (): Journal => {
     if (journal === undefined) throw new Error("the journal is opened by begin");
     return journal;
   };
   const now = (): string => new Date().toISOString();
   try {
-    return await work({
+    const done = await work({
       clock: { now: Date.now, sleep },
       ...{ now, by: whoami(), stopping: () => interrupt?.stopping() === true },
       get signal() {
@@ -57,6 +60,7 @@ export async function withSession<T>(
         append: (entry) => opened().append(entry),
       },
       async begin(system, target, how) {
+        leave ??= await enterWindow(run, commandIn(run));
         interrupt ??= surroundings().onInterrupt();
         journal ??= withFailpoints(await openJournal(run));
         const entries = journal.entries();
@@ -68,6 +72,11 @@ export async function withSession<T>(
         await journal.append({ do: "target", system, target: identity, ...staged, at: now() });
       },
     });
+    leave?.(interrupt?.stopping() === true ? "stopped" : "done");
+    return done;
+  } catch (cause) {
+    leave?.(resultOf(cause));
+    throw cause;
   } finally {
     interrupt?.end();
     await journal?.close();

@@ -23,6 +23,8 @@ export interface Surroundings {
   readonly connections: Map<string, Connection>;
   /** What runs keep of the same, by their folders: `connections.yaml` as it stands now. */
   readonly kept: Map<string, ReadonlyMap<string, Connection>>;
+  /** Why this command may write outside of its run's window; absent: it may not. */
+  readonly window: { outside?: string };
   /** Says a line that no stage's result has. */
   readonly tell: (text: string) => void;
   /** From here on a request to stop waits until what acts has come to a good place. */
@@ -46,6 +48,7 @@ const ALONE: Surroundings = {
   cwd: () => process.cwd(),
   connections: new Map(),
   kept: new Map(),
+  window: {},
   tell: () => undefined,
   onInterrupt: () => ({
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },

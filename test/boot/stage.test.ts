@@ -178,7 +178,8 @@ test("a tree that is none, a run without a plan's word and a missing yes are ref
 
 test("whether a take-over was before or comes, Juno's boot says to run it after each, and others do not", async (t) => {
   const at = await bootScene(t, "juno", [1], {});
-  const again = `boot --run ${at.run} --tftp-root ${at.tree} --from ${at.old} --served-as /tftpboot`;
+  // Once boot has acted, its run knows the tree.
+  const again = `boot --run ${at.run}( --tftp-root ${at.tree})? --from ${at.old} --served-as /tftpboot`;
   const notice = new RegExp(
     `^Notice: each take-over by Ironic juno writes these files anew.* --takeover .* run nova2ironic ${again}$`,
     "m",

@@ -49,6 +49,7 @@ async function applyAsking(
         ...processIo,
         connections: new Map(),
         kept: new Map(),
+        window: {},
         tell: () => undefined,
         onInterrupt,
       };

@@ -75,6 +75,14 @@ test("no command ends well on a plan that loads no machine without saying that t
         words: ["rollback", ...at, ...writer, ...novaWriter, "--all", "--yes"],
       },
     ],
+    next: [{ status: 0, says: /loads none of its/, words: ["next", ...at] }],
+    run: [
+      {
+        ...{ status: 4, says: /N2I-E328 .*loads none of its/ },
+        words: ["run", ...at, "--yes", "--wait", "0"],
+      },
+    ],
+    window: [{ status: 0, says: /No window is open/, words: ["window", "close", ...at] }],
     status: [{ status: 0, says: /nothing was loaded/, words: ["status", ...at] }],
   };
   // A new command has its row here before it is believed.

@@ -2,7 +2,9 @@ import { resolve } from "node:path";
 import type { Argv } from "yargs";
 import { MigrationError } from "../../model/error.ts";
 import { nearest } from "../../report/nearest.ts";
-import { kebab } from "../../stages/next.ts";
+import { camel, kebab } from "../../stages/next.ts";
+import { surroundings } from "../../stages/surroundings.ts";
+import type { Hands } from "../../stages/walk.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
@@ -17,14 +19,17 @@ import { explainOptions } from "../options/explain.ts";
 import { extractOptions } from "../options/extract.ts";
 import { finishOptions } from "../options/finish.ts";
 import { handoverOptions } from "../options/handover.ts";
+import { nextOptions } from "../options/next.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
 import { reportOptions } from "../options/report.ts";
 import { rollbackOptions } from "../options/rollback.ts";
+import { type RunArgs, runOptions } from "../options/run.ts";
 import { showOptions } from "../options/show.ts";
 import { statusOptions } from "../options/status.ts";
 import { supportOptions } from "../options/support.ts";
 import { verifyOptions } from "../options/verify.ts";
+import { windowOptions } from "../options/window.ts";
 import { aside } from "../print/events.ts";
 
 interface Command {
@@ -46,6 +51,45 @@ async function formerly(): ReturnType<Command["work"]> {
   };
 }
 
+async function walking(): ReturnType<Command["work"]> {
+  const { runCommand } = await import("./run.ts");
+  return (args: RunArgs) => runCommand(args, handsOf(args));
+}
+
+/** The commands as functions: what `run` walks is called in this process, and none is started. */
+function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArgs): Hands {
+  const voice = { quiet, json, yes, config, without, "progress-interval": progressInterval };
+  const find = (name: string): Command => {
+    const found = COMMANDS.find(({ options }) => options.command === name);
+    if (found === undefined) throw new Error(`there is no command ${name}`);
+    return found;
+  };
+  return {
+    async options(name, words) {
+      const { options } = find(name);
+      const table = { ...everyCommand, ...options.options };
+      const usual = Object.entries(table).map(([option, is]) => [option, is.default] as const);
+      const args: { [name: string]: unknown } = {};
+      for (const [option, value] of [...usual, ...Object.entries({ ...voice, ...words })])
+        if (value !== undefined) args[option] = args[camel(option)] = value;
+      await addConnections(args, options);
+      const missing = Object.entries(table).find(
+        ([option, { demandOption }]) => demandOption === true && args[option] === undefined,
+      );
+      if (missing === undefined) return args;
+      throw new MigrationError("N2I-E100", `${name} wants --${missing[0]}`, {
+        fix: `Say it in nova2ironic.yaml, or give ${name} its options once: the run keeps them.`,
+      });
+    },
+    async perform(name, args) {
+      const work = await find(name).work();
+      io().status = undefined;
+      await work(args as never); // as the command's own table declares them
+      return io().status ?? 0;
+    },
+  };
+}
+
 /** Every command, in the order help lists them. */
 const COMMANDS: readonly Command[] = [
   { options: extractOptions, work: async () => (await import("./extract.ts")).extractCommand },
@@ -63,6 +107,9 @@ const COMMANDS: readonly Command[] = [
   { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
   { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },
   { options: statusOptions, work: async () => (await import("./status.ts")).statusCommand },
+  { options: nextOptions, work: async () => (await import("./next.ts")).nextStepCommand },
+  { options: runOptions, work: walking },
+  { options: windowOptions, work: async () => (await import("./window.ts")).windowCommand },
   { options: supportOptions, work: async () => (await import("./support.ts")).supportCommand },
   { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },
   { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },
@@ -92,7 +139,8 @@ function checkNames({ command, options = {} }: Declared): void {
 }
 
 function logged(args: { readonly [name: string]: unknown }): void {
-  const { run } = args;
+  const { run, outsideWindow } = args;
+  if (typeof outsideWindow === "string") surroundings().window.outside = outsideWindow;
   if (typeof run === "string") logTo(resolve(io().cwd(), run));
 }
 

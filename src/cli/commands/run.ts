@@ -1,0 +1,30 @@
+import { nextCommand } from "../../stages/next.ts";
+import { type Hands, type RunEnd, walk } from "../../stages/walk.ts";
+import type { RunArgs } from "../options/run.ts";
+import { exitWith, say, sinkOf } from "./shared.ts";
+
+/** @param hands the other commands, to be called */
+export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
+  const again = nextCommand("run", args);
+  const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
+    (cause: unknown) => {
+      say(args, `The run stops here. Then: ${again}`);
+      throw cause;
+    },
+  );
+  exitWith(walked.status);
+  say(args, textOf(walked, again));
+}
+
+function textOf({ ended, at, status }: RunEnd, again: string): string {
+  switch (ended) {
+    case "done":
+      return "The run is done.";
+    case "until":
+      return `Stopped before ${at}, as --until says. Next: ${again.replace(/ --until \S+/, "")}`;
+    case "stopped":
+      return `Stopped on request at ${at}. Next: ${again}`;
+    case "gate":
+      return `The run stops at ${at} (exit ${status}). When what is named above is settled: ${again}`;
+  }
+}

@@ -1,0 +1,139 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { isHandedOver } from "../core/handover/observe.ts";
+import { runningComputes } from "../core/hosts/running.ts";
+import { isEqual } from "../core/verify/tally.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import { MigrationError } from "../model/error.ts";
+import { shellWord } from "../model/text.ts";
+import { openBackend, type TargetOptions } from "./backend.ts";
+import { closing, openRole } from "./databases.ts";
+import { novaPlanOf } from "./nova-files.ts";
+import { openPlan, PLAN } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { openToVerify, type VerifyAsked, verifyRun } from "./verify.ts";
+import { type TakeoverAsked, verifyTakeover } from "./verify-takeover.ts";
+
+/** How what a person does is waited for. */
+export interface Waiting {
+  /** Seconds between two looks. */
+  readonly every: number;
+  /** Seconds in all; without it until it is seen, or until Ctrl-C. */
+  readonly most?: number;
+  readonly sink: Sink;
+}
+
+/** Seconds after which the same is said again. */
+const AGAIN = 60;
+
+/**
+ * Looks until there is nothing left to say. Nothing is under way meanwhile: Ctrl-C or a kill loses nothing.
+ *
+ * @param look what is still missing; null: nothing
+ * @throws MigrationError N2I-E328 when it takes longer than `most`
+ */
+export async function until(
+  look: () => Promise<string | null>,
+  { every, most, sink }: Waiting,
+): Promise<void> {
+  const began = Date.now();
+  let [told, at] = ["", 0];
+  for (;;) {
+    const missing = await look();
+    if (missing === null) return;
+    const now = Date.now();
+    if (missing !== told || now - at > AGAIN * 1000) {
+      sink.say(`Waiting: ${missing}`);
+      [told, at] = [missing, now];
+    }
+    if (most !== undefined && now - began > most * 1000)
+      throw new MigrationError("N2I-E328", `not seen within ${most} s: ${missing}`);
+    await sleep(every * 1000);
+  }
+}
+
+/** Hosts a line names; the others are counted. */
+const NAMED = 5;
+
+/** Waits until every nova-compute of the plan is seen standing still; a plan without Nova tells of none. */
+export async function computesStopped(
+  run: RunFolder,
+  { novaDb }: { readonly novaDb?: string },
+  patience: Waiting,
+): Promise<void> {
+  const { footer } = await openPlan(`${run.path}/${PLAN}`);
+  const nova = await novaPlanOf(run, footer);
+  if (nova === null || novaDb === undefined || nova.counts.stopped.length === 0) return;
+  await closing(async (keep) => {
+    const database = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    const { beats } = createNovaTarget(database, await identifyNova(database));
+    await until(async () => {
+      const now = await beats(nova.counts.stopped);
+      const hosts = now.filter((beat) => runningComputes([beat], [beat]).length > 0);
+      if (hosts.length === 0) return null;
+      const names = hosts.slice(0, NAMED).map(({ host }) => host);
+      const more = hosts.length > NAMED ? ` and ${hosts.length - NAMED} more` : "";
+      return `stop nova-compute on ${names.join(", ")}${more}; each counts as stopped a minute after its last report.`;
+    }, patience);
+  });
+}
+
+/** Waits until a conductor is alive. */
+export async function conductorAlive(
+  asked: TargetOptions & Pick<VerifyAsked, "run" | "keyFile">,
+  patience: Waiting,
+): Promise<void> {
+  const { plan, seal, mappings } = await openToVerify(asked);
+  await closing(async (keep) => {
+    const backend = keep(await openBackend(asked, mappings, { readOnly: true }, () => undefined));
+    const { target } = await backend.open(plan.header.target.release, seal);
+    await until(async () => {
+      const { conductors } = await target.service();
+      return conductors.some(({ alive }) => alive)
+        ? null
+        : "start every ironic-conductor; none is alive.";
+    }, patience);
+  });
+}
+
+/** Waits until conductors have taken every machine over. */
+export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void> {
+  return until(async () => {
+    const { states, faults } = await verifyTakeover(asked, quiet(patience.sink));
+    if (isHandedOver(states) && faults === 0) return null;
+    const { done, staged, waiting, failed, missing } = states;
+    const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
+    const lists = `nova2ironic verify --run ${shellWord(asked.run)} --takeover lists them`;
+    return `start every ironic-conductor; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lists}).`;
+  }, patience);
+}
+
+/** Waits until Nova has every machine, by a look at Ironic and Nova that finds nothing wrong. */
+export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
+  return until(async () => {
+    const verified = await verifyRun({ ...asked, final: true }, quiet(patience.sink));
+    const faults = verified.computes?.faults ?? 0;
+    if (isEqual(verified) && faults === 0) return null;
+    const { validated, mismatched, missing, extra, suspended } = verified.tally;
+    const wrong = mismatched + missing + extra + suspended + faults;
+    return `restart nova-scheduler and start the new nova-compute; ${validated} rows are as planned, ${wrong} are not yet (nova2ironic verify --run ${shellWord(asked.run)} --final lists them).`;
+  }, patience);
+}
+
+/** What is looked at again and again is not listed each time. */
+function quiet(sink: Sink): Sink {
+  return {
+    ...sink,
+    say: () => undefined,
+    told: () => undefined,
+    async list(_of, items) {
+      for await (const _ of items);
+    },
+    during: (_title, _machines, work) =>
+      work(
+        () => undefined,
+        () => undefined,
+      ),
+  };
+}

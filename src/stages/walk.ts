@@ -1,0 +1,281 @@
+import { existsSync } from "node:fs";
+import { setTimeout as sleep } from "node:timers/promises";
+import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import type { TargetOptions } from "./backend.ts";
+import { decisionsOf, type NextStep } from "./given.ts";
+import { runHook } from "./hooks.ts";
+import { type RunStage, STAGES, stageOf } from "./journey.ts";
+import {
+  computeStarted,
+  computesStopped,
+  conductorAlive,
+  takenOver,
+  type Waiting,
+} from "./person.ts";
+import { EXTRACT, nextOf, stepOf } from "./pipeline.ts";
+import type { RunFiles } from "./run-files.ts";
+import { filesOf } from "./run-state.ts";
+import type { Sink } from "./sink.ts";
+import type { VerifyAsked } from "./verify.ts";
+import { closeWindow, openWindow, recordWindow, resultOf } from "./window-file.ts";
+
+/** What run is given. */
+export interface RunWords {
+  readonly run: string;
+  /** The last stage that is walked. */
+  readonly until?: RunStage;
+  /** While this file exists no stage begins. */
+  readonly pauseFile?: string;
+  /** Seconds a hook may take. */
+  readonly hookTimeout: number;
+  /** Seconds to wait for what a person does; without it there is no end. */
+  readonly wait?: number;
+  readonly staged: boolean;
+  readonly skipBlocked: boolean;
+  /** Seconds, of check and apply. */
+  readonly watch?: number;
+  /** Of a staged load. */
+  readonly perMinute?: number;
+}
+
+/** The commands a walk acts with: functions called here, each with the options of its own command line. */
+export interface Hands {
+  /** Every option of a command: these, what files of connections say, and its defaults. */
+  readonly options: (command: string, words: Words) => Promise<object>;
+  /** Runs it; gives its exit status. */
+  readonly perform: (command: string, options: object) => Promise<number>;
+}
+
+type Words = { readonly [option: string]: unknown };
+
+/** How a walk ended; `status` of the stage that ended it. */
+export interface RunEnd {
+  readonly ended: "done" | "until" | "stopped" | "gate";
+  readonly at: RunStage | null;
+  readonly status: number;
+}
+
+interface Walk {
+  /** Whether BMCs were asked anew, as their readings were too old for apply; once is enough. */
+  renewed: boolean;
+  readonly words: RunWords;
+  readonly hands: Hands;
+  readonly sink: Sink;
+}
+
+/** A machine in trouble is blocked by the plan; of the plan's blocked machines apply says what there is to say. */
+const GOES_ON: { readonly [stage in RunStage]?: readonly number[] } = {
+  power: [0, 3],
+  check: [0, 1],
+};
+
+const INTERRUPTED = [130, 143];
+
+/**
+ * Goes from where the run stands to its end: each stage as its own command would, one after the other.
+ * Where it stands is what the run's files say, so that whatever ended it, the same command goes on.
+ *
+ * @throws MigrationError what refused a stage; N2I-E328 at a gate, N2I-E329
+ */
+export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
+  const of: Walk = { words, hands, sink, renewed: false };
+  let before = "";
+  for (;;) {
+    const { run, step, files } = await standing(words.run);
+    if (step === null) {
+      if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
+      return { ended: "done", at: null, status: 0 };
+    }
+    const place = placeOf(step, files);
+    if (place === before)
+      throw gate(`${stageOf(step) ?? step.command} ended well and is still to be done`);
+    before = place;
+    const ended = await walkOn(of, run, step, files);
+    if (ended !== null) return ended;
+  }
+}
+
+/** Where the run stands; a run that is not there yet begins with extract. */
+async function standing(path: string) {
+  if (!existsSync(path)) return { run: null, step: EXTRACT, files: null };
+  const run = await openRun(path, { create: false });
+  const { files } = await filesOf(run, { run: path });
+  return { run, step: stepOf(files), files };
+}
+
+/** What a stage changes when it gets on. */
+function placeOf(step: NextStep, files: RunFiles | null): string {
+  if (files === null) return JSON.stringify([step]);
+  const { snapshot, plan, journal, verified, said } = files;
+  const entries = "missing" in journal ? journal.missing : journal.entries.length;
+  const one = (of: typeof snapshot | typeof plan): string =>
+    "missing" in of ? of.missing : of.sha256;
+  return JSON.stringify([step, one(snapshot), one(plan), entries, verified, said?.asked]);
+}
+
+/** @returns null where the walk goes on */
+async function walkOn(
+  of: Walk,
+  run: RunFolder | null,
+  step: NextStep,
+  files: RunFiles | null,
+): Promise<RunEnd | null> {
+  const stage = stageOf(step);
+  const byHand = step.note !== undefined && ["plan", "power"].includes(step.command);
+  if (stage === null || byHand) {
+    const next = files === null ? "" : nextOf(files);
+    throw gate(`${step.note ?? "this is for you to decide"}; next: ${next}`);
+  }
+  const first = stage === "apply" && step.options === undefined;
+  for (const each of first ? (["check", "apply"] as const) : [stage]) {
+    if (isBeyond(each, of.words.until)) return { ended: "until", at: each, status: 0 };
+    const ended = await walkStage(of, run, each, { step, files });
+    if (ended !== null) return ended;
+  }
+  return null;
+}
+
+function isBeyond(stage: RunStage, until: RunStage | undefined): boolean {
+  return until !== undefined && STAGES.indexOf(stage) > STAGES.indexOf(until);
+}
+
+interface At {
+  readonly step: NextStep;
+  readonly files: RunFiles | null;
+}
+
+async function walkStage(
+  of: Walk,
+  run: RunFolder | null,
+  stage: RunStage,
+  at: At,
+): Promise<RunEnd | null> {
+  const { words, sink } = of;
+  const { hookTimeout } = words;
+  await paused(words.pauseFile, sink);
+  if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check")) {
+    const { at: since, by } = await openWindow(run);
+    sink.say(`Window: open since ${since} by ${by}.`);
+  }
+  const stopped: RunEnd = { ended: "stopped", at: stage, status: 130 };
+  if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
+  const status = await recorded(run, stage, () => performed(of, run, stage, at));
+  if (INTERRUPTED.includes(status)) return { ...stopped, status };
+  const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
+  if (!fine.includes(status)) return { ended: "gate", at: stage, status };
+  const now = run ?? (await openRun(words.run, { create: false }));
+  return (await runHook(now, "after", stage, hookTimeout, sink)) ? null : stopped;
+}
+
+/** A stage that does not write is in the record too: those that do write themselves there. */
+async function recorded(
+  run: RunFolder | null,
+  stage: RunStage,
+  work: () => Promise<number>,
+): Promise<number> {
+  if (run === null || ["apply", "handover", "finish"].includes(stage)) return work();
+  recordWindow(run, { do: "begin", stage });
+  try {
+    const status = await work();
+    const result = status === 0 ? "done" : `exit ${status}`;
+    recordWindow(run, { do: "end", stage, result });
+    return status;
+  } catch (cause) {
+    recordWindow(run, { do: "end", stage, result: resultOf(cause) });
+    throw cause;
+  }
+}
+
+/** @returns the exit status of the stage's command */
+async function performed(
+  of: Walk,
+  run: RunFolder | null,
+  stage: RunStage,
+  { step, files }: At,
+): Promise<number> {
+  const { words, hands, sink } = of;
+  const own = files === null ? {} : decisionsOf(step, files.said, files.handover !== null);
+  const given: Words = { run: words.run, ...own };
+  const patience: Waiting = {
+    ...{ every: EVERY, sink },
+    ...(words.wait !== undefined && { most: words.wait }),
+  };
+  switch (stage) {
+    case "check": {
+      const options = await hands.options("check", { run: words.run, ...watching(words) });
+      // What the options table declares.
+      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
+      return hands.perform("check", options);
+    }
+    case "apply": {
+      const { staged, skipBlocked } = words;
+      const decided = { ...given, ...watching(words), ...(staged && { staged }) };
+      const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
+      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
+      const first = step.options === undefined && !of.renewed;
+      return hands.perform("apply", options).catch((cause: unknown) => {
+        if (!first || !isTooOld(cause)) throw cause;
+        return renewed(of, files);
+      });
+    }
+    case "handover": {
+      const { perMinute } = words;
+      const paced = perMinute === undefined ? given : { ...given, "per-minute": perMinute };
+      const options = await hands.options("handover", paced);
+      await conductorAlive(options as TargetOptions & { run: string }, patience);
+      return hands.perform("handover", options);
+    }
+    case "takeover":
+      await sink.confirm("Conductors take the machines over: a way back has to stop them first.");
+      await takenOver((await hands.options("verify", given)) as VerifyAsked, patience);
+      return 0;
+    case "final":
+      await sink.confirm(
+        "Have nova.conf as `config --check` wants it, restart nova-scheduler, start the new nova-compute: from the first server it makes or deletes on there is only the way forward.",
+      );
+      await computeStarted((await hands.options("verify", given)) as VerifyAsked, patience);
+      return 0;
+    case "extract":
+    case "power":
+    case "plan":
+    case "verify":
+    case "finish":
+      return hands.perform(stage, await hands.options(stage, given));
+  }
+}
+
+function watching({ watch }: RunWords): Words {
+  return watch === undefined ? {} : { watch };
+}
+
+function isTooOld(cause: unknown): cause is MigrationError {
+  return cause instanceof MigrationError && cause.code === "N2I-E307";
+}
+
+/** A plan of yesterday has readings of yesterday: asked for a yes, BMCs are asked and the plan is made again. */
+async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
+  const { words, hands, sink } = of;
+  await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
+  of.renewed = true;
+  const run = { run: words.run };
+  const asked = await hands.perform("power", await hands.options("power", run));
+  if (asked !== 0 && asked !== 3) return asked;
+  const said = files?.said;
+  const own = decisionsOf({ command: "plan", nova: {} }, said, false);
+  return hands.perform("plan", await hands.options("plan", { ...run, ...own }));
+}
+
+/** Seconds between two looks at what a person does. */
+const EVERY = 5;
+
+/** Waits while the file is there. */
+async function paused(file: string | undefined, { say }: Sink): Promise<void> {
+  if (file === undefined || !existsSync(file)) return;
+  say(`Paused: ${file} exists; remove it to go on.`);
+  while (existsSync(file)) await sleep(500);
+}
+
+function gate(what: string): MigrationError {
+  return new MigrationError("N2I-E328", what);
+}

@@ -1,0 +1,176 @@
+import assert from "node:assert/strict";
+import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { caseUuid } from "../../src/demo/case.ts";
+import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
+import type { SITE } from "../hostile/fleet.ts";
+import { cloud } from "./cloud.ts";
+import { type PlannedCloud, plannedCloud } from "./planned.ts";
+
+async function planned(t: Parameters<typeof plannedCloud>[1]): Promise<PlannedCloud> {
+  const given = cloud({ machines: 4, others: 6 });
+  // A take-over of Juno boots what the plan knows.
+  const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
+  const left = given.site as typeof SITE; // as the cloud decides
+  const site = { ...left, machines: [...left.machines, root] };
+  const made = await plannedCloud("sqlite", t, [], { ...given, site });
+  if (made === null) throw new Error("SQLite needs no server");
+  return made;
+}
+
+/** As CI walks: nothing is asked, nothing is waited for, no heartbeat is watched. */
+function walk({ at }: PlannedCloud, ...more: readonly string[]): Promise<Ran> {
+  return run(["run", ...at, "--yes", "--wait", "0", "--watch", "0", ...more]);
+}
+
+/** Conductors start, and take every machine over. */
+async function conductorsStart({ ironic }: PlannedCloud): Promise<void> {
+  const alive = { hostname: "cond-1", updated_at: "2099-01-01 00:00:00", online: true };
+  await ironic.db("conductors").insert({ id: 1, drivers: '["pxe_ipmitool"]', ...alive });
+  await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
+}
+
+/** The new nova-compute starts, and has every machine. */
+async function computeStarts({ nova, ironic }: PlannedCloud): Promise<void> {
+  const none = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
+  await nova.db("compute_nodes").del();
+  for (const id of [1, 2, 3, 4])
+    await nova.db("compute_nodes").insert({
+      ...{ id, service_id: 2 - (id % 2), hypervisor_hostname: caseUuid("node", id), deleted: 0 },
+      ...{ ...none, local_gb_used: 0, hypervisor_type: "ironic", hypervisor_version: 1 },
+      cpu_info: "",
+    });
+  await ironic.db("nodes").update({ power_state: "power on" });
+}
+
+function recordOf({ run: folder }: PlannedCloud): readonly string[] {
+  const text = readFileSync(join(folder, "window.jsonl"), "utf8").split("\n").filter(Boolean);
+  return text.map((line) => {
+    const { do: what, stage, result } = JSON.parse(line) as { [key: string]: string };
+    return [what, stage, result].filter(Boolean).join(" ");
+  });
+}
+
+test("a run goes to its end over every stop, and says at each what a person does", async (t) => {
+  const made = await planned(t);
+  assert.match((await runs(0, ["next", ...made.at])).out, /nova2ironic apply --run .*first write/s);
+  // Up to a stage, nothing behind it is begun.
+  const looked = await walk(made, "--until", "check");
+  assert.match(looked.err, /Stopped before apply, as --until says\. Next: nova2ironic run /);
+  assert.equal((await made.ironic.db("nodes")).length, 0);
+  const loaded = await walk(made);
+  assertRefusal({ ...loaded, out: "", err: refusalIn(loaded) }, 4, "N2I-E328", /ironic-conductor/);
+  assert.equal((await made.ironic.db("nodes")).length, 4);
+  await conductorsStart(made);
+  const taken = await walk(made);
+  assertRefusal({ ...taken, out: "", err: refusalIn(taken) }, 4, "N2I-E328", /new nova-compute/);
+  await computeStarts(made);
+  const done = await walk(made);
+  assert.equal(done.status, 0, done.err);
+  assert.match(done.err, /^The window is closed\.\nThe run is done\.$/m);
+  assert.deepEqual(
+    recordOf(made).filter((line) => !/^begin| N2I-/.test(line)),
+    [
+      // Warnings of check stop nothing.
+      ...["open", "end check exit 1", "end check exit 1", "end apply done", "end verify done"],
+      ...["end takeover done", "end final done", "end finish done", "close"],
+    ],
+  );
+  // Nothing is left to do, and a run that is run again does nothing.
+  assert.equal((await walk(made)).status, 0);
+  assert.match((await runs(0, ["next", ...made.at])).out, /this run is done/);
+});
+
+function refusalIn({ err }: Ran): string {
+  return err.slice(err.indexOf("ERROR "));
+}
+
+test("where nova-compute of nova-baremetal runs, nothing is written until it is seen stopped", async (t) => {
+  const made = await planned(t);
+  const now = new Date().toISOString().slice(0, 19).replace("T", " ");
+  await made.nova.db("services").update({ updated_at: now });
+  const ran = await walk(made);
+  assertRefusal({ ...ran, out: "", err: refusalIn(ran) }, 4, "N2I-E328", /stop nova-compute on /);
+  assert.equal((await made.ironic.db("nodes")).length, 0);
+});
+
+test("a failing check ends a run with its own status, and a plan that is a decision is nobody's but a person's", async (t) => {
+  const made = await planned(t);
+  await made.bm.db("bm_nodes").where({ id: 1 }).update({ task_state: "deploying" });
+  const ran = await walk(made);
+  assert.equal(ran.status, 2, ran.err);
+  assert.match(ran.err, /The run stops at check \(exit 2\)/);
+  await made.act(["apply"]);
+  await made.act(["rollback", "--all"]);
+  const back = await walk(made);
+  assertRefusal({ ...back, out: "", err: refusalIn(back) }, 4, "N2I-E328", /rolled back/);
+});
+
+test("hooks run before and after a stage; one that fails, hangs or is others' stops the run", async (t) => {
+  const made = await planned(t);
+  const hooks = join(made.run, "hooks");
+  mkdirSync(hooks, { mode: 0o700 });
+  const hook = (name: string, text: string, mode = 0o700): void => {
+    writeFileSync(join(hooks, name), `#!/bin/sh\n${text}\n`);
+    chmodSync(join(hooks, name), mode);
+  };
+  const until = ["--until", "check", "--hook-timeout", "1"];
+  hook("before-check", 'echo "at $NOVA2IRONIC_STAGE"; test "$NOVA2IRONIC_RUN" && env | wc -l');
+  hook("after-check", "echo it is done");
+  await walk(made, ...until);
+  const log = readFileSync(join(made.run, "log.jsonl"), "utf8");
+  assert.match(log, /Hook hooks\/before-check: at check/);
+  assert.match(log, /Hook hooks\/after-check: it is done/);
+  for (const [text, mode, why] of [
+    ["exit 3", 0o700, /hooks\/before-check ended with 3/],
+    ["sleep 30", 0o700, /took longer than 1 s/],
+    ["true", 0o770, /can be written to by others/],
+  ] as const) {
+    hook("before-check", text, mode);
+    const ran = await walk(made, ...until);
+    assertRefusal({ ...ran, out: "", err: refusalIn(ran) }, 4, "N2I-E329", why);
+  }
+  hook("before-check", "true", 0o600);
+  assert.match((await walk(made, ...until)).err, /ERROR N2I-E400 .*before-check/);
+  hook("before-check", "exit 0");
+  hook("after-check", "exit 1");
+  const ran = await walk(made);
+  assertRefusal({ ...ran, out: "", err: refusalIn(ran) }, 4, "N2I-E329", /after-check/);
+  assert.equal((await made.ironic.db("nodes")).length, 0);
+});
+
+test("while the pause file exists no stage begins", async (t) => {
+  const made = await planned(t);
+  const file = join(made.folder, "pause");
+  writeFileSync(file, "");
+  const walking = walk(made, "--until", "check", "--pause-file", file);
+  await sleep(700);
+  assert.throws(() => readFileSync(join(made.run, "window.jsonl")), /ENOENT/);
+  rmSync(file);
+  const ran = await walking;
+  assert.match(ran.err, /^Paused: .*pause exists; remove it to go on\.$/m);
+  assert.match(ran.err, /Stopped before apply/);
+});
+
+test("whoever declared a window writes within it, or says why not; the record has both", async (t) => {
+  const made = await planned(t);
+  const { at } = made;
+  const shown = async (): Promise<string> =>
+    (await runs(0, ["window", "show", ...at, "-f", "csv"])).out;
+  // A run that never had one goes without, and the record says so.
+  assert.equal((await made.act(["apply"])).status, 0);
+  assert.match(await shown(), /"apply",.*"no window was declared"/);
+  assert.match((await runs(0, ["window", "open", ...at])).out, /The window is open since/);
+  assert.match((await runs(0, ["window", "open", ...at])).out, /The window is open since/);
+  await runs(0, ["window", "close", ...at]);
+  const late = await made.act(["rollback", "--all"]);
+  assertRefusal({ ...late, out: "" }, 4, "N2I-E327", /rollback writes/);
+  assert.equal((await made.ironic.db("nodes")).length, 4);
+  // What only shows is nobody's window.
+  await runs(0, ["rollback", ...at, "--all", "--plan", "-q"]);
+  const told = await made.act(["rollback", "--all", "--outside-window", "ticket 7"]);
+  assert.equal(told.status, 0, told.err);
+  assert.match(await shown(), /"rollback",.*"ticket 7"/);
+});

@@ -8,7 +8,7 @@ import { MigrationError } from "../model/error.ts";
 import { withoutSecret } from "./next.ts";
 import { absolute } from "./paths.ts";
 import type { Connection } from "./surroundings.ts";
-import { parseDocument, readDocument } from "./yaml-file.ts";
+import { parseDocument, placesIn, readDocument } from "./yaml-file.ts";
 
 /** As mappings/schema/connections.schema.json has it. */
 type Written = {
@@ -39,11 +39,12 @@ export function readConnections(file: string): ReadonlyMap<string, Connection> {
 function connectionsIn(path: string): ReadonlyMap<string, Connection> {
   // A link's paths are those of what it links.
   const file = existsSync(path) ? realpathSync(path) : path;
-  const document = parseDocument(readDocument(file, { trusted: true }), file) ?? {};
+  const text = readDocument(file, { trusted: true });
+  const document = parseDocument(text, file) ?? {};
   const schema = join(packageRoot(), "mappings", "schema", "connections.schema.json");
   // A schema of this package; its tests check that it is one.
   const form = JSON.parse(readFileSync(schema, "utf8")) as AnySchemaObject;
-  checkDocument(createAjv().compile(form), document, file);
+  checkDocument(createAjv().compile(form), document, file, placesIn(text));
   // The schema has just been checked.
   const written = Object.entries(document as Written).filter(([key]) => !ABOUT.has(key));
   return new Map(

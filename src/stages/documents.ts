@@ -21,7 +21,7 @@ import type { Mapping, Site, TargetDoc } from "../model/mapping.ts";
 import type { RestDoc } from "../model/rest.ts";
 import type { SettingsDoc } from "../model/settings.ts";
 import type { Release } from "../model/target.ts";
-import { parseDocument, readDocument } from "./yaml-file.ts";
+import { parseDocument, placesIn, readDocument } from "./yaml-file.ts";
 
 /** The mapping documents of this package, ready, and the digest a plan records of them. */
 export interface Mappings extends KnownReleases {
@@ -66,7 +66,7 @@ async function readMappings(): Promise<Mappings> {
     async site(file) {
       const text = readDocument(file);
       validateSite ??= ajvFor().then((ajv) => ajv.compile(documents.schemas.site ?? {}));
-      const site = parseSite(await validateSite, parseDocument(text, file), file);
+      const site = parseSite(await validateSite, parseDocument(text, file), file, placesIn(text));
       return { site, sha256: createHash("sha256").update(text).digest("hex") };
     },
     forRelease: (release, site) => mappingOf(checked, release, site),

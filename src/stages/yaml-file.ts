@@ -69,3 +69,40 @@ export function parseDocument(text: string, file: string): unknown {
     throw refuse([cause instanceof RangeError ? "it is nested too deeply" : "it has aliases"]);
   }
 }
+
+/**
+ * Where the paths of a document stand in its text. Nothing is looked for before somebody asks.
+ *
+ * @param text what `parseDocument` has taken
+ * @returns `line 4, column 9: ` of what a JSON pointer names, or of the nearest thing around it
+ */
+export function placesIn(text: string): (path: string) => string {
+  let parsed: ReturnType<typeof withLines> | null = null;
+  return (path) => {
+    parsed ??= withLines(text);
+    const { document, lines } = parsed;
+    const keys = path
+      .split("/")
+      .slice(1)
+      .map((key) => key.replaceAll("~1", "/").replaceAll("~0", "~"));
+    for (let length = keys.length; length > 0; length -= 1) {
+      const node = document.getIn(keys.slice(0, length), true);
+      if (isNode(node)) return placeOf(lines.linePos(node.range[0]));
+    }
+    return placeOf({ line: 1, col: 1 });
+  };
+}
+
+function withLines(text: string) {
+  const { LineCounter, parseDocument: parse } = require("yaml") as typeof import("yaml");
+  const lines = new LineCounter();
+  return { lines, document: parse(text, { logLevel: "silent", lineCounter: lines }) };
+}
+
+function isNode(node: unknown): node is { readonly range: readonly [number, number, number] } {
+  return typeof node === "object" && node !== null && "range" in node && Array.isArray(node.range);
+}
+
+function placeOf({ line, col }: { readonly line: number; readonly col: number }): string {
+  return `line ${line}, column ${col}: `;
+}

@@ -42,9 +42,12 @@ test("a malformed site document is refused with every fault, its path and the fi
   };
   await refusedSite(
     made,
-    JSON.stringify(faults),
-    ...[/\/format/, /\(machine\)/, /\/machines\/0\/match/, /\/machines\/0\/skip/],
-    ...[/\/machines\/1\/set\/protected/, /\/set\/driver_info\/a/, /\/accept\/0/, /\/drop/],
+    JSON.stringify(faults, null, 2),
+    ...[/line 2, column 13: \/format must be nova2ironic\/site@1/, /\/machine is no field here/],
+    ...[/line 7, column 16: \/machines\/0\/match\/uid is no field here/],
+    ...[/\/machines\/0\/match/, /\/machines\/0\/skip/],
+    ...[/\/machines\/1\/set\/protected/, /\/set\/driver_info\/a/],
+    ...[/\/accept\/0 lacks reason/, /\/drop\/nodes.uuid does not have the form/],
   );
 });
 

@@ -4,7 +4,7 @@ import { FINDINGS } from "../../model/findings.ts";
 import type { Rule, Site, SiteEntry } from "../../model/mapping.ts";
 import { isSecretName } from "../../model/secret.ts";
 import { findingFaults } from "./cross-check.ts";
-import { checkDocument } from "./faults.ts";
+import { checkDocument, placed, type Where } from "./faults.ts";
 
 export const NO_SITE: Site = { machines: [], rules: { node: [], port: [] }, drops: {} };
 
@@ -61,8 +61,13 @@ function faultsOf(entry: SiteEntry, at: number): readonly string[] {
  *
  * @throws MigrationError N2I-E103 with every fault and its path
  */
-export function parseSite(validate: ValidateFunction, document: unknown, name: string): Site {
-  checkDocument(validate, document, name);
+export function parseSite(
+  validate: ValidateFunction,
+  document: unknown,
+  name: string,
+  where: Where = () => "",
+): Site {
+  checkDocument(validate, document, name, where);
   // The schema has just been checked.
   const { drop = {}, rules = {}, machines = [] } = document as Written;
   const faults = [
@@ -72,7 +77,8 @@ export function parseSite(validate: ValidateFunction, document: unknown, name: s
     ...findingFaults(rules.port ?? [], "/rules/port"),
     ...machines.flatMap(faultsOf),
   ];
-  if (faults.length > 0) throw new MigrationError("N2I-E103", `${name}: ${faults.join("; ")}`);
+  if (faults.length > 0)
+    throw new MigrationError("N2I-E103", `${name}: ${placed(faults, where).join("; ")}`);
   return {
     file: name,
     machines: machines.map((entry) => ({

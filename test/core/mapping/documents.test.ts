@@ -41,14 +41,14 @@ test("every fault of every mapping document is told at once, with file and path"
   assertFaults(
     faultsOf(() => checkDocuments(createAjv(), given)),
     [
-      /^mappings\/rules.json: \/node\/0 must have required property 'to'/,
-      /^\/port\/0\/from must match pattern/,
-      /^\/port\/0\/from must be array/,
-      /^\/port\/0\/from must match a schema in anyOf/,
-      /^mappings\/drivers.json: \/drivers\/0\/credentials must be array/,
-      /^mappings\/states.json: \/rows\/0\/outcome must be equal to one of/,
-      /^\/rows\/1 must NOT have additional properties \(mean\)/,
-      /^mappings\/targets\/juno.json: \/takeover must be equal to one of/,
+      /^mappings\/rules.json: \/node\/0 lacks to$/,
+      /^\/port\/0\/from does not have the form \^/,
+      /^\/port\/0\/from must be a list/,
+      /^\/port\/0\/from has none of the forms it may have/,
+      /^mappings\/drivers.json: \/drivers\/0\/credentials must be a list/,
+      /^mappings\/states.json: \/rows\/0\/outcome must be one of/,
+      /^\/rows\/1\/mean is no field here/,
+      /^mappings\/targets\/juno.json: \/takeover must be one of/,
     ],
   );
 });

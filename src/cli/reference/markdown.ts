@@ -15,7 +15,7 @@ export function commandPage({ name, usage, summary, groups, ...more }: CommandDo
     `${summary}.\n`,
     `\`\`\`sh\n${PROGRAM} ${usage} [options]\n\`\`\`\n`,
     ...options,
-    ...(more.epilogue === null ? [] : [`${more.epilogue}.\n`]),
+    ...(more.epilogue === null ? [] : [`${more.epilogue.replace(/\.$/, "")}.\n`]),
     ...examples,
     "This page is made from the command's options.\n",
   ].join("\n");

@@ -31,6 +31,7 @@ import { wantedOf } from "./named.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
 import { STOPPED } from "./pipeline.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
+import { logsAt } from "./service-logs.ts";
 import { withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
 
@@ -68,7 +69,8 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       checkReasons(found);
       const logs: Followed[] = [];
       // A log that cannot be read is told before anything of the run is written.
-      for (const path of conductorLog) logs.push(keep(await follow(path)));
+      // It is followed from its end, whichever line verify is to begin with.
+      for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
       const handing = { handover: committing(createHandover(database, found)), logs };
       return withLocked(run, await lockTarget(database), HAND_OVER, identity, async (session) => {
         if (!undo) await rememberGiven(run, "handover", words);

@@ -100,7 +100,8 @@ test("a plan for one service is refused at another, and at a database", async (t
   );
   const both = ["--ironic-url", ironic.url, "--ironic-db", "sqlite:////x"];
   assertRefusal(await at.does(64, "plan", both), 64, "N2I-E100", /exclude each other/);
-  assertRefusal(await at.does(64, "plan"), 64, "N2I-E100", /nothing says where Ironic is/);
+  const nowhere = await at.does(64, "plan", ["--without", "ironic-url"]);
+  assertRefusal(nowhere, 64, "N2I-E100", /nothing says where Ironic is/);
   proxy.use(() => ({ do: "answer", status: 200, text: "{}" }));
   assertRefusal(
     await at.does(4, "plan", ["--ironic-url", proxy.url]),

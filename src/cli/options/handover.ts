@@ -26,7 +26,7 @@ export const handoverOptions: Declared = {
     deadline: number("Seconds a conductor may take for one machine", { default: 900 }),
     "max-failures": number("Stop after this many new failures", { default: 1 }),
     "conductor-log": words(
-      "Log of a conductor, or a copy kept fresh; failures quote it. Repeatable",
+      "Log of a conductor, or a copy kept fresh: FILE, or FILE:LINE as verify has it; failures quote it. Repeatable",
     ),
     undo: flag("Put machines this run released back into maintenance"),
     ...common("lock-wait", "after-finish", "outside-window", "yes"),

@@ -2,7 +2,16 @@ import type { FoundGroup, ReportFacts } from "../core/report/facts.ts";
 import { counted, duration, second } from "../core/report/window.ts";
 import { FINDINGS, type Severity } from "../model/findings.ts";
 import { visible } from "./text.ts";
-import { aboutOf, boundTo, PROMISE, SIGNERS, undoLines, verdictRows, windowTotal } from "./told.ts";
+import {
+  aboutOf,
+  boundTo,
+  hostRows,
+  PROMISE,
+  SIGNERS,
+  undoLines,
+  verdictRows,
+  windowTotal,
+} from "./told.ts";
 
 /** Rows of a table; a change ticket is a page or two. */
 const MOST = 12;
@@ -45,9 +54,11 @@ function found(facts: ReportFacts): readonly string[] {
   const accepted = totals.accepted.map(({ code, machines, reason }) => [
     ...[code, machines, FINDINGS[code].title, reason],
   ]);
+  const hosts = hostRows(facts);
   const skipped = totals.skipped.map(({ machines, reason }) => [machines, reason]);
   return [
     ...section("Machines", table(["Verdict", "Machines", "Meaning"], verdicts)),
+    ...section("Machines by compute host", table(hosts.titles, hosts.rows)),
     ...section("To do before the window", of("blocks")),
     ...section("Warnings", of("warning")),
     ...section("Accepted by name", table(["Finding", "Machines", "Title", "Reason"], accepted)),

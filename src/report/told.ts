@@ -59,6 +59,21 @@ export function verdictRows({ plan }: ReportFacts): readonly {
     .filter(({ machines }) => machines > 0);
 }
 
+/** Machines by compute host, with a column for each verdict that occurs. */
+export function hostRows(facts: ReportFacts): {
+  readonly titles: readonly string[];
+  readonly rows: readonly (readonly (string | number)[])[];
+} {
+  const verdicts = verdictRows(facts).map(({ verdict }) => verdict);
+  return {
+    titles: ["Compute host", "Machines", ...verdicts],
+    rows: facts.totals.hosts.map(({ host, machines, verdicts: counts }) => [
+      ...[host ?? "(none)", machines],
+      ...verdicts.map((verdict) => counts[verdict]),
+    ]),
+  };
+}
+
 /** What the steps of the window come to, as far as it is known. */
 export function windowTotal({ window }: ReportFacts): string {
   const { seconds, unknown } = totalOf(window);

@@ -189,6 +189,8 @@ interface RunState {
   readonly fields: { readonly [stage: string]: string };
   /** The next command. */
   readonly next: string;
+  /** Whether the plan is in Ironic, as far as the journal knows. */
+  readonly loaded: boolean;
 }
 
 /** What is true of a run, from its files alone, and what comes next. */
@@ -215,6 +217,7 @@ export function statusOf(files: RunFiles): RunState {
       ...(finish !== undefined && isLoaded(files) && { finish: finishText(finish) }),
     },
     next: nextOf(files),
+    loaded: isLoaded(files),
   };
 }
 

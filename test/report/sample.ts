@@ -122,7 +122,14 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
       ...{ header: HEADER, counts: COUNTS, sha256: "d".repeat(64) },
       taken_at: "2026-01-02T01:00:00.000Z",
     },
-    verdict: judge({ header: HEADER, counts: COUNTS, totals, nova: NOVA, fresh: true }),
+    verdict: judge({
+      header: HEADER,
+      counts: COUNTS,
+      totals,
+      nova: NOVA,
+      fresh: true,
+      loaded: false,
+    }),
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
     window: windowSteps({
       ...{ machines: 20_000, rows: 12, stopped: NOVA.counts.stopped, perMinute: 20 },

@@ -10,13 +10,20 @@ interface Judged {
   readonly nova: Pick<NovaTotals, "counts"> | null;
   /** Whether the run's snapshot is the one the plan was made from. */
   readonly fresh: boolean;
+  /** Whether the plan is in Ironic, as far as the journal knows. */
+  readonly loaded: boolean;
 }
 
 /** Whether the plan may be applied as it is: one sentence with numbers, and what else has to be known. */
 export function judge(judged: Judged): ReportVerdict {
-  const { counts } = judged;
+  const { counts, loaded } = judged;
   const stops = stopsOf(judged);
   const risks = risksOf(judged);
+  if (loaded) {
+    const title = `Loaded: ${counted(loads(counts), "machine")} of ${counts.machines} are in Ironic, by the journal.`;
+    const lines = [...stops, ...risks, changes(judged)].map(sentence);
+    return { level: stops.length + risks.length > 0 ? "risks" : "ready", title, lines };
+  }
   const [stop] = stops;
   if (stop !== undefined)
     return {
@@ -79,10 +86,10 @@ function changes({ counts, nova }: Judged): string {
   const rows =
     nova === null
       ? ""
-      : ` and change ${counted(nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0), "row")} of Nova`;
+      : ` and changes ${counted(nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0), "row")} of Nova`;
   const out =
     verdicts.skipped > 0 ? `; ${counted(verdicts.skipped, "machine")} left out on purpose` : "";
-  return `apply would create ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is switched, no instance is deleted`;
+  return `the plan creates ${counted(nodes, "node")} and ${counted(ports, "port")} in Ironic${rows}${out}. No machine is switched, no instance is deleted`;
 }
 
 function sentence(text: string): string {

@@ -69,7 +69,7 @@ function listOf(machines: Listed, state: State) {
           {},
           make("td", { class: "number" }, String(columns.id[at])),
           make("td", {}, make("span", { class: `verdict ${verdict}` }, `${sign} ${verdict}`)),
-          make("th", { scope: "row", class: "code whole" }, open),
+          make("th", { scope: "row", class: "code" }, open),
           ...told,
           make("td", {}, make("bdi", {}, columns.reason[at] || (columns.codes[at] ?? ""))),
         );
@@ -179,10 +179,11 @@ function bindPrint(machines: Listed, state: State, list: List): void {
   element("print").addEventListener("click", () => print());
   addEventListener("beforeprint", () => {
     list.draw(0, PRINTED);
-    const more = state.found.length - PRINTED;
-    if (more > 0)
-      element("count").textContent =
-        `The first ${PRINTED} of ${state.found.length} machines; "Save as CSV" has all ${machines.columns.id.length}.`;
+    const found = state.found.length;
+    element("count").textContent =
+      found <= PRINTED
+        ? `${found} of ${machines.columns.id.length} machines`
+        : `The first ${PRINTED} of ${found} machines; "Save as CSV" has all ${machines.columns.id.length}.`;
   });
   addEventListener("afterprint", list.redraw);
 }

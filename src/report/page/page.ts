@@ -123,7 +123,7 @@ function rowMarkup(machine: ReportMachine): string {
   const { bm_node_id, verdict, uuid, address, instance, host, reason, codes } = machine;
   const cells = [address, instance, host].map((value) => `<td>${isolated(value ?? "")}</td>`);
   const why = reason ?? codes.map((code) => code.slice("N2I-".length)).join(" ");
-  return `<tr><td class="number">${bm_node_id}</td><td><span class="verdict ${verdict}">${verdict}</span></td><th scope="row" class="code whole">${escaped(uuid ?? "no uuid")}</th>${cells.join("")}<td>${isolated(why)}</td></tr>`;
+  return `<tr><td class="number">${bm_node_id}</td><td><span class="verdict ${verdict}">${verdict}</span></td><th scope="row" class="code">${escaped(uuid ?? "no uuid")}</th>${cells.join("")}<td>${isolated(why)}</td></tr>`;
 }
 
 function dialog(): string {

@@ -1,12 +1,15 @@
 import type { ReportFacts } from "../../core/report/facts.ts";
 import { counted, duration, second } from "../../core/report/window.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
-import { boundTo, SIGNERS, undoLines, verdictRows, windowTotal } from "../told.ts";
+import { boundTo, hostRows, SIGNERS, undoLines, verdictRows, windowTotal } from "../told.ts";
 import { bar, ring, span } from "./charts.ts";
 import { cell, code, escaped, isolated, list, section, table } from "./markup.ts";
 
 /** Rows of a table of causes; no deployment has more kinds of trouble that people can read. */
 const MOST = 100;
+
+/** Rows of a table that nobody has to open. */
+const OPEN = 12;
 
 const MARKS = { blocks: "✕", warning: "▲", note: "●" } as const;
 
@@ -14,6 +17,7 @@ const MARKS = { blocks: "✕", warning: "▲", note: "●" } as const;
 export function sections(facts: ReportFacts): readonly string[] {
   return [
     `<div class="two">${verdicts(facts)}\n${toDo(facts)}</div>`,
+    hostsSection(facts),
     findings(facts),
     windowSection(facts),
     `<div class="two">${nova(facts)}\n${rollback(facts)}</div>`,
@@ -50,6 +54,21 @@ function toDo({ totals }: ReportFacts): string {
       `<li>${machines > 0 ? filterLink(of, counted(machines, "machine")) : counted(elsewhere, "row")}: ${escaped(FINDINGS[of].title)} <span class="code">${of}</span><p class="aside">${escaped(FINDINGS[of].advice)}</p></li>`,
   );
   return section("To do before the window", `<ol>\n${items.join("\n")}\n</ol>`);
+}
+
+function hostsSection(facts: ReportFacts): string {
+  const { titles, rows } = hostRows(facts);
+  const title = "Machines by compute host";
+  const shown = rows.slice(0, MOST).map((cells) => cells.map(cell));
+  const more = rows.length - MOST;
+  const rest = more > 0 ? `\n<p class="aside">and ${counted(more, "more host")}</p>` : "";
+  const list = `${table(title, titles, shown)}${rest}`;
+  // A page of hosts would stand before what matters.
+  return section(title, rows.length > OPEN ? folded(counted(rows.length, "host"), list) : list);
+}
+
+function folded(summary: string, body: string): string {
+  return `<details><summary>${summary}</summary>\n${body}</details>`;
 }
 
 /** Shows the machines that have a finding. */

@@ -44,7 +44,7 @@ test("a finding that one place of a machine has open and another accepted is ope
 
 test("what somebody accepted is amber, whatever was accepted for however many machines", () => {
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  const judged = { header: HEADER, counts, nova: NOVA, fresh: true };
+  const judged = { header: HEADER, counts, nova: NOVA, fresh: true, loaded: false };
   const clean = totalsOf([machineOf(1, "create")]);
   assert.equal(judge({ ...judged, totals: clean }).level, "ready");
   const risky = totalsOf([machineOf(1, "create", [accepted("N2I-D604", "known")])]);
@@ -61,7 +61,7 @@ test("what somebody accepted is amber, whatever was accepted for however many ma
 
 test("a plan that cannot be applied as it is, is not ready", () => {
   const totals = totalsOf(MACHINES);
-  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true };
+  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true, loaded: false };
   assert.match(judge(judged).title, /^Not ready: 2 of 7 machines cannot be loaded/);
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
@@ -72,6 +72,16 @@ test("a plan that cannot be applied as it is, is not ready", () => {
     judge({ ...judged, counts: nothing }).title,
     /^Not ready: the plan loads no machine/,
   );
+});
+
+test("a plan that is loaded is said to be, and is amber where machines were left or risks accepted", () => {
+  const totals = totalsOf([machineOf(1, "create")]);
+  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true, loaded: true };
+  assert.match(judge(judged).title, /^Loaded: 4 machines of 7 are in Ironic/);
+  assert.match(judge(judged).lines[0] ?? "", /^2 of 7 machines cannot be loaded as they stand\./);
+  assert.equal(judge(judged).level, "risks");
+  const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
+  assert.equal(judge({ ...judged, counts }).level, "ready");
 });
 
 test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {

@@ -13,7 +13,7 @@ import {
   WHY,
 } from "./journey.ts";
 import { nextCommand } from "./next.ts";
-import { nextOf, stepOf } from "./pipeline.ts";
+import { isDecision, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import { readWindow } from "./window-file.ts";
@@ -40,13 +40,13 @@ export async function advice(path: string): Promise<Advice> {
   if (step === null) return DONE;
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
-  if (stage === null || (note !== undefined && ["plan", "power"].includes(step.command)))
+  if (stage === null)
     return { next: nextOf(files), why: note ?? "", takes: "not known", undo: NOTHING };
   const figure = figureOf(files, stage) ?? (await tookBefore(run, stage));
   const undone = UNDONE_BY[stage];
   return {
     next: wordsOf(bare, files.said, files.handover !== null),
-    why: WHY[stage],
+    why: note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage],
     takes:
       figure === null
         ? "not known: this run has not done it yet"

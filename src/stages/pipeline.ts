@@ -125,6 +125,11 @@ export function stepOf(files: RunFiles): NextStep | null {
   return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish);
 }
 
+/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing. */
+export function isDecision({ command, note }: NextStep): boolean {
+  return note !== undefined && (command === "plan" || command === "power");
+}
+
 /** A plan that apply would refuse whatever is left out. */
 function loadingNothing(counts: PlanCounts, said: Said | undefined): NextStep {
   const { run = "RUN" } = said?.given ?? {};

@@ -13,7 +13,7 @@ import {
   takenOver,
   type Waiting,
 } from "./person.ts";
-import { EXTRACT, nextOf, stepOf } from "./pipeline.ts";
+import { EXTRACT, isDecision, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
@@ -49,11 +49,12 @@ export interface Hands {
 
 type Words = { readonly [option: string]: unknown };
 
-/** How a walk ended; `status` of the stage that ended it. */
+/** How a walk ended. */
 export interface RunEnd {
   readonly ended: "done" | "until" | "stopped" | "gate";
   readonly at: RunStage | null;
-  readonly status: number;
+  /** Of the stage that ended it; null: the signal's, which is set. */
+  readonly status: number | null;
 }
 
 interface Walk {
@@ -122,10 +123,9 @@ async function walkOn(
   files: RunFiles | null,
 ): Promise<RunEnd | null> {
   const stage = stageOf(step);
-  const byHand = step.note !== undefined && ["plan", "power"].includes(step.command);
-  if (stage === null || byHand) {
+  if (stage === null || isDecision(step)) {
     const next = files === null ? "" : nextOf(files);
-    throw gate(`${step.note ?? "this is for you to decide"}; next: ${next}`);
+    throw gate(`next is for you to decide: ${next}`);
   }
   const first = stage === "apply" && step.options === undefined;
   for (const each of first ? (["check", "apply"] as const) : [stage]) {
@@ -158,7 +158,7 @@ async function walkStage(
     const { at: since, by } = await openWindow(run);
     sink.say(`Window: open since ${since} by ${by}.`);
   }
-  const stopped: RunEnd = { ended: "stopped", at: stage, status: 130 };
+  const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
   if (INTERRUPTED.includes(status)) return { ...stopped, status };

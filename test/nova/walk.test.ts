@@ -3,47 +3,9 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { caseUuid } from "../../src/demo/case.ts";
-import { assertRefusal, type Ran, run, runs } from "../hostile/cli.ts";
-import type { SITE } from "../hostile/fleet.ts";
-import { cloud } from "./cloud.ts";
-import { type PlannedCloud, plannedCloud } from "./planned.ts";
-
-async function planned(t: Parameters<typeof plannedCloud>[1]): Promise<PlannedCloud> {
-  const given = cloud({ machines: 4, others: 6 });
-  // A take-over of Juno boots what the plan knows.
-  const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
-  const left = given.site as typeof SITE; // as the cloud decides
-  const site = { ...left, machines: [...left.machines, root] };
-  const made = await plannedCloud("sqlite", t, [], { ...given, site });
-  if (made === null) throw new Error("SQLite needs no server");
-  return made;
-}
-
-/** As CI walks: nothing is asked, nothing is waited for, no heartbeat is watched. */
-function walk({ at }: PlannedCloud, ...more: readonly string[]): Promise<Ran> {
-  return run(["run", ...at, "--yes", "--wait", "0", "--watch", "0", ...more]);
-}
-
-/** Conductors start, and take every machine over. */
-async function conductorsStart({ ironic }: PlannedCloud): Promise<void> {
-  const alive = { hostname: "cond-1", updated_at: "2099-01-01 00:00:00", online: true };
-  await ironic.db("conductors").insert({ id: 1, drivers: '["pxe_ipmitool"]', ...alive });
-  await ironic.db("nodes").whereNotNull("instance_uuid").update({ conductor_affinity: 1 });
-}
-
-/** The new nova-compute starts, and has every machine. */
-async function computeStarts({ nova, ironic }: PlannedCloud): Promise<void> {
-  const none = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
-  await nova.db("compute_nodes").del();
-  for (const id of [1, 2, 3, 4])
-    await nova.db("compute_nodes").insert({
-      ...{ id, service_id: 2 - (id % 2), hypervisor_hostname: caseUuid("node", id), deleted: 0 },
-      ...{ ...none, local_gb_used: 0, hypervisor_type: "ironic", hypervisor_version: 1 },
-      cpu_info: "",
-    });
-  await ironic.db("nodes").update({ power_state: "power on" });
-}
+import { assertRefusal, type Ran, runs } from "../hostile/cli.ts";
+import type { PlannedCloud } from "./planned.ts";
+import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
 
 function recordOf({ run: folder }: PlannedCloud): readonly string[] {
   const text = readFileSync(join(folder, "window.jsonl"), "utf8").split("\n").filter(Boolean);
@@ -104,6 +66,9 @@ test("a failing check ends a run with its own status, and a plan that is a decis
   assert.match(ran.err, /The run stops at check \(exit 2\)/);
   await made.act(["apply"]);
   await made.act(["rollback", "--all"]);
+  const next = (await runs(0, ["next", ...made.at, "-f", "json"])).out;
+  assert.match(next, /"why": "rolled back; or go on with rollback\. /);
+  assert.match(next, /"takes": "about 1 s \(as the last time in this run\)"/);
   const back = await walk(made);
   assertRefusal({ ...back, out: "", err: refusalIn(back) }, 4, "N2I-E328", /rolled back/);
 });

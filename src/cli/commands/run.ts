@@ -12,7 +12,7 @@ export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
       throw cause;
     },
   );
-  exitWith(walked.status);
+  if (walked.status !== null) exitWith(walked.status);
   say(args, textOf(walked, again));
 }
 

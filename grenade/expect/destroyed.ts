@@ -5,10 +5,10 @@ const ACTS = ["delete all servers", "give doubtful machines back", "leave nothin
 
 /** Broken by a server that is left: a machine is in use then, has an allocation, and is on. */
 export const destroyed: Claim = {
-  name: "after all servers are deleted every machine is available and off, and Placement has no allocation",
+  name: "after all servers are deleted every machine is available and off, Placement has no allocation and Neutron no port",
   phases: ["plugin"],
   check: (seen) => {
-    const { servers, nodes, providers, power } = at(seen, "destroyed");
+    const { servers, nodes, providers, ports, power } = at(seen, "destroyed");
     if (Object.keys(nodes).length === 0) throw new Error("Ironic had no node");
     return [
       ...servers.map(({ name, status }) => `${name} is ${status}`),
@@ -24,6 +24,7 @@ export const destroyed: Claim = {
       ...Object.values(providers)
         .filter(({ allocations }) => Object.keys(allocations).length > 0)
         .map(({ name }) => `${name} has an allocation`),
+      ...Object.entries(ports).map(([id, { device }]) => `port ${id} of ${device} is left`),
       ...Object.entries(power)
         .filter(([, on]) => on)
         .map(([uuid]) => `${uuid} is on`),

@@ -67,6 +67,18 @@ test("the quickstart reads, asks, plans and shows with a file of connections alo
   assert.match(told.join("\n"), /^Next: nova2ironic apply/m);
 });
 
+test("one command walks up to the check, and the window is recorded", async (t) => {
+  const at = await here(t);
+  if (at === null) return;
+  at.connections(yamlOf("quickstart").replace("nova_conf:", "site: /root/site.yaml\nnova_conf:"));
+  const [walked, next, open, shown, closed] = await walk(at, "one-command");
+  assert.match(walked ?? "", /^Stopped before apply, as --until says/m);
+  assert.match(next ?? "", /nova2ironic apply .*first write/s);
+  assert.match(open ?? "", /^The window is open since/m);
+  assert.match(shown ?? "", /\| check /);
+  assert.match(closed ?? "", /^The window is closed/m);
+});
+
 test("the check of the manual finds nothing but a watch that is too short", async (t) => {
   const at = await planned(t);
   if (at === null) return;
@@ -141,7 +153,15 @@ const CONDUCTORS_ROOT = "c0000000-0000-4000-8000-000000000001";
 test("each page with commands is one whose commands are run", () => {
   const run = [
     ...["sources", "quickstart", "bmcs", "plans", "readiness", "loading", "boot-files"],
-    ...["finishing", "going-back", "compute-hosts", "flavors", "nova-settings", "hand-over"],
+    ...[
+      "one-command",
+      "finishing",
+      "going-back",
+      "compute-hosts",
+      "flavors",
+      "nova-settings",
+      "hand-over",
+    ],
     // On a real Ironic: test/ironic/manual.test.ts.
     ...["rest", "runbook"],
   ];

@@ -1,4 +1,4 @@
-import { SIGNS } from "../core/render/summary.ts";
+import { SIGNS, serverName } from "../core/render/summary.ts";
 import type { NovaTotals, ReportFacts } from "../core/report/facts.ts";
 import { counted, duration, minute, totalOf } from "../core/report/window.ts";
 import type { Verdict } from "../model/plan.ts";
@@ -17,8 +17,6 @@ export function aboutOf({
   plan,
 }: ReportFacts): readonly (readonly [string, string])[] {
   const { source, target, made_from, target_before } = plan.header;
-  const server = (of: { readonly database: string; readonly address: string }): string =>
-    of.database === of.address ? of.address : `${of.database} @ ${of.address}`;
   const release = `Ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head}`;
   const power = made_from.power;
   return [
@@ -26,11 +24,11 @@ export function aboutOf({
     ["Made", `${minute(at)} UTC by ${tool}`],
     [
       "Source",
-      `${server(source.nova_bm)}${plan.taken_at === null ? "" : `, read ${minute(plan.taken_at)} UTC`}`,
+      `${serverName(source.nova_bm)}${plan.taken_at === null ? "" : `, read ${minute(plan.taken_at)} UTC`}`,
     ],
     [
       "Target",
-      `${server(target)} (${release}), ${counted(target_before.nodes, "node")} there before`,
+      `${serverName(target)} (${release}), ${counted(target_before.nodes, "node")} there before`,
     ],
     [
       "Power",

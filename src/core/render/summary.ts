@@ -19,7 +19,8 @@ export const SIGNS: { readonly [verdict in Verdict]: readonly [string, string] }
   skipped: ["-", "left out"],
 };
 
-function server({
+/** Which database or service it is, for people. */
+export function serverName({
   engine,
   address,
   database,
@@ -31,8 +32,8 @@ function server({
 export function renderHeader(header: PlanHeader, conductors?: string): string {
   const { source, target, pairing } = header;
   return [
-    `Source  ${server(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.head ?? source.nova.schema_version}`})`,
-    `Target  ${server(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
+    `Source  ${serverName(source.nova_bm)} (${source.nova_bm.engine}, nova_bm ${source.nova_bm.schema_version}${source.nova === null ? ", nova not read" : `, nova ${source.nova.head ?? source.nova.schema_version}`})`,
+    `Target  ${serverName(target)} (${target.engine}, ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head})  ${header.target_before.nodes} nodes, ${header.target_before.ports} ports`,
     `Pairing ${pairing.why}`,
     ...(conductors === undefined ? [] : [`Conductors ${conductors}`]),
     "",

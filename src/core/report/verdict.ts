@@ -67,7 +67,7 @@ function risksOf({ header, counts, totals, nova }: Judged): readonly string[] {
   const some: string[] = [];
   if (totals.risky > 0)
     some.push(
-      `${counted(totals.risky, "machine")} would be blocked, and ${totals.risky === 1 ? "is" : "are"} loaded because somebody accepted the finding`,
+      `${counted(totals.risky, "machine")} ${totals.risky === 1 ? "is" : "are"} loaded only because somebody accepted a blocking finding`,
     );
   if (drift > 0)
     some.push(`${counted(drift, "machine")} changed since being loaded, and will be left as found`);

@@ -34,6 +34,7 @@ async function start(): Promise<void> {
   element("save").addEventListener("click", () => save(about.run, machines, state.found));
   addEventListener("hashchange", () => fromAddress(state, list));
   for (const id of ["filters", "pages", "print"]) element(id).hidden = false;
+  list.search();
   fromAddress(state, list, false);
   document.documentElement.dataset.ready = "yes";
 }
@@ -161,17 +162,15 @@ function bindFilters(state: State, list: List): void {
 /** `#finding=N2I-D600` in a link of the page, or in one that somebody was sent. */
 function fromAddress(state: State, list: List, scroll = true): void {
   const [, name = "", value = ""] = /^#(verdict|finding)=([\w-]+)$/.exec(location.hash) ?? [];
-  if (name !== "") {
-    for (const id of SELECTS)
-      element<HTMLSelectElement>(`by-${id}`).value = id === name ? value : "*";
-    element<HTMLInputElement>("search").value = "";
-    state.filter = { ...NO_FILTER, [name]: value };
-  }
+  if (name === "") return;
+  for (const id of SELECTS)
+    element<HTMLSelectElement>(`by-${id}`).value = id === name ? value : "*";
+  element<HTMLInputElement>("search").value = "";
+  state.filter = { ...NO_FILTER, [name]: value };
   list.search();
-  if (name !== "" && scroll) {
-    element("filters").scrollIntoView();
-    element("search").focus({ preventScroll: true });
-  }
+  if (!scroll) return;
+  element("filters").scrollIntoView();
+  element("search").focus({ preventScroll: true });
 }
 
 /** Paper has no pages to turn: it gets every row, and of a large fleet as many as somebody may read. */

@@ -75,8 +75,16 @@ ${verdict.lines.map((line) => `<p>${escaped(line)}</p>`).join("\n")}
 ${about.join("\n")}
 </dl>
 <p class="aside">${escaped(PROMISE)}</p>
+<nav aria-label="Contents">${CONTENTS.map(([id, title]) => `<a href="#${id}">${title}</a>`).join("\n")}</nav>
 `;
 }
+
+/** What somebody may look for first; sections are named by their titles. */
+const CONTENTS = [
+  ...[["to-do-before-the-window", "To do"] as const, ["findings", "Findings"] as const],
+  ...[["the-window", "The window"] as const, ["what-rollback-does", "Rollback"] as const],
+  ...[["machines", "Machines"] as const, ["sign-off", "Sign-off"] as const],
+] as const;
 
 const TITLES = [
   ...(["BM ID", "Verdict", "UUID", "BMC address", "Instance", "Compute host"] as const),

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { BESIDE, CALLED, camel, NOTHING_FOR, PLACES, ROADS, TARGET } from "../stages/next.ts";
 import { type Connection, surroundings } from "../stages/surroundings.ts";
-import { io } from "./io.ts";
+import { type Io, io } from "./io.ts";
 import type { Declared, OptionTable } from "./options/declared.ts";
 import { aside } from "./print/events.ts";
 
@@ -71,8 +71,13 @@ function fill(args: Args, { command, options = {} }: Declared, layer: Layer): vo
     args[option] = value;
     args[camel(option)] = value;
   }
-  if (found.length > 0 && args.quiet !== true) aside(`Connections: ${file}`);
+  if (found.length === 0 || args.quiet === true || told.get(io())?.has(file)) return;
+  told.set(io(), new Set([...(told.get(io()) ?? []), file]));
+  aside(`Connections: ${file}`);
 }
+
+/** Files that a command line has named: `run` has each of its stages read them. */
+const told = new WeakMap<Io, ReadonlySet<string>>();
 
 /** Named on the command line, by a variable, or in this folder; null where there is none. */
 function fileOf(args: Args): string | null {

@@ -31,6 +31,11 @@ test("a run goes to its end over every stop, and says at each what a person does
   await computeStarts(made);
   const done = await walk(made);
   assert.equal(done.status, 0, done.err);
+  // A stage of a run leaves it to the run what comes next, and files are named once.
+  for (const { err } of [loaded, taken, done]) {
+    assert.doesNotMatch(err, /^(Next|then|Undo): /m);
+    assert.equal(err.match(/^Connections: /gm)?.length, 1, err);
+  }
   assert.match(done.err, /^The window is closed\.\nThe run is done\.$/m);
   assert.deepEqual(
     recordOf(made).filter((line) => !/^begin| N2I-/.test(line)),

@@ -58,7 +58,10 @@ async function walking(): ReturnType<Command["work"]> {
 
 /** The commands as functions: what `run` walks is called in this process, and none is started. */
 function handsOf({ quiet, json, progressInterval, yes, config, without }: RunArgs): Hands {
-  const voice = { quiet, json, yes, config, without, "progress-interval": progressInterval };
+  const voice = {
+    ...{ quiet, json, yes, config, without, "progress-interval": progressInterval },
+    walked: true,
+  };
   const find = (name: string): Command => {
     const found = COMMANDS.find(({ options }) => options.command === name);
     if (found === undefined) throw new Error(`there is no command ${name}`);

@@ -20,6 +20,8 @@ export interface Voice {
   readonly json: boolean;
   /** Seconds between two progress lines where there is no terminal. */
   readonly progressInterval: number;
+  /** One stage of a run, which says itself what comes next. */
+  readonly walked?: boolean;
 }
 
 /** Progress of a stage on stderr, as the global options want it: machines behind us, then a summary. */
@@ -88,10 +90,16 @@ async function inStage<T>(
 }
 
 /** A line for people; machines get event lines instead. */
-export function say(voice: Voice, text: string): void {
+export function say(voice: Voice, said: string): void {
+  const lines = said.split("\n").filter((line) => voice.walked !== true || !NEXT.test(line));
+  if (lines.length === 0) return;
+  const text = lines.join("\n");
   log("said", { text });
   if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
 }
+
+/** Lines that name a command to copy. */
+const NEXT = /^(Next|then|Undo): /;
 
 const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => View } = {
   verdicts: verdictsView,

@@ -44,7 +44,8 @@ export async function until(
     if (missing === null) return;
     const now = Date.now();
     if (missing !== told || now - at > AGAIN * 1000) {
-      sink.say(`Waiting: ${missing}`);
+      const again = told === "" ? " Ctrl-C loses nothing; the same command goes on." : "";
+      sink.say(`Waiting: ${missing}${again}`);
       [told, at] = [missing, now];
     }
     if (most !== undefined && now - began > most * 1000)

@@ -60,6 +60,8 @@ export interface RunEnd {
 interface Walk {
   /** Whether BMCs were asked anew, as their readings were too old for apply; once is enough. */
   renewed: boolean;
+  /** Whether it was said since when the window is open. */
+  opened: boolean;
   readonly words: RunWords;
   readonly hands: Hands;
   readonly sink: Sink;
@@ -80,7 +82,7 @@ const INTERRUPTED = [130, 143];
  * @throws MigrationError what refused a stage; N2I-E328 at a gate, N2I-E329
  */
 export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
-  const of: Walk = { words, hands, sink, renewed: false };
+  const of: Walk = { words, hands, sink, renewed: false, opened: false };
   let before = "";
   for (;;) {
     const { run, step, files } = await standing(words.run);
@@ -156,8 +158,10 @@ async function walkStage(
   await paused(words.pauseFile, sink);
   if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check")) {
     const { at: since, by } = await openWindow(run);
-    sink.say(`Window: open since ${since} by ${by}.`);
+    if (!of.opened) sink.say(`Window: open since ${since} by ${by}.`);
+    of.opened = true;
   }
+  sink.say(`Stage: ${stage}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
@@ -227,12 +231,14 @@ async function performed(
       return hands.perform("handover", options);
     }
     case "takeover":
-      await sink.confirm("Conductors take the machines over: a way back has to stop them first.");
+      await sink.confirm(
+        "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
+      );
       await takenOver((await hands.options("verify", given)) as VerifyAsked, patience);
       return 0;
     case "final":
       await sink.confirm(
-        "Have nova.conf as `config --check` wants it, restart nova-scheduler, start the new nova-compute: from the first server it makes or deletes on there is only the way forward.",
+        "Now have nova.conf as `config --check` wants it, restart nova-scheduler and start the new nova-compute: once it makes or deletes a server, there is only the way forward.",
       );
       await computeStarted((await hands.options("verify", given)) as VerifyAsked, patience);
       return 0;

@@ -95,7 +95,7 @@ test("a command line that is wrong is refused with its code, whatever is wrong w
     [["exctract"], /extract/],
     [["apply", ...made.at, ...made.writer, "--yess"], /yess/],
     [["apply", ...made.at, ...made.writer, "--yes", "surplus"], /surplus/],
-    [["plan", ...made.at], /ironic-db/],
+    [["plan", ...made.at, "--without", "ironic-db"], /ironic-db/],
     [["plan", "--run"], /run/],
     [["plan", ...made.at, ...url, "--progress-interval", "soon"], /progress-interval/],
     [["status", ...made.at, "-f", "xml"], /xml/],

@@ -5,15 +5,21 @@ import { parseObject } from "../edge/disk/artefact-form.ts";
 import { HAND_OVER } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
+import { readWindow } from "./window-file.ts";
 
 /** Commands a report lists: the newest. */
 const KEPT = 200;
 /** Milliseconds without an entry after which nobody was waiting: the night was over, or stopped. */
 const PAUSE = 15 * 60_000;
 
-/** How long things took in this run, by its log and its journal. */
+/** How long things took in this run, by its log, the record of its window and its journal. */
 export async function measuredOf(run: string, entries: readonly Entry[]): Promise<Measured> {
-  return { ran: await ranIn(run), loaded: loadedIn(entries), handed: handedIn(entries) };
+  const [commands, recorded] = [await ranIn(run), await inWindow(run)];
+  const isLogged = (one: RanCommand): boolean => commands.some((other) => covers(other, one));
+  const ran = [...commands, ...recorded.filter((one) => !isLogged(one))]
+    .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
+    .slice(-KEPT);
+  return { ran, loaded: loadedIn(entries), handed: handedIn(entries) };
 }
 
 /** The commands of a run by its log; one that nobody could write or read has none. */
@@ -52,6 +58,31 @@ function ended(begun: RanCommand, { ts, status, name }: JsonObject, beside: bool
   const seconds = beside || !(took >= 0) ? null : took;
   const told = typeof status === "number" ? status : null;
   return { ...begun, seconds, status: told, result: typeof name === "string" ? name : "" };
+}
+
+/** What the record of the window has: its beginning and end, and stages, those too that `run` went through. */
+async function inWindow(path: string): Promise<readonly RanCommand[]> {
+  const recorded: RanCommand[] = [];
+  const begun = new Map<string, RanCommand>();
+  for (const { do: what, at, by, stage = "", result = "" } of await readWindow({ path })) {
+    const one = { at, by, seconds: null, status: null, result };
+    if (what === "open" || what === "close")
+      recorded.push({ ...one, command: what === "open" ? "window opens" : "window closes" });
+    if (what === "begin") begun.set(stage, { ...one, command: stage });
+    const from = what === "end" ? begun.get(stage) : undefined;
+    if (from === undefined) continue;
+    begun.delete(stage);
+    const seconds = result === "done" ? (Date.parse(at) - Date.parse(from.at)) / 1000 : null;
+    recorded.push({ ...from, seconds, result });
+  }
+  return recorded;
+}
+
+/** Whether a stage in the record is a command of the log. */
+function covers(command: RanCommand, { command: stage, at }: RanCommand): boolean {
+  const from = Date.parse(command.at);
+  const to = from + (command.seconds ?? 0) * 1000;
+  return command.command === stage && Date.parse(at) >= from && Date.parse(at) <= to;
 }
 
 /** Rows apply wrote, and the time its batches took. */

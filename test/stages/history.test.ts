@@ -65,6 +65,39 @@ test("of commands beside each other nobody knows whose end it is, so none has a 
   );
 });
 
+test("stages that one command went through have their times from the record of the window", async (t) => {
+  const run = runOf(t, [
+    begin("run --run m1", 0),
+    end(0, 60_000),
+    begin("apply --run m1", 100_000),
+    end(0, 109_000),
+  ]);
+  const lines = [
+    { do: "open", at: at(1_000), by: "me" },
+    { do: "begin", at: at(2_000), by: "me", stage: "apply" },
+    { do: "end", at: at(7_000), by: "me", stage: "apply", result: "done" },
+    { do: "begin", at: at(8_000), by: "me", stage: "finish" },
+    { do: "end", at: at(9_000), by: "me", stage: "finish", result: "N2I-E308" },
+    // The log has this one.
+    { do: "begin", at: at(101_000), by: "me", stage: "apply" },
+    { do: "end", at: at(108_000), by: "me", stage: "apply", result: "done" },
+    { do: "close", at: at(200_000), by: "me" },
+  ];
+  writeFileSync(join(run, "window.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
+  const { ran } = await measuredOf(run, []);
+  assert.deepEqual(
+    ran.map(({ command, seconds, result }) => [command, seconds, result]),
+    [
+      ["run", 60, "done"],
+      ["window opens", null, ""],
+      ["apply", 5, "done"],
+      ["finish", null, "N2I-E308"],
+      ["apply", 9, "done"],
+      ["window closes", null, ""],
+    ],
+  );
+});
+
 test("a run without a log was never measured", async () => {
   assert.deepEqual(await measuredOf("/nowhere", []), { ran: [], loaded: null, handed: null });
 });

@@ -57,10 +57,16 @@ function asBefore(command: string, ran: readonly RanCommand[], name = command): 
     .filter((one) => one.command === command && one.seconds !== null && one.status !== 130)
     .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
   if (longest === undefined)
-    return { name, by: "command", seconds: null, basis: "unknown", source: "not run yet" };
+    return {
+      name,
+      by: "command",
+      seconds: null,
+      basis: "unknown",
+      source: "not measured in this run",
+    };
   return {
     ...{ name, by: "command", seconds: longest.seconds, basis: "measured" },
-    source: `measured ${minute(longest.at)} (log.jsonl)`,
+    source: `measured ${minute(longest.at)} (the run's log)`,
   };
 }
 

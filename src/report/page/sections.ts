@@ -189,7 +189,7 @@ function soFar({ ran, state, next }: ReportFacts): string {
   const log =
     commands.length === 0
       ? ""
-      : `<details><summary>${counted(commands.length, "command")} so far (log.jsonl)</summary>\n${table("Commands so far", ["Time (UTC)", "Command", "Took", "Result", "By"], commands)}</details>`;
+      : `<details><summary>${counted(commands.length, "command")} so far (log.jsonl, window.jsonl)</summary>\n${table("Commands so far", ["Time (UTC)", "Command", "Took", "Result", "By"], commands)}</details>`;
   return section("The run so far", `${told}\n<p>Next: <code>${escaped(next)}</code></p>\n${log}`);
 }
 

@@ -3,7 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import { createTables } from "../src/demo/create-tables.ts";
+import { createTables } from "../src/edge/database/create-tables.ts";
 import { ASKED_BY } from "../src/edge/database/rights.ts";
 import {
   loadTables,

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { createTables } from "../../src/demo/create-tables.ts";
+import { createTables } from "../../src/edge/database/create-tables.ts";
 import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Fleet } from "./seen.ts";

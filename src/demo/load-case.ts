@@ -1,4 +1,5 @@
 import type { Knex } from "knex";
+import { createTables } from "../edge/database/create-tables.ts";
 import { loadTables } from "../edge/disk/load-tables.ts";
 import type { Engine } from "../model/database.ts";
 import type { Json } from "../model/json.ts";
@@ -10,7 +11,6 @@ import {
   type CaseRow,
   caseUuid,
 } from "./case.ts";
-import { createTables } from "./create-tables.ts";
 
 const CHUNK = 50;
 

@@ -3,7 +3,7 @@ import type { HostConfig } from "./machine.ts";
 import type { FieldChange, Verdict } from "./plan.ts";
 import type { ConductorIpmitool } from "./power.ts";
 
-export type ArtefactKind = "snapshot" | "power" | "machines" | "nova" | "nova-findings";
+export type ArtefactKind = "snapshot" | "power" | "machines" | "nova" | "nova-findings" | "archive";
 
 /** Which server and database an artefact speaks of: enough to tell a swap, nothing secret. */
 export interface ServerIdentity {

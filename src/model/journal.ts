@@ -101,6 +101,23 @@ type RunEntry =
   | { readonly do: "close"; readonly plan: string; readonly at: string; readonly by: string }
   | { readonly do: "reopen"; readonly at: string; readonly by: string };
 
+/** Of nova_bm's end. */
+export type RetireEntry =
+  | {
+      readonly do: "archive";
+      readonly sha256: string;
+      readonly rows: number;
+      /** Days before its tables may be dropped. */
+      readonly grace: number;
+      readonly at: string;
+      readonly by: string;
+    }
+  /** A table is to be dropped; it may be gone from here on. */
+  | { readonly do: "drop"; readonly table: string; readonly at: string; readonly by: string }
+  | { readonly do: "dropped"; readonly table: string; readonly at: string }
+  /** All of it is in a database again. */
+  | { readonly do: "restored"; readonly to: string; readonly at: string; readonly by: string };
+
 /** A system is acted on for the first time: which it is. */
 interface TargetEntry {
   readonly do: "target";
@@ -119,7 +136,7 @@ interface OpenEntry {
 }
 
 /** A line of journal.jsonl. */
-export type Entry = OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry;
+export type Entry = OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry | RetireEntry;
 
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */
 export const IRONIC = "ironic";

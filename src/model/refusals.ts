@@ -358,6 +358,27 @@ export const REFUSALS = {
     "A hook that fails stops the run: what it was to prepare, or to check, is not as it should be.",
     "See what it said in log.jsonl, then give the same run command: the stage and its hooks run again.",
   ),
+  // The end of nova_bm.
+  "N2I-E340": refused(
+    "nova_bm cannot be retired yet",
+    "It is the only record of machines that are not in Ironic as planned; what is dropped is gone.",
+    "Settle what is named; retire --plan shows every condition and what is missing.",
+  ),
+  "N2I-E341": refused(
+    "nova_bm is retired",
+    "Its tables are dropped: what would take machines back, or read them again, has nothing to go by.",
+    "The archive is in the run's folder: retire --restore DB puts it into an empty database, and then this command goes on.",
+  ),
+  "N2I-E342": refused(
+    "the database to restore into is not empty",
+    "Rows of the archive among others could not be told apart, and an earlier restore may be half there.",
+    "Make an empty database (of SQLite: an empty file) and give that.",
+  ),
+  "N2I-E343": failed(
+    "an archive does not restore to what it was made of",
+    "Rows changed while they were read, or this kind of server cannot hold them as they are.",
+    "Stop what still writes to nova_bm, then run the same command again; restore into the kind of server it came from.",
+  ),
   // This host, and what its operator gave it.
   "N2I-E400": failed(
     "this host cannot ask for power states",

@@ -22,6 +22,11 @@ export interface Column {
   readonly auto?: true;
 }
 
+/** A column as somebody's database has it, whatever made it. */
+export interface StoredColumn extends Omit<Column, "type"> {
+  readonly type: ColumnType | "bytes" | "numeric" | "double";
+}
+
 export interface Key {
   /** As upgrade migrations name it; without a name, as the engine itself would. */
   readonly name?: string;
@@ -41,6 +46,11 @@ export interface Table {
   readonly unique: readonly Key[];
   readonly foreign: readonly ForeignKey[];
   readonly index: readonly Key[];
+}
+
+/** A table to be made, of columns as somebody had them. */
+export interface MadeTable extends Omit<Table, "columns"> {
+  readonly columns: readonly StoredColumn[];
 }
 
 /** The tables of one database at one version. */

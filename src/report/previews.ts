@@ -1,4 +1,5 @@
 import type { Trouble } from "../core/handover/judge.ts";
+import type { Gate } from "../core/handover/retire.ts";
 import type { BootRow, GuardPreview, UndoPreview } from "../model/preview.ts";
 import { rowsOf, type View } from "./table.ts";
 
@@ -6,6 +7,12 @@ import { rowsOf, type View } from "./table.ts";
 export function guardsView(previews: AsyncIterable<GuardPreview>): View {
   const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];
   return rowsOf(columns, previews, (it) => [it.action, it.uuid, it.bm_node_id, it.fields, it.why]);
+}
+
+/** What must hold before nova_bm goes. */
+export function gatesView(gates: AsyncIterable<Gate>): View {
+  const columns = ["Condition", "Holds", "Why Not"];
+  return rowsOf(columns, gates, ({ gate, why }) => [gate, why === null ? "yes" : "no", why]);
 }
 
 /** What a rollback would do. */

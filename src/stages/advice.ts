@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { retirementOf } from "../model/archive.ts";
 import { isObject, parsedJson } from "../model/json.ts";
 import { wordsOf } from "./given.ts";
 import {
@@ -37,7 +38,7 @@ export async function advice(path: string): Promise<Advice> {
   const run = await openRun(path, { create: false });
   const { files } = await filesOf(run, { run: path });
   const step = stepOf(files);
-  if (step === null) return DONE;
+  if (step === null) return doneOf(files);
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
   if (stage === null)
@@ -53,6 +54,17 @@ export async function advice(path: string): Promise<Advice> {
         : `about ${lasting(figure.seconds)} (${figure.from})`,
     undo: undone === null ? NOTHING : undoing(undone, path),
   };
+}
+
+/** Whoever archived nova_bm is told when it may go, and what brings it back once it went. */
+function doneOf(files: RunFiles): Advice {
+  if ("missing" in files.journal) return DONE;
+  const { archive, begun } = retirementOf(files.journal.entries);
+  if (archive === null) return DONE;
+  const next = nextOf(files);
+  const why = begun.size > 0 ? "nova_bm is dropped" : "this run is done, and nova_bm archived";
+  const undo = begun.size > 0 ? "retire --restore DB, then rollback --after-finish" : DONE.undo;
+  return { next, why, takes: "not known", undo };
 }
 
 function undoing(undone: "rollback" | "handover" | "finish", run: string): string {

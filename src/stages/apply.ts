@@ -29,6 +29,7 @@ import { stopped } from "./pipeline.ts";
 import type { Readings } from "./power-file.ts";
 import { openProbe } from "./probe.ts";
 import { checkReadings, conductorOf, recheckWith } from "./recheck.ts";
+import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
@@ -62,6 +63,7 @@ const UNASKED =
 export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { create: false }, (run) =>
     closing(async (keep) => {
+      await checkNotRetired(run, "what would be loaded again could not be taken back");
       await checkNotFinished(run, "apply would load again what is gone of it", words);
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;

@@ -3,6 +3,7 @@ import { createSeal, readOrMakeKey } from "../edge/disk/seal.ts";
 import { openTrees } from "../edge/tftp/tree.ts";
 import { closing, openRole } from "./databases.ts";
 import { rememberGiven, withEarlier } from "./given-file.ts";
+import { checkNotRetired } from "./retired.ts";
 import { inRun } from "./run.ts";
 import type { Sink } from "./sink.ts";
 import { type Extracted, takeSnapshot } from "./snapshot.ts";
@@ -24,6 +25,7 @@ export function extract(
 ): Promise<Extracted & { readonly path: string; readonly known: object }> {
   const { novaConf = [], tftpRoot = [], novaDb } = asked;
   return inRun(asked.run, "extract", { create: true }, async (run) => {
+    await checkNotRetired(run, "a new snapshot would take the place of the last one there is");
     const seal = createSeal(await readOrMakeKey(run.path, asked.keyFile));
     const hosts = await readHostConfigs(novaConf, seal);
     const trees = await openTrees(tftpRoot, "--tftp-root");

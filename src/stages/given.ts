@@ -188,6 +188,7 @@ export interface NextStep {
     readonly leaveNova?: true;
     readonly takeover?: true;
     readonly final?: true;
+    readonly drop?: true;
   };
   /** Options for Nova's databases; absent where the command does without. */
   readonly nova?: object;
@@ -243,6 +244,7 @@ function optionsOf(
     },
     apply: { ...target, staged },
     handover: backendOf(words),
+    retire: { ...target, novaBmDb: "DB" },
   };
   const wants: readonly string[] = KEPT[command];
   const key = sealedElsewhere && wants.includes("key-file") && { keyFile: "FILE" };

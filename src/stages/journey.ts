@@ -33,6 +33,7 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
     case "finish":
       return command;
     case "boot":
+    case "retire":
     case "rollback":
     case "run":
     case "status":

@@ -65,6 +65,7 @@ export const KEPT = {
   ],
   boot: ["tftp-root", "from", "served-as", "node", "key-file"],
   finish: [...TARGET, "node", "in-flight", "lock-wait"],
+  retire: [...TARGET, ...NOVA, "nova-bm-db", "key-file"],
   // No word that let apply do something dangerous is passed on to it.
   rollback: [...TARGET, ...NOVA, "node", "in-flight", "lock-wait", "watch", "key-file"],
 } as const satisfies { readonly [command: string]: readonly string[] };

@@ -20,6 +20,7 @@ import { type Backing, novaStepsBack, type Wanted } from "./nova-back.ts";
 import { novaPlans } from "./nova-files.ts";
 import type { Watching } from "./nova-watch.ts";
 import { STOPPED } from "./pipeline.ts";
+import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan } from "./run.ts";
 import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -123,6 +124,7 @@ async function withJob<T>(
       all ? "--all and --node exclude each other" : "nothing says what to undo",
     );
   return inRun(words.run, "rollback", { create: false }, async (run) => {
+    await checkNotRetired(run, "there is nothing to take machines back to");
     if (!access.preview)
       await checkNotFinished(run, "rollback would take its machines from Nova", words);
     const { entries } = await readJournal(run);

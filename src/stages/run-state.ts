@@ -3,6 +3,7 @@ import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { countBack } from "../engine/back.ts";
 import { ownershipOf } from "../engine/ownership.ts";
+import { ARCHIVE, graceEnd, isRetired, type Retirement, retirementOf } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import type { FinishState } from "../model/handover.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
@@ -42,8 +43,8 @@ async function orWhy<T>(work: () => Promise<T>): Promise<T | { readonly missing:
 }
 
 /** Reads the whole plan, when a load was staged. */
-async function handoverOf(
-  plan: Awaited<ReturnType<typeof openPlan>>,
+export async function handoverOf(
+  plan: Pick<Awaited<ReturnType<typeof openPlan>>, "footer" | "lines">,
   journal: readonly Entry[],
 ): Promise<{ readonly staged: number; readonly released: number } | null> {
   if (!wasStaged(journal, plan.footer.sha256)) return null;
@@ -215,6 +216,7 @@ export function statusOf(files: RunFiles): RunState {
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && isLoaded(files) && { finish: finishText(finish) }),
+      ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
     next: nextOf(files),
     loaded: isLoaded(files),
@@ -227,6 +229,18 @@ function finishText(finish: FinishState | Missing): string {
   return finish.guards
     ? "not yet: until then deleting or rebuilding a tenant's server ends in ERROR"
     : "not yet";
+}
+
+function retireField(found: Retirement): { readonly retire?: string } {
+  const { archive, begun, dropped, stale } = found;
+  if (archive === null) return {};
+  const made = `nova_bm archived ${archive.at} (${archive.rows} rows, sha256 ${archive.sha256.slice(0, 12)}) in ${ARCHIVE}`;
+  if (isRetired(found)) return { retire: `done: nova_bm is dropped; ${made}` };
+  if (begun.size > 0) return { retire: `${dropped.size} tables dropped, not all yet; ${made}` };
+  if (stale) return { retire: `${made}, and the run went on since: archive it again` };
+  return {
+    retire: `${made}; it may be dropped from ${new Date(graceEnd(archive)).toISOString()} on`,
+  };
 }
 
 function toldOf(handover: NonNullable<RunFiles["handover"]>): string {

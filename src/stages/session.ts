@@ -34,10 +34,15 @@ export interface RunSession extends WindowSession {
   ) => Promise<void>;
 }
 
-/** Runs a command that acts: one journal, whatever parts take part. */
+/**
+ * Runs a command that acts: one journal, whatever parts take part.
+ *
+ * @param how.afterWindow what it does comes days after the window, and disturbs no tenant
+ */
 export async function withSession<T>(
   run: RunFolder,
   work: (session: RunSession) => Promise<T>,
+  { afterWindow = false }: { readonly afterWindow?: boolean } = {},
 ): Promise<T> {
   let interrupt: Interrupt | undefined;
   let journal: Journal | undefined;
@@ -60,7 +65,7 @@ export async function withSession<T>(
         append: (entry) => opened().append(entry),
       },
       async begin(system, target, how) {
-        leave ??= await enterWindow(run, commandIn(run));
+        if (!afterWindow) leave ??= await enterWindow(run, commandIn(run));
         interrupt ??= surroundings().onInterrupt();
         journal ??= withFailpoints(await openJournal(run));
         const entries = journal.entries();

@@ -5,6 +5,7 @@ import { OF_A_PLAN, PLAN } from "../edge/disk/plan-folder.ts";
 import { openRun } from "../edge/disk/run-folder.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
 import { runProgram } from "../edge/process/run.ts";
+import { ARCHIVE } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Sink } from "./sink.ts";
 import { surroundings } from "./surroundings.ts";
@@ -108,5 +109,6 @@ async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">>
 function whyNot(name: string, isFile: boolean): string | null {
   if (IS_KEY.test(name)) return "it opens the run's secrets";
   if (!isFile) return "it is no regular file";
+  if (name === ARCHIVE) return "it is nova_bm's archive, which no report needs";
   return OURS.test(name) ? null : "this tool did not write it";
 }

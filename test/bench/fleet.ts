@@ -1,5 +1,5 @@
 import type { Knex } from "knex";
-import { createTables } from "../../src/demo/create-tables.ts";
+import { createTables } from "../../src/edge/database/create-tables.ts";
 import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import type { ServerEngine } from "../lab/binaries.ts";
 

@@ -27,6 +27,8 @@ const ASKED_ANEW: { readonly [option: string]: string } = {
 const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   plan: ["placement-db"], // for --propose-site
   verify: ["compute-log"], // named at the end of the window alone, line by line
+  // What the line itself says, what the journal knows, and an empty database, for one time.
+  retire: ["drop", "yes-drop", "grace", "restore"],
   // What let another command do something dangerous is no word for a rollback.
   rollback: ["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],
 };

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
 import { join } from "node:path";
 import { test } from "node:test";
-import { createTables } from "../../src/demo/create-tables.ts";
+import { createTables } from "../../src/edge/database/create-tables.ts";
 import { loadTables } from "../../src/edge/disk/load-tables.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { sqlalchemy } from "../lab/cloud/config.ts";

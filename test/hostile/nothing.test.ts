@@ -64,6 +64,12 @@ test("no command ends well on a plan that loads no machine without saying that t
     ],
     handover: [{ refuses: "N2I-E326", words: ["handover", ...at, ...writer, "--yes"] }],
     finish: [{ refuses: "N2I-E320", words: ["finish", ...at, ...writer, "--yes"] }],
+    retire: [
+      {
+        refuses: "N2I-E326",
+        words: ["retire", ...at, ...source.slice(0, 2), ...reader, "--yes"],
+      },
+    ],
     boot: [
       { refuses: "N2I-E326", words: [...boot, "--verify"] },
       { status: 0, says: /no machine has a tenant/, words: [...boot, "--yes"] },

@@ -23,6 +23,7 @@ import { nextOptions } from "../options/next.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
 import { reportOptions } from "../options/report.ts";
+import { retireOptions } from "../options/retire.ts";
 import { rollbackOptions } from "../options/rollback.ts";
 import { type RunArgs, runOptions } from "../options/run.ts";
 import { showOptions } from "../options/show.ts";
@@ -108,6 +109,7 @@ const COMMANDS: readonly Command[] = [
   { options: handoverOptions, work: handover },
   { options: { ...handoverOptions, command: FORMER, describe: false }, work: formerly },
   { options: finishOptions, work: async () => (await import("./finish.ts")).finishCommand },
+  { options: retireOptions, work: async () => (await import("./retire.ts")).retireCommand },
   { options: rollbackOptions, work: async () => (await import("./rollback.ts")).rollbackCommand },
   { options: statusOptions, work: async () => (await import("./status.ts")).statusCommand },
   { options: nextOptions, work: async () => (await import("./next.ts")).nextStepCommand },

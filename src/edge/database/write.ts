@@ -85,6 +85,27 @@ export async function writing<T>(
   }
 }
 
+/** On MySQL what may be written by statements that are a transaction each. */
+const SESSION = (mode: "READ ONLY" | "READ WRITE"): string =>
+  `SET SESSION TRANSACTION ISOLATION LEVEL REPEATABLE READ /*!50605 , ${mode} */`;
+
+/**
+ * Makes or drops a table. On MySQL such a statement ends the transaction it stands in, and is one by
+ * itself: of the session's kind, which is read-only.
+ */
+export async function defining(database: Database, doing: string, sql: string): Promise<void> {
+  await writing(database, async (trx) => {
+    const isMysql = database.engine === "mysql";
+    if (isMysql) await database.run(doing, () => trx.raw("COMMIT"));
+    if (isMysql) await database.run(doing, () => trx.raw(SESSION("READ WRITE")));
+    try {
+      await database.run(doing, () => trx.raw(sql));
+    } finally {
+      if (isMysql) await trx.raw(SESSION("READ ONLY")).catch(() => null);
+    }
+  });
+}
+
 /**
  * Waits for a transaction that an earlier run left behind.
  *

@@ -159,6 +159,7 @@ const STAGES: { readonly [kind in ArtefactKind | "plan"]: string } = {
   machines: "plan",
   nova: "plan --nova-db",
   "nova-findings": "plan --nova-db",
+  archive: "retire",
 };
 
 const CHECKED = 1024 * 1024;

@@ -20,6 +20,13 @@ export async function computeHosts(
   };
 }
 
+/** Hosts whose nova-compute offered machines of nova-baremetal last. */
+export async function baremetalHosts(database: Database): Promise<readonly string[]> {
+  const { host, from } = await computeHosts(database);
+  const live = `${from} WHERE c.deleted = 0 AND c.hypervisor_type = 'baremetal' AND ${host} IS NOT NULL GROUP BY 1`;
+  return (await read(database, { host: sql(host, string) }, live)).map((row) => row.host);
+}
+
 /** Live instances and compute nodes of hosts, whoever they belong to. */
 export async function useOf(
   database: Database,

@@ -1,6 +1,6 @@
 import type { Knex } from "knex";
-import type { Engine } from "../model/database.ts";
-import type { Column, Key, Table, Tables } from "../model/tables.ts";
+import type { Engine } from "../../model/database.ts";
+import type { Key, MadeTable, StoredColumn, Tables } from "../../model/tables.ts";
 
 /**
  * Builds the tables in an empty database, as the project's own migrations leave them: the same
@@ -15,6 +15,16 @@ export async function createTables(
   { tables, version }: Tables,
   { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
 ): Promise<void> {
+  await performAll(db, engine, tableStatements(db, tables, { engine, charset }));
+  await db(version.table).insert(version.row);
+}
+
+/** The same as statements, in their order; a question mark in them is no value. */
+export function tableStatements(
+  db: Knex,
+  tables: { readonly [name: string]: MadeTable },
+  { engine, charset }: { readonly engine: Engine; readonly charset?: string | undefined },
+): readonly string[] {
   const made: string[] = [];
   const added: string[] = [];
   for (const [name, table] of Object.entries(tables)) {
@@ -22,15 +32,14 @@ export async function createTables(
     made.push(create);
     added.push(...(engine === "mysql" ? inOne(more) : more));
   }
-  await performAll(db, engine, [...made, ...added]);
-  await db(version.table).insert(version.row);
+  return [...made, ...added];
 }
 
 /** Creates a table, then adds what Knex adds apart; foreign keys last. */
 function statementsOf(
   db: Knex,
   name: string,
-  table: Table,
+  table: MadeTable,
   engine: Engine,
   charset: string | undefined,
 ): readonly string[] {
@@ -38,7 +47,7 @@ function statementsOf(
     if (engine === "mysql") made.engine("InnoDB");
     if (engine === "mysql" && charset !== undefined) made.charset(charset);
     for (const column of table.columns) addColumn(db, made, column, engine);
-    made.primary([...table.primary]);
+    if (table.primary.length > 0) made.primary([...table.primary]);
     for (const key of table.unique)
       made.unique([...key.columns], { indexName: keyName(name, key, engine) });
     for (const key of table.index) made.index([...key.columns], keyName(name, key, engine));
@@ -83,11 +92,11 @@ async function performAll(db: Knex, engine: Engine, statements: readonly string[
 }
 
 /** Knex takes a question mark for a value. */
-function escaped(sql: string): string {
+export function escaped(sql: string): string {
   return sql.replaceAll("?", "\\?");
 }
 
-function addForeignKeys(builder: Knex.TableBuilder, { foreign }: Table): void {
+function addForeignKeys(builder: Knex.TableBuilder, { foreign }: MadeTable): void {
   for (const { column, references } of foreign) {
     const [table = "", other = ""] = references.split(".");
     builder.foreign([column]).references([other]).inTable(table);
@@ -97,7 +106,7 @@ function addForeignKeys(builder: Knex.TableBuilder, { foreign }: Table): void {
 function addColumn(
   db: Knex,
   builder: Knex.CreateTableBuilder,
-  column: Column,
+  column: StoredColumn,
   engine: Engine,
 ): void {
   const made = builder.specificType(column.name, columnType(column, engine));
@@ -105,7 +114,7 @@ function addColumn(
   if (column.default !== undefined) made.defaultTo(db.raw(literal(column.default, engine)));
 }
 
-function columnType({ type, length = 255, auto }: Column, engine: Engine): string {
+function columnType({ type, length = 255, auto }: StoredColumn, engine: Engine): string {
   if (auto) {
     return { mysql: "int(11) auto_increment", postgresql: "serial", sqlite: "integer" }[engine];
   }
@@ -123,6 +132,12 @@ function columnType({ type, length = 255, auto }: Column, engine: Engine): strin
       return engine === "mysql" ? type : "text";
     case "float":
       return engine === "postgresql" ? "double precision" : "float";
+    case "bytes":
+      return { mysql: "longblob", postgresql: "bytea", sqlite: "blob" }[engine];
+    case "double":
+      return engine === "postgresql" ? "double precision" : "double";
+    case "numeric":
+      return engine === "mysql" ? "decimal(65,10)" : "numeric";
     case "bigint":
     case "text":
       return type;

@@ -1,0 +1,120 @@
+import {
+  aloneGate,
+  finishedGate,
+  type Gate,
+  legacyGate,
+  outGate,
+  sameGate,
+  stagedGate,
+  verifiedGate,
+} from "../core/handover/retire.ts";
+import { runningComputes } from "../core/hosts/running.ts";
+import { isEqual } from "../core/verify/tally.ts";
+import { identify } from "../edge/database/identity.ts";
+import type { Database } from "../edge/database/open.ts";
+import { ask, string } from "../edge/database/rows.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { describeTables } from "../edge/nova-bm/describe.ts";
+import { baremetalHosts } from "../edge/nova-write/hosts.ts";
+import { identifyNova } from "../edge/nova-write/open.ts";
+import { createNovaTarget } from "../edge/nova-write/target.ts";
+import type { ArchiveHeader } from "../model/archive.ts";
+import type { RowVerdict } from "../model/artefact.ts";
+import { differences } from "../model/database.ts";
+import { MigrationError } from "../model/error.ts";
+import type { PlannedMachine } from "../model/plan.ts";
+import { closing, openRole } from "./databases.ts";
+import { endOfRun } from "./finished.ts";
+import { novaPlanOf } from "./nova-files.ts";
+import { openSnapshot, SNAPSHOT } from "./run.ts";
+import { handoverOf } from "./run-state.ts";
+import type { Sink } from "./sink.ts";
+import { changedSinceExtract } from "./unchanged.ts";
+import { openToVerify, type VerifyAsked, verifyRun } from "./verify.ts";
+
+/** Rows kept for a reason, which counts the others. */
+const KEPT = 20;
+
+/** What must hold before nova_bm is archived; all of it is looked at. */
+export async function archiveGates(
+  run: RunFolder,
+  bm: Database,
+  asked: VerifyAsked,
+  sink: Sink,
+): Promise<readonly Gate[]> {
+  const { plan, seal } = await openToVerify(asked);
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
+  checkSource(snapshot.header.source.nova_bm, await identify(bm));
+  const { entries } = await readJournal(run);
+  const finished = finishedGate(await endOfRun(run));
+  const beside = (await novaPlanOf(run, plan.footer)) !== null;
+  const { novaDb, ...target } = asked;
+  const rows: string[] = [];
+  const words = { ...target, ...(beside && novaDb !== undefined && { novaDb }) };
+  const verified = await verifyRun(words, noting(sink, rows));
+  return [
+    finished,
+    outGate(plan.footer.footer, await skippedIn(plan.lines())),
+    stagedGate(await handoverOf(plan, entries), verified.tally),
+    verifiedGate(isEqual(verified), rows),
+    sameGate("extract", await changedSinceExtract(snapshot.lines(), bm, seal)),
+    ...(await placeGates(bm, novaDb)),
+  ];
+}
+
+/** What must hold of the databases, before an archive and before a drop. */
+export async function placeGates(bm: Database, novaDb?: string): Promise<readonly Gate[]> {
+  const tables = (await describeTables(bm)).map(({ name }) => name);
+  const versions = "SELECT DISTINCT repository_id AS name FROM migrate_version";
+  const rows = tables.includes("migrate_version")
+    ? await ask(bm, "reading migrate_version", versions)
+    : [];
+  const alone = aloneGate(
+    tables,
+    rows.map(({ name }) => string(name)),
+  );
+  if (novaDb === undefined) return [alone];
+  return closing(async (keep) => {
+    const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
+    const identity = await identifyNova(nova);
+    const beats = await createNovaTarget(nova, identity).beats(await baremetalHosts(nova));
+    return [alone, legacyGate(runningComputes(beats, beats))];
+  });
+}
+
+/** Machines that somebody decided to leave; nobody asks for one that was deleted. */
+async function skippedIn(lines: AsyncIterable<readonly PlannedMachine[]>): Promise<number> {
+  let skipped = 0;
+  for await (const batch of lines)
+    for (const { verdict, state } of batch)
+      if (verdict === "skipped" && state.row !== "deleted") skipped += 1;
+  return skipped;
+}
+
+/** What is listed is noted, and not shown: verify itself shows it. */
+function noting(sink: Sink, rows: string[]): Sink {
+  return {
+    ...sink,
+    async list(of, items) {
+      for await (const item of items)
+        if (of === "verdicts" && rows.length < KEPT) rows.push(nameOf(item as RowVerdict)); // by `of`
+    },
+  };
+}
+
+function nameOf({ resource, uuid, state }: RowVerdict): string {
+  return `${resource} ${uuid ?? ""} ${state}`;
+}
+
+/** @throws MigrationError N2I-E340 for another database than the one `extract` read */
+export function checkSource(
+  extracted: ArchiveHeader["source"],
+  found: Pick<ArchiveHeader["source"], "engine" | "address" | "database" | "server">,
+): void {
+  const changed = differences(extracted, found, []);
+  if (changed.length > 0)
+    throw new MigrationError("N2I-E340", `another nova_bm was extracted: ${changed.join("; ")}`, {
+      fix: "Give the --nova-bm-db that extract was given.",
+    });
+}

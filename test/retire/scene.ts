@@ -1,0 +1,45 @@
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/model/database.ts";
+import type { Entry } from "../../src/model/journal.ts";
+import { runs } from "../hostile/cli.ts";
+import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { SMALL } from "../hostile/fleet.ts";
+
+/** A run that is finished, and what retire is given of it. */
+export interface Retiring extends Deployment {
+  /** `--run`, nova_bm for a user who reads, Ironic for another. */
+  readonly words: readonly string[];
+  /** `--run`, and nova_bm for its owner. */
+  readonly owner: readonly string[];
+  readonly entries: () => readonly Entry[];
+}
+
+/** @param given null after the test was told to skip itself */
+export async function finishedRun(
+  engine: Engine,
+  t: TestContext,
+  given: Case = SMALL,
+): Promise<Retiring | null> {
+  const made = await deploy(engine, t, given);
+  if (made === null) return null;
+  const { at, source, reader, writer, plan, run, folder, bm } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
+  const owner = join(folder, "owner.url");
+  writeFileSync(owner, bm.url, { mode: 0o600 });
+  return {
+    ...made,
+    words: ["retire", ...at, ...source.slice(0, 2), ...reader],
+    owner: ["retire", ...at, "--nova-bm-db", `file:${owner}`],
+    entries: () =>
+      readFileSync(join(run, "journal.jsonl"), "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Entry),
+  };
+}

@@ -148,7 +148,9 @@ function wantedOfRun(
   bare: boolean,
 ): (option: string) => boolean {
   const wants = wanted(args, declared, connections);
-  const always: readonly string[] = [...TARGET, "nova-bm-db"];
+  // A rollback without Ironic takes back Nova's rows, when Ironic is gone.
+  const needed = declared.command === "rollback" ? [] : TARGET;
+  const always: readonly string[] = [...needed, "nova-bm-db"];
   return (option) => option !== "run" && wants(option) && (bare || always.includes(option));
 }
 

@@ -116,7 +116,7 @@ test("a rollback takes back plans with flavors of nova_api and plans without", a
   const before = [await rowsOf(api), await rowsOf(nova)] as const;
   assert.equal((await act(["apply"])).status, 0);
   const next = await runs(0, ["status", ...at]);
-  assert.match(next.err, /verify .*--nova-db file:\S+ --nova-api-db file:\S+/);
+  assert.match(next.err, /^Next: nova2ironic verify --run \S+ {2}/m);
   const words = [...at, ...reader, ...source.slice(2, 4), ...plan, "--ironic-release", "train"];
   const said = await runs(0, ["plan", ...words, "--compute-host", "ironic-compute", "-q"]);
   assert.match(said.out, /N2I-D240 warning nova 402 \(Train\)/);

@@ -69,9 +69,9 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
       return `it is ${is}, ${task}, its machine ${power ? "on" : "off"}`;
     };
     const path = `/servers/${server}`;
-    const asked =
+    const ask = () =>
       body === null ? asks("nova", "DELETE", path) : asks("nova", "POST", `${path}/action`, body);
-    const fault = await asked
+    const fault = await until(`${what} is accepted`, 60, () => ask().then(() => null, busy))
       .then(() => until(what, 120, done))
       .then(() => null)
       .catch((cause: Error) => cause.message);
@@ -79,6 +79,15 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     acts.push({ phase, what, server, fault, seconds });
     tell(`${what}: ${fault ?? `${seconds.toFixed(1)} s`}`);
   };
+}
+
+/**
+ * Nova's power sync stops a server once more when it asked for its power before the stop was done: a
+ * tenant asks again a little later.
+ */
+function busy(cause: Error): string {
+  if (/: 409 .* in task_state /.test(cause.message)) return cause.message;
+  throw cause;
 }
 
 /**

@@ -1,0 +1,50 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { refused, runs } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { SITE, SMALL, tenant } from "../hostile/fleet.ts";
+import { finishedRun } from "./scene.ts";
+
+test("nothing is archived while a machine is blocked, skipped or not as planned, and all of it is said at once", async (t) => {
+  const nodes = [
+    tenant(1),
+    { id: 2 },
+    tenant(3, { task_state: "building" }),
+    { id: 4, deleted: true },
+  ];
+  const site = { ...SITE, machines: [...SITE.machines, { match: { id: 2 }, skip: "it stays" }] };
+  const made = await deployFiles(t, { shows: "machines that stay", nova_bm: { nodes }, site });
+  const { at, source, reader, writer, plan, ironic, bm } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
+  const words = ["retire", ...at, ...source.slice(0, 2), ...reader];
+  const out = /1 blocked, 1 skipped by the site document: nova_bm alone has them/;
+  await refused([...words, "--yes", "-q"], 4, "N2I-E340", [out, /finish has not ended it/]);
+  await ironic.db("nodes").update({ properties: "{}" });
+  await bm.db("bm_nodes").where({ id: 1 }).update({ pm_password: "changed" });
+  const differs = [
+    /not as planned: node \S+ mismatched/,
+    /since extract bm_nodes\.id=1 was changed/,
+  ];
+  const { err } = await refused([...words, "--yes", "-q"], 4, "N2I-E340", differs);
+  assert.doesNotMatch(err, /"changed"/);
+  const shown = await runs(0, [...words, "--plan", "-f", "csv"]);
+  assert.match(shown.out, /"nova_bm has its database alone","yes",/);
+  assert.match(shown.out, /"the run is finished","no","finish has not ended it"/);
+});
+
+test("nothing is archived while a nova-compute of nova-baremetal reports, or from another nova_bm", async (t) => {
+  const made = await finishedRun("sqlite", t, SMALL);
+  if (made === null) return;
+  const { words, nova, source, at, reader } = made;
+  const beside = [...words, ...source.slice(2, 4), "--yes", "-q"];
+  const now = new Date().toISOString().slice(0, 19).replace("T", " ");
+  await nova.db("services").where({ binary: "nova-compute" }).update({ updated_at: now });
+  await refused(beside, 4, "N2I-E340", [/nova-compute reported from compute-1/]);
+  await nova.db("compute_nodes").update({ deleted: 1 });
+  await runs(0, beside);
+  const other = await deployFiles(t, SMALL);
+  const wrong = ["retire", ...at, ...other.source.slice(0, 2), ...reader, "--yes", "-q"];
+  await refused(wrong, 4, "N2I-E340", [/another nova_bm was extracted/]);
+});

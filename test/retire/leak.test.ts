@@ -1,0 +1,49 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Engine } from "../../src/model/database.ts";
+import { SITE, tenant } from "../hostile/fleet.ts";
+import { deploySecrets } from "../hostile/secrets-case.ts";
+
+const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
+
+for (const engine of ENGINES)
+  test(`on ${engine}, retire tells and keeps no secret, whether it ends well or not`, async (t) => {
+    const made = await deploySecrets(engine, t, (secret) => ({
+      shows: "secrets that are archived",
+      nova_bm: {
+        columns: { bm_nodes: { vendor_password: "varchar(255)" } },
+        nodes: [
+          tenant(1, { pm_password: secret("pm_password"), deploy_key: secret("deploy_key") }),
+          { id: 2, pm_password: secret("second"), vendor_password: secret("fork's") },
+          { id: 3, deleted: true, pm_password: secret("deleted") },
+        ],
+      },
+      nova_conf: { "*": { flavor_extra_specs: "cpu_arch:x86_64" } },
+      site: { ...SITE, drop: { "bm_nodes.vendor_password": "the vendor's tool is gone" } },
+    }));
+    if (made === null) return;
+    const { at, source, reader, writer, plan, bm, folder } = made;
+    const empty = join(folder, "empty.url");
+    writeFileSync(empty, bm.url, { mode: 0o600 });
+    const retire = ["retire", ...at, ...source.slice(0, 2)];
+    const name = engine === "sqlite" ? "test.sqlite" : bm.name;
+    for (const [status, words] of [
+      [0, ["extract", ...at, ...source]],
+      [0, ["plan", ...at, ...reader, ...plan]],
+      [0, ["apply", ...at, ...writer, "--yes"]],
+      [4, [...retire, ...reader, "--yes", "--debug"]],
+      [0, ["finish", ...at, ...writer, "--yes"]],
+      [0, [...retire, ...reader, "--grace", "0", "--yes"]],
+      // Its tables are there, and of a user who only reads nothing is dropped.
+      [4, ["retire", ...at, "--restore", `file:${empty}`, "--yes", "--debug"]],
+      ...(engine === "sqlite"
+        ? []
+        : [[12, [...retire, "--drop", "--yes-drop", name, "--debug"]] as const]),
+    ] as const) {
+      const ran = await made.tried(words);
+      assert.deepEqual(ran.leaks, [], words.join(" "));
+      assert.equal(ran.status, status, `${words.join(" ")}\n${ran.err}${ran.out}`);
+    }
+  });

@@ -102,6 +102,8 @@ function capabilities(
   for2: (sending: number) => boolean,
 ): Promise<Replied | null> {
   const sequence = (two: boolean): number => (two ? 0 : 1);
+  // The answer to another form, come twice, is no answer to what is asked now.
+  const forms = new Set(waits.map((_, sending) => for2(sending)));
   return talk.exchange<Replied>(
     (sending) => {
       const channel = THIS_CHANNEL | (for2(sending) ? WANT_2_0 : 0);
@@ -113,9 +115,7 @@ function capabilities(
       const message = unwrap15(datagram);
       const response = message === null ? null : parseResponse(message);
       if (response === null) return null;
-      const two = [true, false].find((one) =>
-        answers(response, COMMANDS.capabilities, sequence(one)),
-      );
+      const two = [...forms].find((one) => answers(response, COMMANDS.capabilities, sequence(one)));
       return two === undefined ? null : { for2: two, code: response.code, response };
     },
   );

@@ -61,6 +61,14 @@ test("at 2 % loss a wrong password, user, Kg or level is still called by its nam
   }
 });
 
+test("the answer to 1.5's form, come twice, does not say that the BMC lacks 2.0", async () => {
+  const network = { loss: 0.3, delay: 10, jitter: 400, duplicates: 0.9 };
+  for (let seed = 0; seed < 300; seed++) {
+    const { answer } = await ask({}, { seed, network });
+    assert.notEqual(answer.verdict, "no-ipmi2", `seed ${seed}`);
+  }
+});
+
 test("duplicates, overtaking and long delays change no verdict", async () => {
   const network = { loss: 0.02, delay: 100, jitter: 1500, duplicates: 0.3 };
   for (let seed = 0; seed < 200; seed++) {

@@ -22,7 +22,9 @@ export function helpers({ helpers: asked }: CheckView): CheckResult {
   );
   if (running.result !== "Success") return running;
   return far.length === 0
-    ? fine(`${asked.length === 1 ? "1 host refuses" : `${asked.length} hosts refuse`} the connection, unless a firewall does it.`)
+    ? fine(
+        `${asked.length === 1 ? "1 host refuses" : `${asked.length} hosts refuse`} the connection, unless a firewall does it.`,
+      )
     : told(
         far.map(({ at, why }) => `${at} ${why}`),
         "hosts could not be reached, so nothing is known of their deploy helper",

@@ -157,10 +157,12 @@ function afterVerify(step: NextStep, { verified, said }: RunFiles): NextStep {
   return said?.rest === true ? FINAL : TAKEOVER;
 }
 
-/** Whether the plan is in Ironic, as far as the journal knows. */
-export function isLoaded({ journal, plan }: Pick<RunFiles, "journal" | "plan">): boolean {
-  if ("missing" in journal || "missing" in plan) return false;
-  return afterApply(journal.entries, plan).command === "verify";
+/** How much of the plan is in Ironic, as far as the journal knows. */
+export function loadOf({ journal, plan }: Pick<RunFiles, "journal" | "plan">) {
+  if ("missing" in journal || "missing" in plan) return "none";
+  const { command, options } = afterApply(journal.entries, plan);
+  if (command === "verify") return "whole";
+  return command === "apply" && options !== undefined ? "part" : "none";
 }
 
 type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;

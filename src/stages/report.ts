@@ -77,14 +77,14 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
   const measured = await measuredOf(run.path, entries);
   const given = await readGiven(run);
   const { perMinute } = wordsFor("handover", given);
-  const { fields, next, loaded } = await runState(run, { run: words.run });
+  const { fields, next, standing } = await runState(run, { run: words.run });
   const facts: ReportFacts = {
     ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
     plan: {
       ...{ header: plan.header, counts, sha256: plan.footer.sha256 },
       taken_at: fresh ? (snapshot?.header.taken_at ?? null) : null,
     },
-    verdict: judge({ header: plan.header, counts, totals, nova, fresh, loaded }),
+    verdict: judge({ header: plan.header, counts, totals, nova, fresh, standing }),
     ...{ totals, nova, ran: measured.ran, state: fields, next },
     window: windowSteps({
       machines: loadable(counts),

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { Standing } from "../core/report/verdict.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { countBack } from "../engine/back.ts";
@@ -18,7 +19,7 @@ import { endOfRun, knowsGuards } from "./finished.ts";
 import type { Said } from "./given.ts";
 import { readGiven } from "./given-file.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
-import { isLoaded, nextOf } from "./pipeline.ts";
+import { loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
@@ -30,6 +31,7 @@ import {
   takenBack,
   wasStaged,
 } from "./run-files.ts";
+import { standingOf } from "./standing.ts";
 import { readVerified } from "./verified-file.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
@@ -190,8 +192,8 @@ interface RunState {
   readonly fields: { readonly [stage: string]: string };
   /** The next command. */
   readonly next: string;
-  /** Whether the plan is in Ironic, as far as the journal knows. */
-  readonly loaded: boolean;
+  /** How far the run got with its plan. */
+  readonly standing: Standing;
 }
 
 /** What is true of a run, from its files alone, and what comes next. */
@@ -215,11 +217,11 @@ export function statusOf(files: RunFiles): RunState {
       ...(handover !== null && { handover: toldOf(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
-      ...(finish !== undefined && isLoaded(files) && { finish: finishText(finish) }),
+      ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
       ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
     next: nextOf(files),
-    loaded: isLoaded(files),
+    standing: standingOf(files),
   };
 }
 

@@ -128,7 +128,7 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
       totals,
       nova: NOVA,
       fresh: true,
-      loaded: false,
+      standing: { load: "none", staged: 0, verified: "no", ended: false },
     }),
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
     window: windowSteps({

@@ -2,6 +2,18 @@ import type { PlanCounts, PlanHeader } from "../../model/artefact.ts";
 import type { NovaTotals, ReportVerdict, Totals } from "./facts.ts";
 import { counted } from "./window.ts";
 
+/** How far a run got with its plan. */
+export interface Standing {
+  /** `part`: apply was stopped on its way, or a rollback left some. */
+  readonly load: "none" | "part" | "whole";
+  /** Machines that wait in maintenance for their hand-over. */
+  readonly staged: number;
+  /** What the last look at the rows found, since anything was written. */
+  readonly verified: "no" | "failed" | "yes";
+  /** `verify --final` found every machine in Nova, or finish ended the run. */
+  readonly ended: boolean;
+}
+
 /** What a verdict is given. */
 interface Judged {
   readonly header: PlanHeader;
@@ -10,19 +22,19 @@ interface Judged {
   readonly nova: Pick<NovaTotals, "counts"> | null;
   /** Whether the run's snapshot is the one the plan was made from. */
   readonly fresh: boolean;
-  /** Whether the plan is in Ironic, as far as the journal knows. */
-  readonly loaded: boolean;
+  readonly standing: Standing;
 }
 
 /** Whether the plan may be applied as it is: one sentence with numbers, and what else has to be known. */
 export function judge(judged: Judged): ReportVerdict {
-  const { counts, loaded } = judged;
+  const { counts, standing } = judged;
   const stops = stopsOf(judged);
   const risks = risksOf(judged);
-  if (loaded) {
-    const title = `Loaded: ${counted(loads(counts), "machine")} of ${counts.machines} are in Ironic, by the journal.`;
+  if (standing.load !== "none") {
+    const done = standing.load === "whole" && standing.staged === 0 && standing.ended;
     const lines = [...stops, ...risks, changes(judged)].map(sentence);
-    return { level: stops.length + risks.length > 0 ? "risks" : "ready", title, lines };
+    const level = !done || stops.length + risks.length > 0 ? "risks" : "ready";
+    return { level, title: loadedTitle(judged), lines };
   }
   const [stop] = stops;
   if (stop !== undefined)
@@ -42,6 +54,26 @@ export function judge(judged: Judged): ReportVerdict {
     title: `Ready: ${all} can be loaded.`,
     lines: [sentence(changes(judged))],
   };
+}
+
+/** What is there, and what was not seen yet. */
+function loadedTitle({ counts, standing }: Judged): string {
+  const { load, staged, verified, ended } = standing;
+  const all = `${counted(loads(counts), "machine")} of ${counts.machines}`;
+  if (load === "part")
+    return "Partly loaded: not all of the plan is in Ironic and Nova, by the journal. Go on with apply, or roll back.";
+  const are = `${all} ${loads(counts) === 1 ? "is" : "are"} in Ironic, by the journal`;
+  if (staged > 0)
+    return `Loaded, not handed over: ${are}; ${counted(staged, "machine")} in maintenance until handover.`;
+  if (ended) return `Loaded: ${are}.`;
+  switch (verified) {
+    case "no":
+      return `Loaded, not verified: ${are}.`;
+    case "failed":
+      return `Loaded, not as planned: ${are}, and verify found differences.`;
+    case "yes":
+      return `Loaded and verified, not finished: ${are}.`;
+  }
 }
 
 function loads({ verdicts }: PlanCounts): number {

@@ -2,12 +2,13 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Totals } from "../../../src/core/report/facts.ts";
 import { createTotals } from "../../../src/core/report/tally.ts";
-import { judge } from "../../../src/core/report/verdict.ts";
+import { judge, type Standing } from "../../../src/core/report/verdict.ts";
 import { duration, totalOf, windowSteps } from "../../../src/core/report/window.ts";
 import { finding } from "../../../src/model/finding.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../../report/sample.ts";
 
+const BEFORE: Standing = { load: "none", staged: 0, verified: "no", ended: false };
 const NOVA = { counts: { hosts: 0, flavors: 0, findings: 0, stopped: [] } };
 
 function totalsOf(machines: readonly PlannedMachine[]): Totals {
@@ -44,7 +45,7 @@ test("a finding that one place of a machine has open and another accepted is ope
 
 test("what somebody accepted is amber, whatever was accepted for however many machines", () => {
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  const judged = { header: HEADER, counts, nova: NOVA, fresh: true, loaded: false };
+  const judged = { header: HEADER, counts, nova: NOVA, fresh: true, standing: BEFORE };
   const clean = totalsOf([machineOf(1, "create")]);
   assert.equal(judge({ ...judged, totals: clean }).level, "ready");
   const risky = totalsOf([machineOf(1, "create", [accepted("N2I-D604", "known")])]);
@@ -61,7 +62,14 @@ test("what somebody accepted is amber, whatever was accepted for however many ma
 
 test("a plan that cannot be applied as it is, is not ready", () => {
   const totals = totalsOf(MACHINES);
-  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true, loaded: false };
+  const judged = {
+    header: HEADER,
+    counts: COUNTS,
+    nova: NOVA,
+    totals,
+    fresh: true,
+    standing: BEFORE,
+  };
   assert.match(judge(judged).title, /^Not ready: 2 of 7 machines cannot be loaded/);
   const none = { ...COUNTS.verdicts, blocked: 0 };
   const loads = { ...COUNTS, verdicts: none };
@@ -74,14 +82,28 @@ test("a plan that cannot be applied as it is, is not ready", () => {
   );
 });
 
-test("a plan that is loaded is said to be, and is amber where machines were left or risks accepted", () => {
+test("a plan that is loaded is green once its end was seen, and amber where risks were taken", () => {
   const totals = totalsOf([machineOf(1, "create")]);
-  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true, loaded: true };
-  assert.match(judge(judged).title, /^Loaded: 4 machines of 7 are in Ironic/);
-  assert.match(judge(judged).lines[0] ?? "", /^2 of 7 machines cannot be loaded as they stand\./);
-  assert.equal(judge(judged).level, "risks");
+  const ended: Standing = { ...BEFORE, load: "whole", ended: true };
+  const judged = { header: HEADER, counts: COUNTS, nova: NOVA, totals, fresh: true };
+  const left = judge({ ...judged, standing: ended });
+  assert.match(left.title, /^Loaded: 4 machines of 7 are in Ironic/);
+  assert.match(left.lines[0] ?? "", /^2 of 7 machines cannot be loaded as they stand\./);
+  assert.equal(left.level, "risks");
   const counts = { ...COUNTS, verdicts: { ...COUNTS.verdicts, blocked: 0 } };
-  assert.equal(judge({ ...judged, counts }).level, "ready");
+  const of = (more: Partial<Standing>) =>
+    judge({ ...judged, counts, standing: { ...BEFORE, load: "whole", ...more } });
+  assert.equal(of({ ended: true }).level, "ready");
+  for (const [more, title] of [
+    [{}, /^Loaded, not verified: 4 machines/],
+    [{ verified: "failed" }, /^Loaded, not as planned: .* verify found differences\.$/],
+    [{ verified: "yes" }, /^Loaded and verified, not finished/],
+    [{ staged: 1 }, /^Loaded, not handed over: .*; 1 machine in maintenance/],
+    [{ load: "part" }, /^Partly loaded: /],
+  ] as const) {
+    assert.match(of(more).title, title);
+    assert.equal(of(more).level, "risks");
+  }
 });
 
 test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {

@@ -1,0 +1,64 @@
+import type { Standing } from "../core/report/verdict.ts";
+import { keyOf, type Ownership, ownershipOf } from "../engine/ownership.ts";
+import { type Entry, IRONIC } from "../model/journal.ts";
+import { NOVA_NAMES } from "../parts/nova.ts";
+import { loadOf } from "./pipeline.ts";
+import type { NovaState, RunFiles } from "./run-files.ts";
+
+/** How far a run got with its plan, by its files alone. */
+export function standingOf(files: RunFiles): Standing {
+  const { handover, verified, finish } = files;
+  const ended =
+    verified?.final === true ||
+    (finish !== undefined && !("missing" in finish) && finish.end !== null);
+  const staged =
+    handover === null || "missing" in handover ? 0 : handover.staged - handover.released;
+  return { load: loadedOf(files, ended), staged, verified: verifiedOf(verified), ended };
+}
+
+/** Ironic's rows are half of a load, and what was rolled back may have left some. */
+function loadedOf(files: RunFiles, ended: boolean): Standing["load"] {
+  const { journal, plan, nova, verified } = files;
+  const load = loadOf(files);
+  if ("missing" in journal || "missing" in plan || load === "part") return load;
+  const planned = nova === undefined || "missing" in nova ? null : nova.plan;
+  if (load === "none") {
+    const isThere = [IRONIC, ...NOVA_NAMES].some((name) =>
+      isHeld(ownershipOf(journal.entries, name, plan.sha256)),
+    );
+    return isThere ? "part" : "none";
+  }
+  // Verify asked Nova itself, which knows better than a count.
+  if (ended || verified?.rows === true || planned === null) return "whole";
+  return isWhole(planned, journal.entries) ? "whole" : "part";
+}
+
+/** Whether something of it is there by our hand, or may be. */
+function isHeld({ open, rows, undone }: Ownership): boolean {
+  return (
+    open.some((span) => undone.get(keyOf(span)) !== "all") ||
+    [...rows.values()].some((count) => count > 0)
+  );
+}
+
+/** Whether apply went through every row of Nova; batches go in the order of their file. */
+function isWhole(
+  { sha256, counts }: NonNullable<NovaState["plan"]>,
+  entries: readonly Entry[],
+): boolean {
+  const legs = NOVA_NAMES.map((name) => ownershipOf(entries, name, sha256));
+  const reached = legs.map(({ begun }) => Math.max(0, ...begun.map(({ to }) => to)));
+  const rows = reached.reduce((sum, to) => sum + to, 0);
+  return (
+    legs.every(({ open }) => open.length === 0) &&
+    rows >= counts.hosts + counts.flavors + (counts.api ?? 0)
+  );
+}
+
+/** A look that found nothing wrong is noted as such, so none at all is a look that did. */
+function verifiedOf(verified: RunFiles["verified"]): Standing["verified"] {
+  if (verified === undefined) return "no";
+  const { rows, takeover, final } = verified;
+  if (rows || final) return "yes";
+  return takeover ? "no" : "failed";
+}

@@ -105,6 +105,13 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
     if (isHandedOver(states) && faults === 0) return null;
     const { done, staged, waiting, failed, missing } = states;
     const logs = faults > 0 ? `; ${faults} errors in conductors' logs` : "";
+    if (isHandedOver(states)) {
+      // What a log says stays in it: nobody waits for that.
+      await patience.sink.confirm(
+        `Every machine is taken over, and conductors' logs have ${faults} errors (nova2ironic verify --run ${shellWord(asked.run)} --takeover lists them). Go on?`,
+      );
+      return null;
+    }
     const lists = `nova2ironic verify --run ${shellWord(asked.run)} --takeover lists them`;
     return `start every ironic-conductor; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lists}).`;
   }, patience);
@@ -115,9 +122,13 @@ export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<v
   return until(async () => {
     const verified = await verifyRun({ ...asked, final: true }, quiet(patience.sink));
     const faults = verified.computes?.faults ?? 0;
-    if (isEqual(verified) && faults === 0) return null;
+    if (isEqual(verified) && faults > 0)
+      await patience.sink.confirm(
+        `Nova has every machine, and nova-computes' logs have ${faults} faults (nova2ironic verify --run ${shellWord(asked.run)} --final lists them). Go on?`,
+      );
+    if (isEqual(verified)) return null;
     const { validated, mismatched, missing, extra, suspended } = verified.tally;
-    const wrong = mismatched + missing + extra + suspended + faults;
+    const wrong = mismatched + missing + extra + suspended;
     return `restart nova-scheduler and start the new nova-compute; ${validated} rows are as planned, ${wrong} are not yet (nova2ironic verify --run ${shellWord(asked.run)} --final lists them).`;
   }, patience);
 }

@@ -168,7 +168,8 @@ export function loadOf({ journal, plan }: Pick<RunFiles, "journal" | "plan">) {
 type PlanFile = Exclude<RunFiles["plan"], { readonly missing: string }>;
 
 function afterApply(entries: readonly Entry[], { sha256, counts }: PlanFile): NextStep {
-  if (plansOf(entries, IRONIC).length === 0) return { command: "apply" };
+  // A plan nothing was done of is a first write, whatever became of earlier ones.
+  if (!plansOf(entries, IRONIC).includes(sha256)) return { command: "apply" };
   const last = batchesOf(entries, IRONIC).at(-1);
   if (last?.do === "undo" || last?.do === "undone")
     return { ...PLAN, note: "rolled back; or go on with rollback" };

@@ -2,7 +2,9 @@ import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
+import { IRONIC, plansOf } from "../model/journal.ts";
 import type { TargetOptions } from "./backend.ts";
+import { loadMappings } from "./documents.ts";
 import { decisionsOf, type NextStep } from "./given.ts";
 import { runHook } from "./hooks.ts";
 import { type RunStage, STAGES, stageOf } from "./journey.ts";
@@ -14,11 +16,11 @@ import {
   type Waiting,
 } from "./person.ts";
 import { EXTRACT, isDecision, nextOf, stepOf } from "./pipeline.ts";
-import type { RunFiles } from "./run-files.ts";
+import { type RunFiles, wasStaged } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
 import type { VerifyAsked } from "./verify.ts";
-import { closeWindow, openWindow, recordWindow, resultOf } from "./window-file.ts";
+import { closeWindow, isWindowOpen, openWindow, recordWindow, resultOf } from "./window-file.ts";
 
 /** What run is given. */
 export interface RunWords {
@@ -62,6 +64,8 @@ interface Walk {
   renewed: boolean;
   /** Whether it was said since when the window is open. */
   opened: boolean;
+  /** The plan that was applied last; what apply leaves of it a second one leaves too. */
+  applied: string | null;
   readonly words: RunWords;
   readonly hands: Hands;
   readonly sink: Sink;
@@ -82,7 +86,7 @@ const INTERRUPTED = [130, 143];
  * @throws MigrationError what refused a stage; N2I-E328 at a gate, N2I-E329
  */
 export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
-  const of: Walk = { words, hands, sink, renewed: false, opened: false };
+  const of: Walk = { words, hands, sink, renewed: false, opened: false, applied: null };
   let before = "";
   for (;;) {
     const { run, step, files } = await standing(words.run);
@@ -129,13 +133,31 @@ async function walkOn(
     const next = files === null ? "" : nextOf(files);
     throw gate(`next is for you to decide: ${next}`);
   }
+  const plan = planOf(files);
+  if (stage === "apply" && plan !== null && of.applied === plan)
+    throw gate(
+      "apply ended and left machines of the plan; it named them. Fix their cause, or leave them out of a new plan",
+    );
   const first = stage === "apply" && step.options === undefined;
-  for (const each of first ? (["check", "apply"] as const) : [stage]) {
+  for (const each of first ? checkedFirst(of, files) : [stage]) {
     if (isBeyond(each, of.words.until)) return { ended: "until", at: each, status: 0 };
     const ended = await walkStage(of, run, each, { step, files });
     if (ended !== null) return ended;
   }
   return null;
+}
+
+function planOf(files: RunFiles | null): string | null {
+  return files === null || "missing" in files.plan ? null : files.plan.sha256;
+}
+
+/** What check asks is in Ironic's database. */
+function checkedFirst({ sink }: Walk, files: RunFiles | null): readonly RunStage[] {
+  if (files?.said?.rest !== true) return ["check", "apply"];
+  sink.say(
+    "Over REST there is no check: it reads Ironic's database. What apply needs it looks at itself.",
+  );
+  return ["apply"];
 }
 
 function isBeyond(stage: RunStage, until: RunStage | undefined): boolean {
@@ -156,20 +178,34 @@ async function walkStage(
   const { words, sink } = of;
   const { hookTimeout } = words;
   await paused(words.pauseFile, sink);
-  if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check")) {
-    const { at: since, by } = await openWindow(run);
-    if (!of.opened) sink.say(`Window: open since ${since} by ${by}.`);
-    of.opened = true;
-  }
+  if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check") && isTheNight(of))
+    await inWindow(of, run);
   sink.say(`Stage: ${stage}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
+  // Not applied: its readings were too old, and the walk looks again where it stands.
+  if (status === AGAIN) return null;
+  if (stage === "apply") of.applied = planOf(at.files);
   if (INTERRUPTED.includes(status)) return { ...stopped, status };
   const fine = GOES_ON[stage] ?? (stage === "apply" && words.skipBlocked ? [0, 3] : [0]);
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
   const now = run ?? (await openRun(words.run, { create: false }));
   return (await runHook(now, "after", stage, hookTimeout, sink)) ? null : stopped;
+}
+
+/** Whoever looks days before stops no service and opens no window. */
+function isTheNight({ words }: Walk): boolean {
+  return !isBeyond("apply", words.until);
+}
+
+/** @throws MigrationError N2I-E328 where somebody closed the window that this walk was in */
+async function inWindow(of: Walk, run: RunFolder): Promise<void> {
+  if (of.opened && !(await isWindowOpen(run)))
+    throw gate("somebody closed the window meanwhile; the same command opens another");
+  const { at: since, by } = await openWindow(run);
+  if (!of.opened) of.sink.say(`Window: open since ${since} by ${by}.`);
+  of.opened = true;
 }
 
 /** A stage that does not write is in the record too: those that do write themselves there. */
@@ -209,11 +245,13 @@ async function performed(
     case "check": {
       const options = await hands.options("check", { run: words.run, ...watching(words) });
       // What the options table declares.
-      if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
+      if (run !== null && isTheNight(of))
+        await computesStopped(run, options as { novaDb?: string }, patience);
       return hands.perform("check", options);
     }
     case "apply": {
-      const { staged, skipBlocked } = words;
+      const { skipBlocked } = words;
+      const staged = words.staged || wasEverStaged(files);
       const decided = { ...given, ...watching(words), ...(staged && { staged }) };
       const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
       if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
@@ -237,6 +275,7 @@ async function performed(
       await takenOver((await hands.options("verify", given)) as VerifyAsked, patience);
       return 0;
     case "final":
+      await bootFilesStaged(files, sink);
       await sink.confirm(
         "Now have nova.conf as `config --check` wants it, restart nova-scheduler and start the new nova-compute: once it makes or deletes a server, there is only the way forward.",
       );
@@ -251,6 +290,24 @@ async function performed(
   }
 }
 
+/** Machines of an earlier plan were loaded staged: conductors run by now, and these are to wait for their turn too. */
+function wasEverStaged(files: RunFiles | null): boolean {
+  if (files === null || "missing" in files.journal) return false;
+  const { entries } = files.journal;
+  return plansOf(entries, IRONIC).some((plan) => wasStaged(entries, plan));
+}
+
+/** Where take-over leaves tenants' boot files in deploy mode, the next reboot hangs: nobody is to miss that. */
+async function bootFilesStaged(files: RunFiles | null, { confirm }: Sink): Promise<void> {
+  if (files === null || "missing" in files.plan || files.boot !== undefined) return;
+  const { release } = files.plan;
+  const target = (await loadMappings()).releases.find(({ doc }) => doc.release === release);
+  if (target?.doc.boot === "deploy")
+    await confirm(
+      `Take-over by Ironic ${release} leaves tenants' boot files in deploy mode, and this run staged none: run nova2ironic boot for each conductor's TFTP tree first, or a tenant's next reboot hangs. Are they in place?`,
+    );
+}
+
 function watching({ watch }: RunWords): Words {
   return watch === undefined ? {} : { watch };
 }
@@ -258,6 +315,9 @@ function watching({ watch }: RunWords): Words {
 function isTooOld(cause: unknown): cause is MigrationError {
   return cause instanceof MigrationError && cause.code === "N2I-E307";
 }
+
+/** In place of a status: nothing was done, and the walk goes on from where the run stands. */
+const AGAIN = -1;
 
 /** A plan of yesterday has readings of yesterday: asked for a yes, BMCs are asked and the plan is made again. */
 async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
@@ -269,7 +329,8 @@ async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
   if (asked !== 0 && asked !== 3) return asked;
   const said = files?.said;
   const own = decisionsOf({ command: "plan", nova: {} }, said, false);
-  return hands.perform("plan", await hands.options("plan", { ...run, ...own }));
+  const planned = await hands.perform("plan", await hands.options("plan", { ...run, ...own }));
+  return planned === 0 ? AGAIN : planned;
 }
 
 /** Seconds between two looks at what a person does. */

@@ -59,6 +59,10 @@ export function recordWindow({ path }: RunFolder, entry: Omit<WindowEntry, "at" 
   }
 }
 
+export async function isWindowOpen(run: RunFolder): Promise<boolean> {
+  return openSince(await readWindow(run)) !== null;
+}
+
 /** Opens a window unless one is open. @returns the entry that did */
 export async function openWindow(run: RunFolder): Promise<WindowEntry> {
   const open = openSince(await readWindow(run));

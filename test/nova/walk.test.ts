@@ -43,7 +43,7 @@ test("a run goes to its end over every stop, and says at each what a person does
     recordOf(made).filter((line) => !/^begin| N2I-/.test(line)),
     [
       // Warnings of check stop nothing.
-      ...["open", "end check exit 1", "end check exit 1", "end apply done", "end verify done"],
+      ...["end check exit 1", "open", "end check exit 1", "end apply done", "end verify done"],
       ...["end takeover done", "end final done", "end finish done", "close"],
     ],
   );
@@ -78,6 +78,31 @@ test("a failing check ends a run with its own status, and a plan that is a decis
   assert.match(next, /"takes": "about 1 s \(as the last time in this run\)"/);
   const back = await walk(made);
   assertRefusal({ ...back, out: "", err: refusalIn(back) }, 4, "N2I-E328", /rolled back/);
+});
+
+test("what was loaded of an earlier plan is no word for a new one: it is checked and asked for", async (t) => {
+  const made = await planned(t);
+  assert.equal((await made.act(["apply"])).status, 0);
+  const [, ...source] = made.source;
+  assert.ok(source.length > 0);
+  await runs(0, ["plan", ...made.at, "--beside-others"]);
+  const { out } = await runs(0, ["next", ...made.at]);
+  assert.match(out, /nova2ironic apply --run/);
+  assert.doesNotMatch(out, /--yes/);
+});
+
+test("days before, check is walked without a window and without anybody stopped", async (t) => {
+  const made = await planned(t);
+  const now = new Date().toISOString().slice(0, 19).replace("T", " ");
+  await made.nova.db("services").update({ updated_at: now });
+  const ran = await walk(made, "--until", "check");
+  // That its services run is a row of check.
+  assert.match(ran.out, /Check: nova-compute stopped/);
+  assert.doesNotMatch(ran.err, /Waiting: stop nova-compute|Window: open/);
+  assert.deepEqual(
+    recordOf(made).filter((line) => line.startsWith("open")),
+    [],
+  );
 });
 
 test("hooks run before and after a stage; one that fails, hangs or is others' stops the run", async (t) => {

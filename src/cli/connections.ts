@@ -150,7 +150,9 @@ function wantedOfRun(
   const wants = wanted(args, declared, connections);
   // A rollback without Ironic takes back Nova's rows, when Ironic is gone.
   const needed = declared.command === "rollback" ? [] : TARGET;
-  const always: readonly string[] = [...needed, "nova-bm-db"];
+  // A retire names nova_bm for its owner, which says nothing of Nova.
+  const beside = declared.command === "retire" ? BESIDE : [];
+  const always: readonly string[] = [...needed, ...beside, "nova-bm-db"];
   return (option) => option !== "run" && wants(option) && (bare || always.includes(option));
 }
 

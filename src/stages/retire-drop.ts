@@ -18,6 +18,7 @@ import { MigrationError } from "../model/error.ts";
 import { notArchived, openArchive } from "./archive.ts";
 import { closing, openRole } from "./databases.ts";
 import { endOfRun } from "./finished.ts";
+import { plansNova } from "./kept.ts";
 import { STOPPED } from "./pipeline.ts";
 import { checkGates, each, NOVA_BM } from "./retire.ts";
 import { checkSource, placeGates } from "./retire-gates.ts";
@@ -102,7 +103,7 @@ async function gatesOf(job: Job): Promise<readonly Gate[]> {
   const first = [finishedGate(await endOfRun(run)), graceGate(retirement, Date.now())];
   if (retirement.archive === null) return first;
   const same = sameGate("the archive", await changedIn(job));
-  return [...first, same, ...(await placeGates(bm, words.novaDb))];
+  return [...first, same, ...(await placeGates(bm, await plansNova(run.path), words.novaDb))];
 }
 
 /**

@@ -57,14 +57,22 @@ export async function archiveGates(
     finished,
     outGate(plan.footer.footer, await skippedIn(plan.lines())),
     stagedGate(await handoverOf(plan, entries), verified.tally),
-    verifiedGate(isEqual(verified), rows),
+    verifiedGate(isEqual(verified), rows, beside && novaDb === undefined),
     sameGate("extract", await changedSinceExtract(snapshot.lines(), bm, seal)),
-    ...(await placeGates(bm, novaDb)),
+    ...(await placeGates(bm, beside, novaDb)),
   ];
 }
 
-/** What must hold of the databases, before an archive and before a drop. */
-export async function placeGates(bm: Database, novaDb?: string): Promise<readonly Gate[]> {
+/**
+ * What must hold of the databases, before an archive and before a drop.
+ *
+ * @param beside the plan has Nova
+ */
+export async function placeGates(
+  bm: Database,
+  beside: boolean,
+  novaDb?: string,
+): Promise<readonly Gate[]> {
   const tables = (await describeTables(bm)).map(({ name }) => name);
   const versions = "SELECT DISTINCT repository_id AS name FROM migrate_version";
   const rows = tables.includes("migrate_version")
@@ -74,7 +82,7 @@ export async function placeGates(bm: Database, novaDb?: string): Promise<readonl
     tables,
     rows.map(({ name }) => string(name)),
   );
-  if (novaDb === undefined) return [alone];
+  if (novaDb === undefined) return beside ? [alone, legacyGate(null)] : [alone];
   return closing(async (keep) => {
     const nova = keep(await openRole("nova-db", novaDb, { readOnly: true }));
     const identity = await identifyNova(nova);

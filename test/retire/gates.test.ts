@@ -3,6 +3,7 @@ import { test } from "node:test";
 import { refused, runs } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
 import { SITE, SMALL, tenant } from "../hostile/fleet.ts";
+import { planned } from "../nova/walking.ts";
 import { finishedRun } from "./scene.ts";
 
 test("nothing is archived while a machine is blocked, skipped or not as planned, and all of it is said at once", async (t) => {
@@ -47,4 +48,23 @@ test("nothing is archived while a nova-compute of nova-baremetal reports, or fro
   const other = await deployFiles(t, SMALL);
   const wrong = ["retire", ...at, ...other.source.slice(0, 2), ...reader, "--yes", "-q"];
   await refused(wrong, 4, "N2I-E340", [/another nova_bm was extracted/]);
+});
+
+test("where the plan has Nova, no word for nova_bm alone lets nova_bm go without a look at it", async (t) => {
+  const made = await planned(t);
+  const { at, source, writer, nova } = made;
+  assert.equal((await made.act(["apply"])).status, 0);
+  await runs(0, ["finish", ...at, ...writer, "--yes", "-q"]);
+  const now = new Date().toISOString().slice(0, 19).replace("T", " ");
+  await nova.db("services").where({ binary: "nova-compute" }).update({ updated_at: now });
+  // The run knows where Nova is.
+  const words = ["retire", ...at, ...source.slice(0, 2)];
+  await refused([...words, "--yes", "-q"], 4, "N2I-E340", [/nova-compute reported from/]);
+  const shown = await runs(0, [...words, "--plan", "--without", "nova-db", "-f", "csv"]);
+  const untold = /"no","[^"]*nothing says where Nova is/g;
+  assert.equal(shown.out.match(untold)?.length, 2, shown.out);
+  await nova.db("compute_nodes").update({ deleted: 1 });
+  await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
+  const drop = [...words, "--drop", "--yes-drop", "bm"];
+  await refused([...drop, "--without", "nova-db"], 4, "N2I-E340", [/nothing says where Nova is/]);
 });

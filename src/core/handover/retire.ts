@@ -11,6 +11,7 @@ export interface Gate {
 
 /** Rows and machines a reason names. */
 const NAMED = 5;
+const UNTOLD = "nothing says where Nova is, which the plan has; give --nova-db";
 
 /** nova_bm's own tables, in the order they are dropped: what names the database goes last. */
 export const DROPPED = [
@@ -53,13 +54,15 @@ export function stagedGate(
   };
 }
 
-/** @param rows names of those that differ */
-export function verifiedGate(equal: boolean, rows: readonly string[]): Gate {
+/**
+ * @param rows names of those that differ
+ * @param untold the plan has Nova, and nothing says where it is
+ */
+export function verifiedGate(equal: boolean, rows: readonly string[], untold: boolean): Gate {
   const named = rows.length === 0 ? "rows of Nova" : listed(rows, NAMED);
-  return {
-    gate: "verify finds every row",
-    why: equal ? null : `not as planned: ${named}; run verify`,
-  };
+  const wrong = equal ? [] : [`not as planned: ${named}; run verify`];
+  const why = [...wrong, ...(untold ? [`Nova was not compared: ${UNTOLD}`] : [])];
+  return { gate: "verify finds every row", why: why.length === 0 ? null : why.join("; ") };
 }
 
 /** @param changed rows by name */
@@ -84,12 +87,12 @@ export function aloneGate(tables: readonly string[], repositories: readonly stri
   };
 }
 
-/** @param running hosts in words */
-export function legacyGate(running: readonly string[]): Gate {
-  return {
-    gate: "no nova-compute uses the baremetal driver",
-    why: running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMED)}`,
-  };
+/** @param running hosts in words; null where the plan has Nova, and nothing says where it is */
+export function legacyGate(running: readonly string[] | null): Gate {
+  const gate = "no nova-compute uses the baremetal driver";
+  if (running === null) return { gate, why: UNTOLD };
+  const why = running.length === 0 ? null : `nova-compute reported from ${listed(running, NAMED)}`;
+  return { gate, why };
 }
 
 export function finishedGate(end: { readonly at: string } | null): Gate {

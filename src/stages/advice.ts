@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { retirementOf } from "../model/archive.ts";
 import { isObject, parsedJson } from "../model/json.ts";
+import { shellWord } from "../model/text.ts";
 import { wordsOf } from "./given.ts";
 import {
   type Figure,
@@ -17,7 +18,7 @@ import { nextCommand } from "./next.ts";
 import { isDecision, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
-import { readWindow } from "./window-file.ts";
+import { isWindowClosed, readWindow } from "./window-file.ts";
 
 /** The one next step of a run, in words. */
 export interface Advice {
@@ -38,14 +39,15 @@ export async function advice(path: string): Promise<Advice> {
   const run = await openRun(path, { create: false });
   const { files } = await filesOf(run, { run: path });
   const step = stepOf(files);
-  if (step === null) return doneOf(files);
+  const closed = await isWindowClosed(run);
+  if (step === null) return within(closed, path, doneOf(files));
   const { after: _after, note, ...bare } = step;
   const stage = stageOf(step);
   if (stage === null)
     return { next: nextOf(files), why: note ?? "", takes: "not known", undo: NOTHING };
   const figure = figureOf(files, stage) ?? (await tookBefore(run, stage));
   const undone = UNDONE_BY[stage];
-  return {
+  return within(undone !== null && closed, path, {
     next: wordsOf(bare, files.said, files.handover !== null),
     why: note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage],
     takes:
@@ -53,7 +55,13 @@ export async function advice(path: string): Promise<Advice> {
         ? "not known: this run has not done it yet"
         : `about ${lasting(figure.seconds)} (${figure.from})`,
     undo: undone === null ? NOTHING : undoing(undone, path),
-  };
+  });
+}
+
+/** What takes back writes, and is refused until the window is open again. */
+function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advice {
+  const open = `nova2ironic window open --run ${shellWord(run)}`;
+  return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
 }
 
 /** Whoever archived nova_bm is told when it may go, and what brings it back once it went. */

@@ -35,6 +35,7 @@ import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { compare } from "./verify.ts";
+import { checkWindow } from "./window-file.ts";
 
 /** What apply is given. */
 export interface ApplyWords extends TargetOptions, Reach {
@@ -65,6 +66,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
     closing(async (keep) => {
       await checkNotRetired(run, "what would be loaded again could not be taken back");
       await checkNotFinished(run, "apply would load again what is gone of it", words);
+      await checkWindow(run, "apply");
       const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, words.skipBlocked);

@@ -17,6 +17,7 @@ import {
   unstageAll,
   verifyStaged,
 } from "./staging.ts";
+import { checkWindow } from "./window-file.ts";
 
 /** What boot is given. */
 export interface BootWords {
@@ -68,6 +69,7 @@ async function act(
 ): Promise<StageResult> {
   const { undo } = words;
   const seal = await sealOf(run, words.keyFile, header.key);
+  await checkWindow(run, "boot");
   await rememberGiven(run, "boot", words);
   await sink.confirm(
     `${undo ? "Take back boot files in" : "Stage boot files in"} ${place.tree.root}?`,

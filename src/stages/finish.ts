@@ -19,6 +19,7 @@ import { wantedOf } from "./named.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import { type RunSession, withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import { checkWindow } from "./window-file.ts";
 
 /** Nodes a line names; the others are counted. */
 const NAMED = 5;
@@ -54,6 +55,7 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
   return withJob(words, { readOnly: false }, sink, async (job) => {
     const { backend, plan } = job;
     const { lockWait } = words;
+    await checkWindow(job.run, "finish");
     await sink.confirm(question(words, backend));
     const { identity, release, guard, inFlight, lock } = await openGuard(backend, plan.header);
     return withLocked(job.run, await lock(), FINISH, identity, async (session) => {

@@ -34,6 +34,7 @@ import { inRun, openPlan, PLAN } from "./run.ts";
 import { logsAt } from "./service-logs.ts";
 import { withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
+import { checkWindow } from "./window-file.ts";
 
 /** What a hand-over is given. */
 export interface HandoverWords {
@@ -62,6 +63,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       const mappings = await loadMappings();
       const database = keep(await openRole("ironic-db", words.ironicDb, { readOnly: false }));
       const which = words.node === undefined ? "the staged machines" : node.join(", ");
+      await checkWindow(run, "handover");
       await sink.confirm(`${undo ? "Stage again" : "Hand over"} ${which} of ${database.shown}?`);
       const { target } = plan.header;
       const { identity, release: found } = await identifyTarget(database, mappings, target.release);

@@ -26,6 +26,7 @@ import { withSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { checkStill, type Leaving, leavingOf, withStill } from "./still.ts";
 import { previewBack, takeBack } from "./take-back.ts";
+import { checkWindow } from "./window-file.ts";
 
 /** What a rollback is given. */
 export interface RollbackWords extends TargetOptions, Reach {
@@ -143,7 +144,10 @@ async function withJob<T>(
     };
     const untold = (await novaStepsBack(wish, entries, words)) > 0 && words.novaDb === undefined;
     const leaving = await leavingOf(run, plans, entries, scope);
-    if (!access.preview) checkStill(leaving, words);
+    if (!access.preview) {
+      await checkWindow(run, "rollback");
+      checkStill(leaving, words);
+    }
     const there = plans.some((sha256) => isThere(entries, sha256));
     const optional = changed && words.novaDb !== undefined && !there;
     const nova = changed ? wish : null;

@@ -78,6 +78,22 @@ export async function closeWindow(run: RunFolder): Promise<boolean> {
   return true;
 }
 
+/** Whether a window was declared, and none is open: what writes is refused. */
+export async function isWindowClosed(run: RunFolder): Promise<boolean> {
+  const entries = await readWindow(run);
+  return openSince(entries) === null && entries.some(({ do: what }) => what === "open");
+}
+
+/**
+ * Before a person is asked, or anything is waited for, that the window would refuse after all.
+ *
+ * @throws MigrationError N2I-E327
+ */
+export async function checkWindow(run: RunFolder, stage: string): Promise<void> {
+  if (surroundings().window.outside === undefined && (await isWindowClosed(run)))
+    throw new MigrationError("N2I-E327", `the window of this run is closed, and ${stage} writes`);
+}
+
 /**
  * Something of a run is about to be written to. Whoever declared a window once wants one: outside of it
  * only with a reason. A run that never had one goes without, and the record says so.
@@ -90,11 +106,9 @@ export async function enterWindow(
   run: RunFolder,
   stage: string,
 ): Promise<(result: string) => void> {
-  const entries = await readWindow(run);
-  const [open, ever] = [openSince(entries), entries.some(({ do: what }) => what === "open")];
+  await checkWindow(run, stage);
+  const open = openSince(await readWindow(run));
   const { outside: reason } = surroundings().window;
-  if (open === null && ever && reason === undefined)
-    throw new MigrationError("N2I-E327", `the window of this run is closed, and ${stage} writes`);
   const outside = open === null ? (reason ?? "no window was declared") : undefined;
   if (outside !== undefined && outside === reason)
     surroundings().tell(`Outside a window: ${outside}`);

@@ -3,7 +3,7 @@ import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:
 import { join } from "node:path";
 import { test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
-import { assertRefusal, type Ran, runs } from "../hostile/cli.ts";
+import { assertRefusal, type Ran, refused, runs } from "../hostile/cli.ts";
 import type { PlannedCloud } from "./planned.ts";
 import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
 
@@ -49,7 +49,9 @@ test("a run goes to its end over every stop, and says at each what a person does
   );
   // Nothing is left to do, and a run that is run again does nothing.
   assert.equal((await walk(made)).status, 0);
-  assert.match((await runs(0, ["next", ...made.at])).out, /this run is done/);
+  const next = (await runs(0, ["next", ...made.at, "-f", "json"])).out;
+  assert.match(next, /this run is done/);
+  assert.match(next, /"undo": "nova2ironic window open --run \S+, then rollback --after-finish/);
 });
 
 function refusalIn({ err }: Ran): string {
@@ -164,6 +166,11 @@ test("whoever declared a window writes within it, or says why not; the record ha
   await runs(0, ["window", "close", ...at]);
   const late = await made.act(["rollback", "--all"]);
   assertRefusal({ ...late, out: "" }, 4, "N2I-E327", /rollback writes/);
+  // Nobody is asked first.
+  const unasked = [...at, ...made.writer, ...made.novaWriter, "-q"];
+  await refused(["rollback", ...unasked, "--all"], 4, "N2I-E327", [/rollback writes/]);
+  await refused(["apply", ...unasked], 4, "N2I-E327", [/apply writes/]);
+  await refused(["finish", ...at, ...made.writer, "-q"], 4, "N2I-E327", [/finish writes/]);
   assert.equal((await made.ironic.db("nodes")).length, 4);
   // What only shows is nobody's window.
   await runs(0, ["rollback", ...at, "--all", "--plan", "-q"]);

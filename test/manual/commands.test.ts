@@ -4,6 +4,7 @@ import type { Case } from "../../src/demo/case.ts";
 import { novaTree } from "../support/boot.ts";
 import { commands, page, pageNames, yamlOf } from "../support/manual.ts";
 import { place } from "../support/manual-place.ts";
+import { box, JUNO, STEPS } from "../support/runbook.ts";
 
 /** Three healthy machines, one of them with the uuid the manual speaks of. */
 const CASE: Case = {
@@ -139,6 +140,26 @@ test("the commands for a hand-over release one machine, then all, and take them 
   assert.match(all ?? "", /^Handover: 2 machines released now, 3 handed over/m);
   assert.match(seen ?? "", /^Take-over: 3 handed over, 0 waiting/m);
   assert.match(back ?? "", /3 machines staged again, 0 left/);
+});
+
+test("the runbook's commands for Juno load, see the take-over, and go back", async (t) => {
+  const at = await here(t, { ironic: { release: "juno", more: { conductors: [CONDUCTOR] } } });
+  if (at === null) return;
+  at.connections(yamlOf("runbook").replace(/^(ironic_release): .*$/m, "$1: juno"));
+  const [read = [], ask = [], plan = []] = commands(STEPS[11]?.text ?? "");
+  for (const words of [read, ask, plan.filter((word) => word !== "--allow-pairing")])
+    await at.runs(words);
+  for (const { title, text } of JUNO) {
+    if (text.includes("verify --takeover")) await at.sql(TAKES);
+    const said: string[] = [];
+    for (const words of commands(text)) said.push((await at.runs(words)).text);
+    const [, expected = ""] = /^`([\w-]+: )/.exec(box(text).Expect ?? "") ?? [];
+    if (said.length > 0) assert.ok(expected !== "" && said.join("\n").includes(expected), title);
+  }
+  const [, back = ""] = /^### On Juno, the way back$(.*?)^## /ms.exec(page("runbook")) ?? [];
+  const last: string[] = [];
+  for (const words of commands(back)) last.push((await at.runs(words)).text);
+  assert.match(last.join("\n"), /^Rollback: \d+ rows removed, 0 gone already, 0 left/m);
 });
 
 /** A conductor's doing, in little. */

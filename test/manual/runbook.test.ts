@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { page } from "../support/manual.ts";
-import { box, STEPS } from "../support/runbook.ts";
+import { loadMappings } from "../../src/stages/documents.ts";
+import { checkReasons } from "../../src/stages/ironic-place.ts";
+import { commands, page, yamlOf } from "../support/manual.ts";
+import { box, JUNO, STEPS } from "../support/runbook.ts";
 
 const PAGE = page("runbook");
 
@@ -11,12 +13,28 @@ test("each step of the runbook says who, what, what to expect, how long, what if
     STEPS.map((_, at) => at + 1),
   );
   assert.ok(STEPS.length >= 12);
-  for (const { title, text } of STEPS)
+  for (const { title, text } of [...STEPS, ...JUNO])
     assert.deepEqual(
       Object.keys(box(text)),
       ["Who", "Command", "Expect", "Minutes", "If not", "Undo"],
       title,
     );
+});
+
+test("the release of the runbook's file can hold a staged load, and Juno's boxes ask for none", async () => {
+  const [, name] = /^ironic_release: '?([\w.]+)/m.exec(yamlOf("runbook")) ?? [];
+  const release = (await loadMappings()).releases.find(({ doc }) => doc.release === name);
+  assert.ok(release, name);
+  checkReasons(release);
+  assert.deepEqual(
+    JUNO.map(({ number }) => number),
+    [14, 15, 16, 17],
+  );
+  const [, section = ""] = /^## The night on Juno$(.*?)^## /ms.exec(PAGE) ?? [];
+  const asked = commands(section);
+  assert.ok(asked.some(([command]) => command === "apply"));
+  for (const words of asked)
+    assert.ok(words[0] !== "handover" && !words.includes("--staged"), words.join(" "));
 });
 
 test("the runbook has each of the twelve steps of the specification, with command, observation and undo", () => {

@@ -7,6 +7,17 @@ export function box(step: string): { readonly [row: string]: string } {
 }
 
 /** The steps of the runbook, as they stand there. */
-export const STEPS = [...page("runbook").matchAll(/^### Step (\d+)\. (.*?)\n(.*?)(?=^##)/gms)].map(
-  ([, number, title = "", text = ""]) => ({ number: Number(number), title, text }),
-);
+export const STEPS = steps("");
+
+/** What Juno has in the place of some of them. */
+export const JUNO = steps("On Juno, ");
+
+function steps(where: string) {
+  const each = new RegExp(
+    `^### ${where}${where === "" ? "S" : "s"}tep (\\d+)\\. (.*?)\\n(.*?)(?=^##)`,
+    "gms",
+  );
+  return [...page("runbook").matchAll(each)].map(([, number, title = "", text = ""]) => ({
+    ...{ number: Number(number), title, text },
+  }));
+}

@@ -80,7 +80,10 @@ test("of pages the package has those that its users read", () => {
   const manual = pageNames().map((name) => `src/manual/${name}.md`);
   assert.deepEqual(
     pages.sort(),
-    [...["README.md", "mappings/README.md", "src/edge/ipmi/README.md"], ...manual].sort(),
+    [
+      ...["CHANGELOG.md", "README.md", "mappings/README.md", "src/edge/ipmi/README.md"],
+      ...manual,
+    ].sort(),
   );
   const help = spawnSync(
     process.execPath,

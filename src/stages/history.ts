@@ -5,6 +5,7 @@ import { parseObject } from "../edge/disk/artefact-form.ts";
 import { HAND_OVER } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
+import { NOVA_NAMES } from "../parts/nova.ts";
 import { readWindow } from "./window-file.ts";
 
 /** Commands a report lists: the newest. */
@@ -30,35 +31,46 @@ async function ranIn(run: string): Promise<readonly RanCommand[]> {
   if (file === null) return [];
   if (!(await file.stat()).isFile()) return file.close().then(() => []);
   const ran: RanCommand[] = [];
-  /** Commands whose end was not read yet, the newest last. */
-  const begun: { readonly command: RanCommand; beside: boolean }[] = [];
+  /** Commands whose end was not read yet, by process: several may write at a time, and one may be killed. */
+  const begun = new Map<string, RanCommand>();
   for await (const line of file.readLines()) {
     const fact = parseObject(line);
-    if (fact?.type === "begin") {
-      for (const one of begun) one.beside = true;
-      begun.push({ command: begunOf(fact), beside: begun.length > 0 });
-    }
-    if (fact?.type !== "end") continue;
-    const last = begun.pop();
-    if (last !== undefined) ran.push(ended(last.command, fact, last.beside));
+    if (fact?.type !== "begin" && fact?.type !== "end") continue;
+    const pid = String(fact.pid);
+    const last = begun.get(pid);
+    if (last !== undefined) ran.push(fact.type === "end" ? ended(last, fact) : last);
+    begun.delete(pid);
+    if (fact.type === "begin") begun.set(pid, begunOf(fact));
     if (ran.length > KEPT) ran.shift();
   }
-  return ran.filter(({ command }) => command !== "");
+  // The command that asks has not ended either.
+  begun.delete(String(process.pid));
+  return [...ran, ...begun.values()].filter(({ command }) => command !== "");
 }
+
+/** An option that makes a command do other work than its name says. */
+const OTHER_WORK = / --(plan|undo|takeover|final)(?= |$)/;
 
 function begunOf({ command, ts, by }: JsonObject): RanCommand {
   const [, name = ""] = /^nova2ironic (?:-\S+ )*([a-z]+)/.exec(String(command)) ?? [];
-  const at = String(ts);
-  return { command: name, at, seconds: null, status: null, result: "", by: String(by) };
+  const [, option] = OTHER_WORK.exec(String(command)) ?? [];
+  return {
+    ...{ command: option === undefined ? name : `${name} --${option}`, at: String(ts) },
+    ...{ seconds: null, status: null, result: "no end recorded", by: String(by) },
+  };
 }
 
-/** @param beside whether another command wrote to the log meanwhile: then nobody knows whose end it is */
-function ended(begun: RanCommand, { ts, status, name }: JsonObject, beside: boolean): RanCommand {
+function ended(begun: RanCommand, { ts, status, name }: JsonObject): RanCommand {
   const took = (Date.parse(String(ts)) - Date.parse(begun.at)) / 1000;
-  const seconds = beside || !(took >= 0) ? null : took;
+  const seconds = took >= 0 ? took : null;
   const told = typeof status === "number" ? status : null;
   return { ...begun, seconds, status: told, result: typeof name === "string" ? name : "" };
 }
+
+/** Stages that are a look of verify. */
+const VERIFY: { readonly [stage: string]: string } = {
+  ...{ takeover: "verify --takeover", final: "verify --final" },
+};
 
 /** What the record of the window has: its beginning and end, and stages, those too that `run` went through. */
 async function inWindow(path: string): Promise<readonly RanCommand[]> {
@@ -68,7 +80,7 @@ async function inWindow(path: string): Promise<readonly RanCommand[]> {
     const one = { at, by, seconds: null, status: null, result };
     if (what === "open" || what === "close")
       recorded.push({ ...one, command: what === "open" ? "window opens" : "window closes" });
-    if (what === "begin") begun.set(stage, { ...one, command: stage });
+    if (what === "begin") begun.set(stage, { ...one, command: VERIFY[stage] ?? stage });
     const from = what === "end" ? begun.get(stage) : undefined;
     if (from === undefined) continue;
     begun.delete(stage);
@@ -82,14 +94,21 @@ async function inWindow(path: string): Promise<readonly RanCommand[]> {
 function covers(command: RanCommand, { command: stage, at }: RanCommand): boolean {
   const from = Date.parse(command.at);
   const to = from + (command.seconds ?? 0) * 1000;
-  return command.command === stage && Date.parse(at) >= from && Date.parse(at) <= to;
+  return (
+    nameOf(command.command) === nameOf(stage) && Date.parse(at) >= from && Date.parse(at) <= to
+  );
 }
 
-/** Rows apply wrote, and the time its batches took. */
+/** The record of the window has no options: `finish --undo` is in it as `finish`. */
+function nameOf(command: string): string {
+  return command.split(" ")[0] ?? "";
+}
+
+/** Rows of Ironic and Nova that apply wrote, and the time its batches took. */
 function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
   let [count, took, open, since] = [0, 0, 0, 0];
   let by = "";
-  for (const entry of batchesOf(entries, IRONIC)) {
+  for (const entry of batchesOf(entries, IRONIC, ...NOVA_NAMES)) {
     const at = Date.parse(entry.at);
     if (entry.do === "begin") {
       // What another process began it did not end.

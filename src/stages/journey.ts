@@ -110,7 +110,7 @@ export function handoverFigure({ handover, journal }: RunFiles): Figure | null {
     "part" in entry && entry.part === "hand-over" && "at" in entry ? [Date.parse(entry.at)] : [],
   );
   const took = (Math.max(...at) - Math.min(...at)) / 1000;
-  return handover.released > 1 && took > 0
+  return handover.released > TAKEN && took > 0
     ? { seconds: (left * took) / handover.released, from: "this run's pace so far" }
     : {
         seconds: Math.ceil(left / TAKEN) * EVERY,

@@ -88,7 +88,7 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
     ...{ totals, nova, ran: measured.ran, state: fields, next },
     window: windowSteps({
       machines: loadable(counts),
-      rows: counts.nodes + counts.ports,
+      rows: counts.nodes + counts.ports + rowsOf(nova),
       stopped: nova?.counts.stopped ?? [],
       perMinute: typeof perMinute === "number" ? perMinute : null,
       measured,
@@ -97,6 +97,10 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
   };
   const { origins } = plan.header;
   return { facts, origins, first: some.all(), machines: () => reported(plan.lines(), source) };
+}
+
+function rowsOf(nova: NovaTotals | null): number {
+  return nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
 }
 
 /** Machines that are read without a script. */

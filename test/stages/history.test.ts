@@ -20,15 +20,16 @@ function runOf(t: TestContext, lines: readonly (object | string)[]): string {
   return folder;
 }
 
-function begin(command: string, milliseconds: number): object {
-  return { v: 1, ts: at(milliseconds), type: "begin", command: `nova2ironic ${command}`, by: "me" };
+function begin(words: string, milliseconds: number, pid = 1): object {
+  const command = `nova2ironic ${words}`;
+  return { v: 1, ts: at(milliseconds), pid, type: "begin", command, by: "me" };
 }
 
-function end(status: number, milliseconds: number): object {
-  return { v: 1, ts: at(milliseconds), type: "end", status, name: "done" };
+function end(status: number, milliseconds: number, pid = 1): object {
+  return { v: 1, ts: at(milliseconds), pid, type: "end", status, name: "done" };
 }
 
-test("a command takes from its beginning to its end, and what was cut off is no command", async (t) => {
+test("a command takes from its beginning to its end, and one that was killed has none", async (t) => {
   const run = runOf(t, [
     begin("extract --run m1", 0),
     { v: 1, ts: at(1), type: "said", text: "Saved" },
@@ -45,23 +46,60 @@ test("a command takes from its beginning to its end, and what was cut off is no 
     [
       ["extract", 2.5, 0],
       ["plan", 1, 4],
+      ["apply", null, null],
     ],
   );
 });
 
-test("of commands beside each other nobody knows whose end it is, so none has a time", async (t) => {
+test("commands beside each other, and after one that was killed, have their own ends", async (t) => {
   const run = runOf(t, [
     begin("apply --run m1", 0),
-    begin("status --run m1", 1_000),
-    end(0, 2_000),
+    begin("status --run m1", 1_000, 2),
+    end(0, 2_000, 2),
     end(0, 9_000),
-    begin("verify --run m1", 20_000),
-    end(0, 21_000),
+    begin("power --run m1", 10_000, 3),
+    begin("verify --run m1", 20_000, 4),
+    end(0, 21_000, 4),
+    // The process number of the one that was killed comes again.
+    begin("verify --run m1 --takeover", 30_000, 3),
+    end(0, 34_000, 3),
+    // Whoever asks has not ended.
+    begin("report --run m1", 40_000, process.pid),
   ]);
   const { ran } = await measuredOf(run, []);
   assert.deepEqual(
-    ran.map(({ seconds }) => seconds),
-    [null, null, 1],
+    ran.map(({ command, seconds, result }) => [command, seconds, result]),
+    [
+      ["apply", 9, "done"],
+      ["status", 1, "done"],
+      ["power", null, "no end recorded"],
+      ["verify", 1, "done"],
+      ["verify --takeover", 4, "done"],
+    ],
+  );
+});
+
+test("a command that an option makes other work is not taken for the work of its name", async (t) => {
+  const run = runOf(t, [
+    ...[begin("finish --run m1 --plan", 0), end(0, 1_000)],
+    ...[begin("finish --undo --run m1", 2_000), end(0, 3_000)],
+    ...[begin("finish --run --plans", 4_000), end(0, 5_000)],
+  ]);
+  writeFileSync(
+    join(run, "window.jsonl"),
+    [
+      // The log has this one.
+      { do: "begin", at: at(2_100), by: "me", stage: "finish" },
+      { do: "end", at: at(2_900), by: "me", stage: "finish", result: "done" },
+      { do: "begin", at: at(6_000), by: "me", stage: "final" },
+      { do: "end", at: at(7_000), by: "me", stage: "final", result: "done" },
+    ]
+      .map((line) => JSON.stringify(line))
+      .join("\n"),
+  );
+  assert.deepEqual(
+    (await measuredOf(run, [])).ran.map(({ command }) => command),
+    ["finish --plan", "finish --undo", "finish", "verify --final"],
   );
 });
 
@@ -117,6 +155,17 @@ test("rows that were loaded count over the time their batches took, however thes
     ...[begun(901 * MINUTE, "pid 2"), done(901 * MINUTE + 500, 300)],
   ];
   assert.deepEqual((await measuredOf("/nowhere", entries)).loaded, { count: 1500, seconds: 4 });
+});
+
+test("rows of Nova count as rows that apply wrote", async () => {
+  const entries = [IRONIC, "nova-hosts"].flatMap((part, place): readonly Entry[] => {
+    const about = { part, plan: "p", from: 0, to: 5, at: at(place * 1_000) };
+    return [
+      { ...about, do: "begin", by: "me" },
+      { ...about, do: "done", at: at(place * 1_000 + 500), created: 5, found: [] },
+    ];
+  });
+  assert.deepEqual((await measuredOf("/nowhere", entries)).loaded, { count: 10, seconds: 1 });
 });
 
 test("machines that were handed over count over the sittings, not over the time between", async () => {

@@ -32,7 +32,13 @@ test("how long a hand-over takes is said by its pace, else by Ironic's own setti
   const start = (id: string, second: number): Entry => ({
     ...{ part: "hand-over", do: "start", id, at: at(second), by: "me" },
   });
-  const begun = files([start("a", 0), start("b", 60)], { staged: 20, released: 2 });
-  assert.equal(handoverFigure(begun)?.seconds, 540);
+  const begun = files([start("a", 0), start("b", 60)], { staged: 20, released: 9 });
+  assert.deepEqual(handoverFigure(begun), {
+    seconds: (11 * 60) / 9,
+    from: "this run's pace so far",
+  });
+  // A few are no pace: they waited for a conductor's next round.
+  const few = files([start("a", 0), start("b", 60)], { staged: 20, released: 8 });
+  assert.match(handoverFigure(few)?.from ?? "", /^Ironic's own settings/);
   assert.equal(handoverFigure(files([])), null);
 });

@@ -90,13 +90,14 @@ export interface NovaTotals {
 
 /** A command that was run on this run, by its log. */
 export interface RanCommand {
+  /** With the option that makes it other work: `finish --undo`. */
   readonly command: string;
   /** ISO 8601, UTC. */
   readonly at: string;
-  /** Null: the log does not tell its end, or others ran beside it. */
+  /** Null: the log does not tell its end. */
   readonly seconds: number | null;
   readonly status: number | null;
-  /** `done`, `refused`. */
+  /** `done`, `refused`, or that no end was recorded. */
   readonly result: string;
   readonly by: string;
 }

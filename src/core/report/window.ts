@@ -4,7 +4,7 @@ import type { Measured, RanCommand, WindowStep } from "./facts.ts";
 interface Forecast {
   /** Machines the plan loads. */
   readonly machines: number;
-  /** Rows of Ironic and Nova that are to be written still. */
+  /** Rows of Ironic and Nova that the plan writes. */
   readonly rows: number;
   /** Compute hosts that have to be stopped, by name. */
   readonly stopped: readonly string[];
@@ -51,10 +51,20 @@ function byHand(name: string): WindowStep {
   return { name, by: "hand", seconds: null, basis: "unknown", source: "by hand: your own figure" };
 }
 
+/** Statuses of runs that went through all there was, besides 0; a refusal is over in no time. */
+const WHOLE: { readonly [command: string]: readonly number[] } = {
+  ...{ power: [3], apply: [3], check: [1, 2] },
+};
+
+function didItsWork({ command, status }: RanCommand): boolean {
+  // Without a status it is of the record of the window, which has times of what was done only.
+  return status === null || status === 0 || (WHOLE[command] ?? []).includes(status);
+}
+
 /** As long as the longest of the command's runs that came to an end: a later one may be of a part. */
 function asBefore(command: string, ran: readonly RanCommand[], name = command): WindowStep {
   const [longest] = ran
-    .filter((one) => one.command === command && one.seconds !== null && one.status !== 130)
+    .filter((one) => one.command === command && one.seconds !== null && didItsWork(one))
     .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
   if (longest === undefined)
     return {
@@ -93,7 +103,9 @@ function takeOver({ machines, perMinute, measured }: Forecast): WindowStep {
   const name = `handover: conductors take over ${counted(machines, "machine")}`;
   const step = { name, by: "command" } as const;
   const { handed } = measured;
-  if (handed !== null && handed.seconds > 0) {
+  // The first batch waits for a conductor's next round, however few it is.
+  const isPace = (count: number): boolean => count > TAKEN.machines || count >= machines;
+  if (handed !== null && handed.seconds > 0 && isPace(handed.count)) {
     const rate = handed.count / handed.seconds;
     const source = `${figure(rate * 60)} a minute, as before (journal.jsonl)`;
     return { ...step, seconds: machines / rate, basis: "measured", source };

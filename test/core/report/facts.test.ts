@@ -3,7 +3,7 @@ import { test } from "node:test";
 import type { Totals } from "../../../src/core/report/facts.ts";
 import { createTotals } from "../../../src/core/report/tally.ts";
 import { judge, type Standing } from "../../../src/core/report/verdict.ts";
-import { duration, totalOf, windowSteps } from "../../../src/core/report/window.ts";
+import { duration, windowSteps } from "../../../src/core/report/window.ts";
 import { finding } from "../../../src/model/finding.ts";
 import type { PlannedMachine } from "../../../src/model/plan.ts";
 import { accepted, COUNTS, HEADER, MACHINES, machineOf } from "../../report/sample.ts";
@@ -122,13 +122,31 @@ test("a forecast is a measured rate, else what was given, else an estimate that 
   assert.deepEqual([measured?.basis, measured?.seconds], ["measured", 120_000]);
 });
 
-test("a command takes as long as its longest run that came to an end", () => {
+test("a command takes as long as its longest run that did its work", () => {
   const at = "2026-01-02T01:00:00.000Z";
-  const ran = [9, 600, 40, null].map((seconds, time) => ({
-    ...{ command: "power", at, seconds, status: time === 1 ? 130 : 0, result: "", by: "" },
-  }));
-  const measured = { ran, loaded: null, handed: null };
-  const steps = windowSteps({ machines: 0, rows: 0, stopped: [], perMinute: null, measured });
-  assert.equal(steps.find(({ name }) => name === "power")?.seconds, 40);
-  assert.deepEqual(totalOf(steps), { seconds: 40, unknown: 9 });
+  const of = (command: string, statuses: readonly (number | null)[]) => {
+    const ran = statuses.map((status, time) => ({
+      ...{ command, at, seconds: 10 * (time + 1), status, result: "", by: "" },
+    }));
+    const measured = { ran, loaded: null, handed: null };
+    const steps = windowSteps({ machines: 0, rows: 1, stopped: [], perMinute: null, measured });
+    return steps.find(({ name }) => name === command)?.seconds;
+  };
+  assert.equal(of("power", [0, 3, 130, 1]), 20);
+  assert.equal(of("apply", [3, 4, 64]), 10);
+  assert.equal(of("check", [0, 1, 2, 64]), 30);
+  assert.equal(of("extract", [0, null, 3]), 20);
+  assert.equal(of("extract", [4]), null);
+});
+
+test("a few machines that were handed over are no pace for many", () => {
+  const of = (count: number, machines = 300) => {
+    const measured = { ran: [], loaded: null, handed: { count, seconds: 180 } };
+    const steps = windowSteps({ machines, rows: 0, stopped: [], perMinute: null, measured });
+    return steps.find(({ name }) => name.startsWith("handover"))?.basis;
+  };
+  assert.deepEqual(
+    [of(1), of(8), of(9), of(5, 5)],
+    ["estimate", "estimate", "measured", "measured"],
+  );
 });

@@ -81,8 +81,8 @@ function times(facts: ReportFacts): readonly string[] {
     .map((one) => [second(one.at), one.command, took(one.seconds), one.result, one.by]);
   const titles = ["Time (UTC)", "Command", "Took", "Result", "By"];
   return [
-    ...section("The window", table(["Step", "Takes", "Figure from"], steps)),
-    `Together ${plain(windowTotal(facts))}.`,
+    ...section("The window", table(["Step", "Takes", "Figure from"], steps, steps.length)),
+    `Together ${plain(windowTotal(facts))}. The way back is not in it.`,
     ...section("Commands so far", table(titles, ran)),
   ];
 }
@@ -104,15 +104,15 @@ function foundTable(groups: readonly FoundGroup[]): string {
 }
 
 /** Empty without rows. */
-function table(titles: readonly string[], rows: readonly Cells[]): string {
+function table(titles: readonly string[], rows: readonly Cells[], most = MOST): string {
   if (rows.length === 0) return "";
   const line = (cells: Cells): string =>
     `| ${cells.map((cell) => plain(String(cell))).join(" | ")} |`;
-  const more = rows.length - MOST;
+  const more = rows.length - most;
   return [
     line(titles),
     `|${" --- |".repeat(titles.length)}`,
-    ...rows.slice(0, MOST).map(line),
+    ...rows.slice(0, most).map(line),
     ...(more > 0 ? [line([`and ${more} more`, ...titles.slice(1).map(() => "")])] : []),
   ].join("\n");
 }

@@ -17,6 +17,7 @@ import type { Finding } from "../model/finding.ts";
 import type { Machine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import { nodeOf, type Origins, type PlannedMachine } from "../model/plan.ts";
+import { loadMappings } from "./documents.ts";
 import { backendOf, type Given, wordsFor } from "./given.ts";
 import { readGiven } from "./given-file.ts";
 import { measuredOf } from "./history.ts";
@@ -26,6 +27,7 @@ import { novaPlanOf } from "./nova-files.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { runState } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
+import type { BackFirst } from "./standing.ts";
 import { VERSION } from "./version.ts";
 
 /** What a run is to those who decide on it. */
@@ -77,7 +79,7 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
   const measured = await measuredOf(run.path, entries);
   const given = await readGiven(run);
   const { perMinute } = wordsFor("handover", given);
-  const { fields, next, standing } = await runState(run, { run: words.run });
+  const { fields, next, standing, back } = await runState(run, { run: words.run });
   const facts: ReportFacts = {
     ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
     plan: {
@@ -91,9 +93,9 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
       rows: counts.nodes + counts.ports + rowsOf(nova),
       stopped: nova?.counts.stopped ?? [],
       perMinute: typeof perMinute === "number" ? perMinute : null,
-      measured,
+      ...{ boots: await wantsBoot(plan.header.target.release), measured },
     }),
-    undo: undoOf(words.run, given, nova),
+    undo: undoOf(words.run, given, nova, back),
   };
   const { origins } = plan.header;
   return { facts, origins, first: some.all(), machines: () => reported(plan.lines(), source) };
@@ -101,6 +103,12 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
 
 function rowsOf(nova: NovaTotals | null): number {
   return nova === null ? 0 : nova.counts.hosts + nova.counts.flavors + (nova.counts.api ?? 0);
+}
+
+/** Whether a release's take-over leaves boot files in deploy mode. */
+async function wantsBoot(release: string): Promise<boolean> {
+  const { releases } = await loadMappings();
+  return releases.some(({ doc }) => doc.release === release && doc.boot === "deploy");
 }
 
 /** Machines that are read without a script. */
@@ -118,11 +126,26 @@ function createFirst() {
   };
 }
 
-/** The commands that show and take the way back. */
-function undoOf(run: string, given: readonly Given[], nova: NovaTotals | null): readonly string[] {
+/**
+ * The commands that show and take the way back.
+ *
+ * @param back what is to be taken back before a rollback
+ */
+function undoOf(
+  run: string,
+  given: readonly Given[],
+  nova: NovaTotals | null,
+  back: readonly BackFirst[],
+): readonly string[] {
+  const before = back.map(({ command, ...of }) =>
+    nextCommand(command, { run, ...wordsFor(command, given), ...of }, { undo: true }),
+  );
   const words = { run, ...wordsFor("rollback", given) };
   const more = { ...backendOf(words), ...(nova !== null && { novaDb: "DB" }), all: true };
-  return [{ ...more, plan: true }, more].map((one) => nextCommand("rollback", words, one));
+  const rollback = [{ ...more, plan: true }, more].map((one) =>
+    nextCommand("rollback", words, one),
+  );
+  return [...before, ...rollback];
 }
 
 async function novaTotals(run: RunFolder, plan: Footer<PlanCounts>): Promise<NovaTotals | null> {

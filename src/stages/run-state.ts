@@ -31,7 +31,7 @@ import {
   takenBack,
   wasStaged,
 } from "./run-files.ts";
-import { standingOf } from "./standing.ts";
+import { type BackFirst, backFirst, standingOf } from "./standing.ts";
 import { readVerified } from "./verified-file.ts";
 
 /** An artefact that is missing or broken is a fact about the run, not a failure of status. */
@@ -194,6 +194,8 @@ interface RunState {
   readonly next: string;
   /** How far the run got with its plan. */
   readonly standing: Standing;
+  /** What is to be taken back before a rollback, in this order. */
+  readonly back: readonly BackFirst[];
 }
 
 /** What is true of a run, from its files alone, and what comes next. */
@@ -221,7 +223,7 @@ export function statusOf(files: RunFiles): RunState {
       ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
     next: nextOf(files),
-    standing: standingOf(files),
+    ...{ standing: standingOf(files), back: backFirst(files) },
   };
 }
 

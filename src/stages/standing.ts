@@ -2,6 +2,7 @@ import type { Standing } from "../core/report/verdict.ts";
 import { keyOf, type Ownership, ownershipOf } from "../engine/ownership.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
+import type { NextCommand } from "./next.ts";
 import { loadOf } from "./pipeline.ts";
 import type { NovaState, RunFiles } from "./run-files.ts";
 
@@ -14,6 +15,23 @@ export function standingOf(files: RunFiles): Standing {
   const staged =
     handover === null || "missing" in handover ? 0 : handover.staged - handover.released;
   return { load: loadedOf(files, ended), staged, verified: verifiedOf(verified), ended };
+}
+
+/** A command whose `--undo` comes before a rollback; boot's, for each tree. */
+export interface BackFirst {
+  readonly command: NextCommand;
+  readonly tftpRoot?: string;
+}
+
+/** What is to be taken back before a rollback: after finish it refuses, and a conductor holds what was released. */
+export function backFirst({ finish, handover, boot }: RunFiles): readonly BackFirst[] {
+  const back: BackFirst[] = [];
+  if (finish !== undefined && !("missing" in finish) && finish.end !== null)
+    back.push({ command: "finish" });
+  if (handover !== null && !("missing" in handover) && handover.released > 0)
+    back.push({ command: "handover" });
+  const trees = boot instanceof Map ? [...boot.keys()] : [];
+  return [...back, ...trees.map((tftpRoot) => ({ command: "boot" as const, tftpRoot }))];
 }
 
 /** Ironic's rows are half of a load, and what was rolled back may have left some. */

@@ -133,6 +133,7 @@ export function sampleFacts(more: Partial<ReportFacts> = {}): ReportFacts {
     ...{ totals, nova: NOVA, ran: RAN, next: "nova2ironic apply --run m1" },
     window: windowSteps({
       ...{ machines: 20_000, rows: 12, stopped: NOVA.counts.stopped, perMinute: 20 },
+      boots: true,
       measured: { ran: RAN, loaded: { count: 24, seconds: 2 }, handed: null },
     }),
     undo: ["nova2ironic rollback --run m1 --all --plan", "nova2ironic rollback --run m1 --all"],

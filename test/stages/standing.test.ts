@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
-import { standingOf } from "../../src/stages/standing.ts";
+import { backFirst, standingOf } from "../../src/stages/standing.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
 const AT = "2026-11-21T00:00:00Z";
@@ -72,4 +72,21 @@ test("what verify noted is told apart from what nobody looked at", () => {
   const finish = { end: { at: AT, by: "me" }, guards: true };
   assert.equal(standing(IRONIC, { finish }).ended, true);
   assert.equal(standing(IRONIC, { handover: { staged: 3, released: 1 } }).staged, 2);
+});
+
+test("what stands in the way of a rollback is taken back first", () => {
+  const plan = { missing: "" };
+  const files = { snapshot: SNAPSHOT, plan, journal: plan, handover: null };
+  assert.deepEqual(backFirst(files), []);
+  const handover = { staged: 3, released: 0 };
+  assert.deepEqual(backFirst({ ...files, handover }), []);
+  const all: RunFiles = {
+    ...{ ...files, handover: { staged: 3, released: 1 }, boot: new Map([["/tftpboot", 1]]) },
+    finish: { end: { at: AT, by: "me" }, guards: true },
+  };
+  assert.deepEqual(backFirst(all), [
+    { command: "finish" },
+    { command: "handover" },
+    { command: "boot", tftpRoot: "/tftpboot" },
+  ]);
 });

@@ -10,6 +10,8 @@ interface Forecast {
   readonly stopped: readonly string[];
   /** Machines handed over a minute, where it was given. */
   readonly perMinute: number | null;
+  /** Whether take-over leaves boot files that want `boot`. */
+  readonly boots: boolean;
   readonly measured: Measured;
 }
 
@@ -30,8 +32,10 @@ export function windowSteps(asked: Forecast): readonly WindowStep[] {
     load(asked),
     byHand("Start the conductors"),
     takeOver(asked),
-    asBefore("verify", ran, "verify --takeover, then verify --final"),
-    byHand("Start the new nova-compute and the scheduler"),
+    asBefore("verify --takeover", ran),
+    ...(asked.boots ? [byHand("Run nova2ironic boot on each conductor, when it took over")] : []),
+    byHand("Restart nova-scheduler, then start the new nova-compute"),
+    asBefore("verify --final", ran),
     asBefore("finish", ran),
   ];
 }
@@ -62,9 +66,9 @@ function didItsWork({ command, status }: RanCommand): boolean {
 }
 
 /** As long as the longest of the command's runs that came to an end: a later one may be of a part. */
-function asBefore(command: string, ran: readonly RanCommand[], name = command): WindowStep {
+function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   const [longest] = ran
-    .filter((one) => one.command === command && one.seconds !== null && didItsWork(one))
+    .filter((one) => one.command === name && one.seconds !== null && didItsWork(one))
     .toSorted((one, other) => (other.seconds ?? 0) - (one.seconds ?? 0));
   if (longest === undefined)
     return {

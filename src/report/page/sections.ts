@@ -121,7 +121,7 @@ function windowSection(facts: ReportFacts): string {
     { markup: span(window, at) },
     { markup: `<span class="${step.basis}">${escaped(step.source)}</span>` },
   ]);
-  const total = `<p>Together <strong>${escaped(windowTotal(facts))}</strong>. The way back takes about as long as <code>apply</code>; decide on it before the window's end less that time.</p>`;
+  const total = `<p>Together <strong>${escaped(windowTotal(facts))}</strong>. The way back is not in it.</p>`;
   return section(
     "The window",
     `${table("Steps of the window", ["Step", "Takes", "When", "Figure from"], rows)}\n${total}`,

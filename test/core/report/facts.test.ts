@@ -107,7 +107,7 @@ test("a plan that is loaded is green once its end was seen, and amber where risk
 });
 
 test("a forecast is a measured rate, else what was given, else an estimate that is called one", () => {
-  const asked = { machines: 20_000, rows: 60_000, stopped: ["c1"], perMinute: null };
+  const asked = { machines: 20_000, rows: 60_000, stopped: ["c1"], perMinute: null, boots: false };
   const none = { ran: [], loaded: null, handed: null };
   const of = (more: object, name: string) =>
     windowSteps({ ...asked, measured: none, ...more }).find((step) => step.name.startsWith(name));
@@ -129,7 +129,14 @@ test("a command takes as long as its longest run that did its work", () => {
       ...{ command, at, seconds: 10 * (time + 1), status, result: "", by: "" },
     }));
     const measured = { ran, loaded: null, handed: null };
-    const steps = windowSteps({ machines: 0, rows: 1, stopped: [], perMinute: null, measured });
+    const steps = windowSteps({
+      machines: 0,
+      rows: 1,
+      stopped: [],
+      perMinute: null,
+      boots: false,
+      measured,
+    });
     return steps.find(({ name }) => name === command)?.seconds;
   };
   assert.equal(of("power", [0, 3, 130, 1]), 20);
@@ -142,11 +149,34 @@ test("a command takes as long as its longest run that did its work", () => {
 test("a few machines that were handed over are no pace for many", () => {
   const of = (count: number, machines = 300) => {
     const measured = { ran: [], loaded: null, handed: { count, seconds: 180 } };
-    const steps = windowSteps({ machines, rows: 0, stopped: [], perMinute: null, measured });
+    const steps = windowSteps({
+      machines,
+      rows: 0,
+      stopped: [],
+      perMinute: null,
+      boots: false,
+      measured,
+    });
     return steps.find(({ name }) => name.startsWith("handover"))?.basis;
   };
   assert.deepEqual(
     [of(1), of(8), of(9), of(5, 5)],
     ["estimate", "estimate", "measured", "measured"],
   );
+});
+
+test("the window has its steps in the order they are done in", () => {
+  const measured = { ran: [], loaded: null, handed: null };
+  const asked = { machines: 2, rows: 1, stopped: [], perMinute: null, measured };
+  const names = (boots: boolean) => windowSteps({ ...asked, boots }).map(({ name }) => name);
+  const after = [
+    "Restart nova-scheduler, then start the new nova-compute",
+    ...["verify --final", "finish"],
+  ];
+  assert.deepEqual(names(false).slice(-4), ["verify --takeover", ...after]);
+  assert.deepEqual(names(true).slice(-5), [
+    "verify --takeover",
+    "Run nova2ironic boot on each conductor, when it took over",
+    ...after,
+  ]);
 });

@@ -69,7 +69,13 @@ function found(facts: ReportFacts): readonly string[] {
 function changed({ nova }: ReportFacts): readonly string[] {
   const groups = nova?.groups ?? [];
   const rows = groups.map(({ table: of, rows, change, what }) => [of, rows, `${change}: ${what}`]);
-  return section("What changes in Nova", table(["Table", "Rows", "Change"], rows));
+  const found = nova?.findings.map(({ code, place, message }) => [code, place, message]) ?? [];
+  const more = (nova?.counts.findings ?? 0) - found.length;
+  return [
+    ...section("What changes in Nova", table(["Table", "Rows", "Change"], rows)),
+    ...section("Found in Nova", table(["Code", "Where", "What"], found, found.length)),
+    ...(more > 0 ? [`and ${more} more`] : []),
+  ];
 }
 
 /** What the window takes, and what was run so far. */

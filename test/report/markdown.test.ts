@@ -15,7 +15,7 @@ test("nothing that a database holds is markup, a row or a line of the ticket", (
   assert.equal(text.replaceAll("\n", "").search(UNSEEN), -1);
   const table = text.split("\n").filter((line) => line.startsWith("| N2I-"));
   assert.ok(table.length > 0);
-  for (const line of table) assert.match(line, /^(\|( (?:\\.|[^|\\])*)?){4}\|$/);
+  for (const line of table) assert.match(line, /^(\|( (?:\\.|[^|\\])*)?){3,4}\|$/);
 });
 
 test("a ticket is a page or two, however many causes there are", () => {
@@ -26,4 +26,11 @@ test("a ticket is a page or two, however many causes there are", () => {
   const text = markdown(sampleFacts({ totals: { ...facts.totals, skipped } }));
   assert.ok(text.split("\n").length < 140);
   assert.match(text, /\| and 488 more \|/);
+});
+
+test("what was found in Nova is listed, and more of it counted", () => {
+  const text = markdown(sampleFacts());
+  assert.match(text, /## Found in Nova\n\n\| Code \| Where \| What \|/);
+  assert.match(text, /\| N2I-D304 \| services\.id=4 \| host compute-1 is up \|/);
+  assert.match(text, /\nand 1 more\n/);
 });

@@ -88,7 +88,7 @@ const NOVA: NovaTotals = {
     ...{ made_at: "2026-01-02T02:00:00.000Z", compute_hosts: ["ironic-compute"], asked: [] },
     target: { ...SERVER, address: "db1:3306", database: "nova", schema_version: 254 },
   },
-  counts: { hosts: 6, flavors: 2, findings: 0, stopped: ["compute-1", "compute-2"] },
+  counts: { hosts: 6, flavors: 2, findings: 3, stopped: ["compute-1", "compute-2"] },
   groups: [
     { table: "instances", change: "update", what: "host", rows: 2 },
     { table: "compute_nodes", change: "update", what: "host, service_id", rows: 4 },
@@ -97,7 +97,10 @@ const NOVA: NovaTotals = {
       what: `flavor ${HOSTILE}: baremetal:deploy_kernel_id`,
     },
   ],
-  findings: [],
+  findings: [
+    { code: "N2I-D304", place: "services.id=4", message: "host compute-1 is up" },
+    { code: "N2I-D304", place: `flavor ${HOSTILE}`, message: HOSTILE },
+  ],
 };
 
 const RAN = [

@@ -1,4 +1,4 @@
-import type { ReportFacts } from "../../core/report/facts.ts";
+import type { NovaTotals, ReportFacts } from "../../core/report/facts.ts";
 import { counted, duration, second } from "../../core/report/window.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import { boundTo, hostRows, SIGNERS, undoLines, verdictRows, windowTotal } from "../told.ts";
@@ -135,13 +135,23 @@ function nova({ nova: totals }: ReportFacts): string {
       title,
       "<p>Nova's rows are not in this plan: instances keep the host they have.</p>",
     );
-  if (totals.groups.length === 0) return section(title, "<p>No row of Nova changes.</p>");
+  const found = novaFound(totals);
+  if (totals.groups.length === 0) return section(title, `<p>No row of Nova changes.</p>${found}`);
   const rows = totals.groups
     .slice(0, MOST)
     .map(({ table: of, rows: many, change, what }) => [
       ...[code(of), cell(many), { markup: `${change}: ${isolated(what)}` }],
     ]);
-  return section(title, table(title, ["Table", "Rows", "Change"], rows));
+  return section(title, `${table(title, ["Table", "Rows", "Change"], rows)}${found}`);
+}
+
+/** What was found in Nova's own rows, which are of no machine. */
+function novaFound({ findings: found, counts }: NovaTotals): string {
+  if (found.length === 0) return "";
+  const rows = found.map((one) => [code(one.code), cell(one.place), cell(one.message)]);
+  const more = counts.findings - found.length;
+  const rest = more > 0 ? `\n<p class="aside">and ${more} more</p>` : "";
+  return `\n<h3>Found in Nova</h3>\n${table("Found in Nova", ["Code", "Where", "What"], rows)}${rest}`;
 }
 
 function rollback(facts: ReportFacts): string {

@@ -1,5 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { quote } from "../core/handover/quotes.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { runProgram } from "../edge/process/run.ts";
 import { MigrationError } from "../model/error.ts";
@@ -7,7 +8,7 @@ import type { RunStage } from "./journey.ts";
 import type { Sink } from "./sink.ts";
 import { surroundings } from "./surroundings.ts";
 
-/** Lines of a hook's output that are shown and logged; its end tells what went wrong. */
+/** Lines of a hook's output that are shown and logged, secrets masked; its end tells what went wrong. */
 const SHOWN = 200;
 
 /**
@@ -41,7 +42,7 @@ export async function runHook(
       { deadline: seconds * 1000, signal },
     );
     for (const line of `${ran.stdout}\n${ran.stderr}`.split("\n").filter(Boolean).slice(-SHOWN))
-      say(`Hook ${hook}: ${line}`);
+      say(`Hook ${hook}: ${quote(line)}`);
     if (ran.stopped === "late") throw failed(hook, `took longer than ${seconds} s`);
     if (ran.status !== 0) throw failed(hook, `ended with ${ran.status ?? "a signal"}`);
     return true;

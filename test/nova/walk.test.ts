@@ -117,11 +117,13 @@ test("hooks run before and after a stage; one that fails, hangs or is others' st
   };
   const until = ["--until", "check", "--hook-timeout", "1"];
   hook("before-check", 'echo "at $NOVA2IRONIC_STAGE"; test "$NOVA2IRONIC_RUN" && env | wc -l');
-  hook("after-check", "echo it is done");
+  hook("after-check", "echo it is done; set -x; : mysqldump -u root -phunter2 nova");
   await walk(made, ...until);
   const log = readFileSync(join(made.run, "log.jsonl"), "utf8");
   assert.match(log, /Hook hooks\/before-check: at check/);
   assert.match(log, /Hook hooks\/after-check: it is done/);
+  assert.match(log, /mysqldump -u root -p\*\*\* nova/);
+  assert.doesNotMatch(log, /hunter2/);
   for (const [text, mode, why] of [
     ["exit 3", 0o700, /hooks\/before-check ended with 3/],
     ["sleep 30", 0o700, /took longer than 1 s/],

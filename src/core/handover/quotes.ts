@@ -71,11 +71,18 @@ const NAME = "[\\w.-]*(?:pass|pwd|secret|token|cred|community|_key)[\\w.-]*";
 const VALUE = `"(?:\\\\.|[^"\\\\])*"?|'(?:\\\\.|[^'\\\\])*'?|[^\\s,;&}\\])]+`;
 const ASSIGNED = new RegExp(`(${NAME}\\\\*["']?\\s*(?:[:=]|=>)\\s*u?)(?:${VALUE})`, "gi");
 const OPTION = /( -[PYK] |--(?:password|token|community)[ =])(?:"[^"]*"|'[^']*'|\S+)/g;
+/** As a shell shows what it runs: the word may be quoted with its option. */
+const ATTACHED =
+  /(\b(?:mysql|mariadb|sshpass)[\w-]*\b[^|;&]*? )(?:'-p[^']+'|"-p[^"]+"|-p(?:'[^']*'|"[^"]*"|\S)+)/g;
 const IN_URL = /(\w:\/\/[^\s:@/]*:)[^\s/]*@/g;
 
 /** The line with every value that looks like a secret's masked: by its name, option or place. */
 export function withoutSecrets(line: string): string {
-  return line.replace(ASSIGNED, "$1***").replace(OPTION, "$1***").replace(IN_URL, "$1***@");
+  return line
+    .replace(ASSIGNED, "$1***")
+    .replace(OPTION, "$1***")
+    .replace(ATTACHED, "$1-p***")
+    .replace(IN_URL, "$1***@");
 }
 
 /** Something a service's log complains of. */

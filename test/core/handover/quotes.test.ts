@@ -36,6 +36,9 @@ test("no secret of a log is quoted", () => {
     ["password=pw, user=u", "password=***, user=u"],
     ["ipmitool -H h -P hunter2 power", "ipmitool -H h -P *** power"],
     ["mysql+pymysql://ironic:p@ss@db/ironic", "mysql+pymysql://ironic:***@db/ironic"],
+    ["+ mysqldump -u root -phunter2 nova | gzip -p", "+ mysqldump -u root -p*** nova | gzip -p"],
+    ["+ /usr/bin/mysql '-ph u$2' -e x", "+ /usr/bin/mysql -p*** -e x"],
+    ["+ mkdir -pv /mysql/x; cp -pr a b", "+ mkdir -pv /mysql/x; cp -pr a b"],
     ["X-Auth-Token: gAAAA", "X-Auth-Token: ***"],
   ] as const)
     assert.equal(withoutSecrets(line), masked);

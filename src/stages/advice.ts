@@ -5,15 +5,8 @@ import { retirementOf } from "../model/archive.ts";
 import { isObject, parsedJson } from "../model/json.ts";
 import { shellWord } from "../model/text.ts";
 import { wordsOf } from "./given.ts";
-import {
-  type Figure,
-  handoverFigure,
-  loadFigure,
-  type RunStage,
-  stageOf,
-  UNDONE_BY,
-  WHY,
-} from "./journey.ts";
+import { type Figure, handoverFigure, type RunStage, stageOf, UNDONE_BY, WHY } from "./journey.ts";
+import { loadFigure } from "./load-figure.ts";
 import { nextCommand } from "./next.ts";
 import { isDecision, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";

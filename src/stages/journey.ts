@@ -1,4 +1,3 @@
-import type { Entry } from "../model/journal.ts";
 import type { NextStep } from "./given.ts";
 import type { RunFiles } from "./run-files.ts";
 
@@ -71,33 +70,6 @@ export interface Figure {
   readonly from: string;
 }
 
-/**
- * What the journal knows of how fast this run loads: for the rows of the plan that are not there yet.
- * Null where it has loaded nothing.
- */
-export function loadFigure(files: RunFiles): Figure | null {
-  const { journal, plan } = files;
-  if ("missing" in journal || "missing" in plan) return null;
-  const { rows, seconds } = pace(journal.entries);
-  if (rows === 0 || seconds <= 0) return null;
-  const left = plan.counts.nodes + plan.counts.ports;
-  const rate = rows / seconds;
-  return { seconds: left / rate, from: `${rate.toFixed(rate < 10 ? 1 : 0)} rows a second so far` };
-}
-
-function pace(entries: readonly Entry[]): { readonly rows: number; readonly seconds: number } {
-  let [rows, seconds, began] = [0, 0, Number.NaN];
-  for (const entry of entries) {
-    if (!("at" in entry) || !("part" in entry) || entry.part !== "ironic") continue;
-    if (entry.do === "begin") began = Date.parse(entry.at);
-    if (entry.do !== "done" || !("created" in entry) || Number.isNaN(began)) continue;
-    rows += entry.created;
-    seconds += (Date.parse(entry.at) - began) / 1000;
-    began = Number.NaN;
-  }
-  return { rows, seconds };
-}
-
 /** Machines a conductor takes over at a time, and seconds between two such times, unless Ironic says otherwise. */
 const TAKEN = 8;
 const EVERY = 180;
@@ -109,7 +81,9 @@ export function handoverFigure({ handover, journal }: RunFiles): Figure | null {
   const at = journal.entries.flatMap((entry) =>
     "part" in entry && entry.part === "hand-over" && "at" in entry ? [Date.parse(entry.at)] : [],
   );
-  const took = (Math.max(...at) - Math.min(...at)) / 1000;
+  // As arguments of one call they would be too many, at two entries a machine.
+  const first = at.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
+  const took = (at.reduce((one, other) => Math.max(one, other), first) - first) / 1000;
   return handover.released > TAKEN && took > 0
     ? { seconds: (left * took) / handover.released, from: "this run's pace so far" }
     : {

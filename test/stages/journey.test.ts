@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { Entry } from "../../src/model/journal.ts";
-import { handoverFigure, loadFigure } from "../../src/stages/journey.ts";
+import { handoverFigure } from "../../src/stages/journey.ts";
+import { loadFigure } from "../../src/stages/load-figure.ts";
 import type { RunFiles } from "../../src/stages/run-files.ts";
 import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
 
@@ -17,10 +18,10 @@ test("how long a load takes is known from this run's own batches, and not before
   assert.equal(loadFigure(files([])), null);
   const begin: Entry = { do: "begin", ...SPAN, at: at(0), by: "me" };
   assert.equal(loadFigure(files([begin])), null, "a batch that did not end tells nothing");
-  const done: Entry = { do: "done", ...SPAN, at: at(2), created: 4, found: [] };
-  // Four rows in two seconds, and four rows in the plan.
-  assert.deepEqual(loadFigure(files([begin, done])), {
-    ...{ seconds: 2, from: "2.0 rows a second so far" },
+  const done: Entry = { do: "done", ...SPAN, to: 1, at: at(1), created: 2, found: [] };
+  // Two rows in a second, and two of the plan's four are left.
+  assert.deepEqual(loadFigure(files([{ ...begin, to: 1 }, done])), {
+    ...{ seconds: 1, from: "2.0 rows a second so far" },
   });
 });
 
@@ -41,4 +42,8 @@ test("how long a hand-over takes is said by its pace, else by Ironic's own setti
   const few = files([start("a", 0), start("b", 60)], { staged: 20, released: 8 });
   assert.match(handoverFigure(few)?.from ?? "", /^Ironic's own settings/);
   assert.equal(handoverFigure(files([])), null);
+  // Amid a big one there are more entries than a call takes arguments.
+  const many = Array.from({ length: 200_000 }, (_, second) => start("a", second % 61));
+  const big = { staged: 200_000, released: 100_000 };
+  assert.equal(handoverFigure(files(many, big))?.seconds, 60);
 });

@@ -356,7 +356,7 @@ export const REFUSALS = {
   "N2I-E329": refused(
     "a hook did not succeed",
     "A hook that fails stops the run: what it was to prepare, or to check, is not as it should be.",
-    "See what it said in log.jsonl, then give the same run command: the stage and its hooks run again.",
+    "See what it said in log.jsonl, then give the same run command. The stage of a before- hook runs again with its hooks. An after- hook does not run again where its stage is done: do by hand what it was to do.",
   ),
   // The end of nova_bm.
   "N2I-E340": refused(

@@ -160,12 +160,15 @@ test("paper gets every machine, and the screen its page of the list again", asyn
   if (opened === null) return;
   const { page, strange } = opened;
   await page.evaluate(
-    "addEventListener('beforeprint', () => { globalThis.rows = document.querySelectorAll('#list tbody tr').length; })",
+    "addEventListener('beforeprint', () => { globalThis.rows = document.querySelectorAll('#list tbody tr').length; globalThis.folded = document.querySelectorAll('details:not([open])').length; })",
   );
   const pdf = await page.pdf({ format: "A4" });
   assert.equal(pdf.subarray(0, 5).toString(), "%PDF-");
   assert.equal(await page.evaluate("globalThis.rows"), MACHINES);
   assert.equal(await page.locator("#list tbody tr").count(), 50);
+  // What was closed is open on paper, and closed again.
+  assert.equal(await page.evaluate("globalThis.folded"), 0);
+  assert.equal(await page.locator("details:not([open])").count(), 1);
   assert.deepEqual(strange, []);
 });
 

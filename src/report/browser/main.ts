@@ -176,7 +176,12 @@ function fromAddress(state: State, list: List, scroll = true): void {
 /** Paper has no pages to turn: it gets every row, and of a large fleet as many as somebody may read. */
 function bindPrint(machines: Listed, state: State, list: List): void {
   element("print").addEventListener("click", () => print());
+  /** Those that were closed: paper cannot be opened. */
+  let opened: readonly HTMLDetailsElement[] = [];
   addEventListener("beforeprint", () => {
+    // A browser may say it twice for one sheet.
+    opened = [...opened, ...document.querySelectorAll<HTMLDetailsElement>("details:not([open])")];
+    for (const one of opened) one.open = true;
     list.draw(0, PRINTED);
     const found = state.found.length;
     element("count").textContent =
@@ -184,7 +189,11 @@ function bindPrint(machines: Listed, state: State, list: List): void {
         ? `${found} of ${machines.columns.id.length} machines`
         : `The first ${PRINTED} of ${found} machines; "Save as CSV" has all ${machines.columns.id.length}.`;
   });
-  addEventListener("afterprint", list.redraw);
+  addEventListener("afterprint", () => {
+    for (const one of opened) one.open = false;
+    opened = [];
+    list.redraw();
+  });
 }
 
 /** A spreadsheet takes what begins so for a formula. */

@@ -74,7 +74,7 @@ test("the rows follow a run from its plan to its load, and a copy of it is anoth
   await helper.close();
   assert.equal((await made.act(["apply"])).status, 0);
   const loaded = await rowsOf(made, asked);
-  assert.match(loaded("Deploy helper stopped"), /^Success: 1 hosts refuse/);
+  assert.match(loaded("Deploy helper stopped"), /^Success: 1 host refuses/);
   assert.match(loaded("Target empty or ours"), /^Success: 4 nodes, all loaded by this run/);
   assert.match(loaded("Instances planned and loaded"), /^Success: 4 .*, 4 in Ironic/);
   await made.ironic.db("nodes").where({ uuid: NODE }).update({ instance_uuid: null });

@@ -100,7 +100,7 @@ for (const engine of ENGINES) {
     assert.deepEqual(found.bad.toSorted(), ["nova-compute stopped", ...NO_PLAN].toSorted());
     assert.match(found.of.get("Images") ?? "", /^Not held against a plan: .*\/run holds no run\./);
     assert.equal(found.status, 1);
-    assert.match(found.of.get("Deploy helper stopped") ?? "", /^1 hosts refuse/);
+    assert.match(found.of.get("Deploy helper stopped") ?? "", /^1 host refuses/);
     assert.match(found.of.get("Charsets") ?? "", /nova_bm's tables are /);
     assert.match(found.err, /"name":"Warning"/);
   });

@@ -1,17 +1,16 @@
-import { readFile } from "node:fs/promises";
-import { join } from "node:path";
-import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
+import { duration } from "../core/report/window.ts";
+import { openRun } from "../edge/disk/run-folder.ts";
 import { retirementOf } from "../model/archive.ts";
-import { isObject, parsedJson } from "../model/json.ts";
 import { shellWord } from "../model/text.ts";
+import { expected } from "./expected.ts";
 import { wordsOf } from "./given.ts";
-import { type Figure, handoverFigure, type RunStage, stageOf, UNDONE_BY, WHY } from "./journey.ts";
-import { loadFigure } from "./load-figure.ts";
+import { measuredOf } from "./history.ts";
+import { stageOf, UNDONE_BY, WHY } from "./journey.ts";
 import { nextCommand } from "./next.ts";
 import { isDecision, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
-import { isWindowClosed, readWindow } from "./window-file.ts";
+import { isWindowClosed } from "./window-file.ts";
 
 /** The one next step of a run, in words. */
 export interface Advice {
@@ -38,15 +37,16 @@ export async function advice(path: string): Promise<Advice> {
   const stage = stageOf(step);
   if (stage === null)
     return { next: nextOf(files), why: note ?? "", takes: "not known", undo: NOTHING };
-  const figure = figureOf(files, stage) ?? (await tookBefore(run, stage));
+  const entries = "missing" in files.journal ? [] : files.journal.entries;
+  const { seconds, source } = expected(files, stage, await measuredOf(run.path, entries));
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
     next: wordsOf(bare, files.said, files.handover !== null),
     why: note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage],
     takes:
-      figure === null
+      seconds === null
         ? "not known: this run has not done it yet"
-        : `about ${lasting(figure.seconds)} (${figure.from})`,
+        : `${duration(seconds)} (${source})`,
     undo: undone === null ? NOTHING : undoing(undone, path),
   });
 }
@@ -72,55 +72,4 @@ function undoing(undone: "rollback" | "handover" | "finish", run: string): strin
   return undone === "rollback"
     ? nextCommand("rollback", { run }, { all: true })
     : nextCommand(undone, { run }, { undo: true });
-}
-
-function figureOf(files: RunFiles, stage: RunStage): Figure | null {
-  if (stage === "apply") return loadFigure(files);
-  return stage === "handover" ? handoverFigure(files) : null;
-}
-
-/** How long this run's last one took that came to its end, by the record of its window, else by its log. */
-async function tookBefore(run: RunFolder, stage: RunStage): Promise<Figure | null> {
-  const entries = await readWindow(run);
-  const end = entries.findLast((one) => one.stage === stage && one.result === "done");
-  const begin =
-    end && entries.slice(0, entries.indexOf(end)).findLast((one) => one.stage === stage);
-  if (end !== undefined && begin !== undefined && begin.do === "begin")
-    return { seconds: since(begin.at, end.at), from: "as the last time in this run" };
-  return tookByLog(run, stage);
-}
-
-function since(begin: string, end: string): number {
-  return (Date.parse(end) - Date.parse(begin)) / 1000;
-}
-
-/** Of a command's lines only those of one process belong together. */
-async function tookByLog({ path }: RunFolder, stage: RunStage): Promise<Figure | null> {
-  const text = await readFile(join(path, "log.jsonl"), "utf8").catch(() => "");
-  const begun = new Map<unknown, string>();
-  let found: Figure | null = null;
-  for (const line of text.split("\n")) {
-    const entry = parsedJson(line);
-    if (!isObject(entry) || typeof entry.ts !== "string") continue;
-    const { type, ts, pid } = entry;
-    if (type === "begin") begun.set(pid, isOf(entry.command, stage) ? ts : "");
-    const at = begun.get(pid) ?? "";
-    if (type === "end" && entry.status === 0 && at !== "")
-      found = { seconds: since(at, ts), from: "as the last time in this run" };
-  }
-  return found;
-}
-
-function isOf(command: unknown, stage: RunStage): boolean {
-  const words = String(command);
-  const flag = { takeover: " --takeover", final: " --final" }[stage as string];
-  if (flag !== undefined) return words.startsWith("nova2ironic verify ") && words.includes(flag);
-  if (stage === "verify" && / --(takeover|final)\b/.test(words)) return false;
-  return words.startsWith(`nova2ironic ${stage} `);
-}
-
-function lasting(seconds: number): string {
-  if (seconds < 90) return `${Math.max(1, Math.round(seconds))} s`;
-  const minutes = Math.round(seconds / 60);
-  return minutes < 90 ? `${minutes} min` : `${(seconds / 3600).toFixed(1)} h`;
 }

@@ -6,6 +6,7 @@ import { HAND_OVER } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
+import { LOOKS } from "./journey.ts";
 import { readWindow } from "./window-file.ts";
 
 /** Commands a report lists: the newest. */
@@ -67,11 +68,6 @@ function ended(begun: RanCommand, { ts, status, name }: JsonObject): RanCommand 
   return { ...begun, seconds, status: told, result: typeof name === "string" ? name : "" };
 }
 
-/** Stages that are a look of verify. */
-const VERIFY: { readonly [stage: string]: string } = {
-  ...{ takeover: "verify --takeover", final: "verify --final" },
-};
-
 /** What the record of the window has: its beginning and end, and stages, those too that `run` went through. */
 async function inWindow(path: string): Promise<readonly RanCommand[]> {
   const recorded: RanCommand[] = [];
@@ -80,7 +76,7 @@ async function inWindow(path: string): Promise<readonly RanCommand[]> {
     const one = { at, by, seconds: null, status: null, result };
     if (what === "open" || what === "close")
       recorded.push({ ...one, command: what === "open" ? "window opens" : "window closes" });
-    if (what === "begin") begun.set(stage, { ...one, command: VERIFY[stage] ?? stage });
+    if (what === "begin") begun.set(stage, { ...one, command: LOOKS[stage] ?? stage });
     const from = what === "end" ? begun.get(stage) : undefined;
     if (from === undefined) continue;
     begun.delete(stage);

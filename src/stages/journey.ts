@@ -1,5 +1,4 @@
 import type { NextStep } from "./given.ts";
-import type { RunFiles } from "./run-files.ts";
 
 /** What a run goes through, in its order; `takeover` and `final` are what verify is asked in between. */
 export const STAGES = [
@@ -7,17 +6,12 @@ export const STAGES = [
   "finish",
 ] as const;
 
-export type RunStage =
-  | "extract"
-  | "power"
-  | "plan"
-  | "check"
-  | "apply"
-  | "verify"
-  | "handover"
-  | "takeover"
-  | "final"
-  | "finish";
+export type RunStage = (typeof STAGES)[number];
+
+/** Stages that are a look of verify, by its command. */
+export const LOOKS: { readonly [stage: string]: string } = {
+  ...{ takeover: "verify --takeover", final: "verify --final" },
+};
 
 /** The stage of a step; null where it is none of the way forward. */
 export function stageOf({ command, options }: NextStep): RunStage | null {
@@ -63,31 +57,3 @@ export const UNDONE_BY: {
   ...{ extract: null, power: null, plan: null, check: null, apply: "rollback", verify: null },
   ...{ handover: "handover", takeover: null, final: null, finish: "finish" },
 };
-
-/** How long something took, or would take, in seconds, and where that is known from. */
-export interface Figure {
-  readonly seconds: number;
-  readonly from: string;
-}
-
-/** Machines a conductor takes over at a time, and seconds between two such times, unless Ironic says otherwise. */
-const TAKEN = 8;
-const EVERY = 180;
-
-/** Of staged machines, by what this run released so far, else by Ironic's own settings. */
-export function handoverFigure({ handover, journal }: RunFiles): Figure | null {
-  if (handover === null || "missing" in handover || "missing" in journal) return null;
-  const left = handover.staged - handover.released;
-  const at = journal.entries.flatMap((entry) =>
-    "part" in entry && entry.part === "hand-over" && "at" in entry ? [Date.parse(entry.at)] : [],
-  );
-  // As arguments of one call they would be too many, at two entries a machine.
-  const first = at.reduce((one, other) => Math.min(one, other), Number.POSITIVE_INFINITY);
-  const took = (at.reduce((one, other) => Math.max(one, other), first) - first) / 1000;
-  return handover.released > TAKEN && took > 0
-    ? { seconds: (left * took) / handover.released, from: "this run's pace so far" }
-    : {
-        seconds: Math.ceil(left / TAKEN) * EVERY,
-        from: `Ironic's own settings: ${TAKEN} machines every ${EVERY} s`,
-      };
-}

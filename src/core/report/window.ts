@@ -40,6 +40,15 @@ export function windowSteps(asked: Forecast): readonly WindowStep[] {
   ];
 }
 
+/** What one command is expected to take, of which it is known where the figure comes from. */
+export function stepOf(
+  command: string,
+  asked: Pick<Forecast, "machines" | "rows" | "perMinute" | "measured">,
+): WindowStep {
+  if (command === "apply") return load(asked);
+  return command === "handover" ? takeOver(asked) : asBefore(command, asked.measured.ran);
+}
+
 /** Seconds of all steps that are known, and how many are not. */
 export function totalOf(steps: readonly WindowStep[]): {
   readonly seconds: number;
@@ -84,7 +93,7 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   };
 }
 
-function load({ rows, measured }: Forecast): WindowStep {
+function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
   const name = "apply";
   const { loaded } = measured;
   if (rows === 0)
@@ -103,7 +112,11 @@ function load({ rows, measured }: Forecast): WindowStep {
   };
 }
 
-function takeOver({ machines, perMinute, measured }: Forecast): WindowStep {
+function takeOver({
+  machines,
+  perMinute,
+  measured,
+}: Pick<Forecast, "machines" | "perMinute" | "measured">): WindowStep {
   const name = `handover: conductors take over ${counted(machines, "machine")}`;
   const step = { name, by: "command" } as const;
   const { handed } = measured;

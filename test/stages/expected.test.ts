@@ -1,0 +1,44 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Measured } from "../../src/core/report/facts.ts";
+import type { Entry } from "../../src/model/journal.ts";
+import { expected } from "../../src/stages/expected.ts";
+import type { RunFiles } from "../../src/stages/run-files.ts";
+import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
+
+const NOTHING: Measured = { ran: [], loaded: null, handed: null };
+const SPAN = { part: "ironic", plan: SHA, from: 0, to: 1 } as const;
+const AT = "2026-01-02T00:00:00Z";
+
+function files(entries: readonly Entry[], handover: RunFiles["handover"] = null): RunFiles {
+  const plan = { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" };
+  return { snapshot: SNAPSHOT, plan, journal: { entries, torn: false }, handover };
+}
+
+test("how long a load takes is said for what is left of it, and not before a rate is known", () => {
+  assert.equal(expected(files([]), "apply", NOTHING).seconds, null);
+  const begin: Entry = { do: "begin", ...SPAN, at: AT, by: "me" };
+  const done: Entry = { do: "done", ...SPAN, at: AT, created: 2, found: [] };
+  // Two of the plan's four rows are left, at two a second.
+  const rate = { ...NOTHING, loaded: { count: 2, seconds: 1 } };
+  assert.equal(expected(files([begin, done]), "apply", rate).seconds, 1);
+});
+
+test("how long a hand-over takes is said for machines that are staged still", () => {
+  const begun = files([], { staged: 20, released: 9 });
+  const estimate = expected(begun, "handover", NOTHING);
+  assert.deepEqual([estimate.seconds, estimate.basis], [247.5, "estimate"]);
+  const pace = expected(begun, "handover", { ...NOTHING, handed: { count: 9, seconds: 90 } });
+  assert.deepEqual([pace.seconds, pace.basis], [110, "measured"]);
+});
+
+test("a look of verify takes as long as that look did, and no other", () => {
+  const ran = [["verify", 7] as const, ["verify --final", 3] as const].map(
+    ([command, seconds]) => ({
+      ...{ command, seconds, at: AT, by: "me", status: 0, result: "" },
+    }),
+  );
+  assert.equal(expected(files([]), "final", { ...NOTHING, ran }).seconds, 3);
+  assert.equal(expected(files([]), "verify", { ...NOTHING, ran }).seconds, 7);
+  assert.equal(expected(files([]), "takeover", { ...NOTHING, ran }).seconds, null);
+});

@@ -2,37 +2,13 @@ import assert from "node:assert/strict";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import type { Case } from "../../src/demo/case.ts";
 import { needsIronic } from "../lab/ironic/with-ironic.ts";
-import { novaTree } from "../support/boot.ts";
 import { commands, page, yamlOf } from "../support/manual.ts";
-import { place } from "../support/manual-place.ts";
+import { CASE, place } from "../support/manual-place.ts";
 import { box, STEPS } from "../support/runbook.ts";
 import { until } from "./taken-over.ts";
 
 const PAGE = page("runbook");
-/** The machine the runbook hands over first. */
-const FIRST = "7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001";
-
-/** Two machines with tenants and a free one, for an Ironic that boots from disk alone. */
-const CASE: Case = {
-  shows: "what the runbook's commands work on",
-  power: true,
-  nova_bm: {
-    nodes: [
-      {
-        id: 1,
-        uuid: FIRST,
-        instance_uuid: "b0000000-0000-4000-8000-000000000001",
-        task_state: "active",
-      },
-      { id: 2, service_host: "compute-2" },
-      { id: 3 },
-    ],
-  },
-  tftp: { "compute-1": novaTree(1), "compute-2": { "pxelinux.cfg": null } },
-  nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
-};
 
 /** What a run on another release than Juno's wants besides. */
 const SITE = `

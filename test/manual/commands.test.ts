@@ -1,30 +1,9 @@
 import assert from "node:assert/strict";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
-import { novaTree } from "../support/boot.ts";
 import { commands, page, pageNames, yamlOf } from "../support/manual.ts";
-import { place } from "../support/manual-place.ts";
+import { CASE, place } from "../support/manual-place.ts";
 import { box, JUNO, STEPS } from "../support/runbook.ts";
-
-/** Three healthy machines, one of them with the uuid the manual speaks of. */
-const CASE: Case = {
-  shows: "what the manual's commands work on",
-  power: true,
-  nova_bm: {
-    nodes: [
-      {
-        id: 1,
-        uuid: "7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",
-        instance_uuid: "b0000000-0000-4000-8000-000000000001",
-        task_state: "active",
-      },
-      { id: 2, service_host: "compute-2" },
-      { id: 3 },
-    ],
-  },
-  tftp: { "compute-1": novaTree(1), "compute-2": { "pxelinux.cfg": null } },
-  nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
-};
 
 /** With the deploy images that the commands name for flavors. */
 const SITE = yamlOf("site-document").replace("1f6c...", "1f6c-new").replace("8a02...", "8a02-new");

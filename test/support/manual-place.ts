@@ -11,6 +11,7 @@ import { connect } from "../lab/connect.ts";
 import { lab } from "../lab/index.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
 import { run as runIn } from "../power/deployed.ts";
+import { novaTree } from "./boot.ts";
 
 /** Where a deployment's databases are: addresses, and statements of the test's own. */
 interface Databases {
@@ -26,6 +27,26 @@ interface Options {
   /** Release of what `config` prints for the new nova-compute. */
   readonly release?: string;
 }
+
+/** Three healthy machines, one of them with the uuid the manual speaks of. */
+export const CASE: Case = {
+  shows: "what the manual's commands work on",
+  power: true,
+  nova_bm: {
+    nodes: [
+      {
+        id: 1,
+        uuid: "7f0c1a52-3b6a-4b7a-9f2e-2b1d1f7f0001",
+        instance_uuid: "b0000000-0000-4000-8000-000000000001",
+        task_state: "active",
+      },
+      { id: 2, service_host: "compute-2" },
+      { id: 3 },
+    ],
+  },
+  tftp: { "compute-1": novaTree(1), "compute-2": { "pxelinux.cfg": null } },
+  nova_conf: { "compute-1": { flavor_extra_specs: "cpu_arch:x86_64" }, "compute-2": {} },
+};
 
 /** The deployment the manual speaks of; null after the test was told to skip itself. */
 export async function place(

@@ -55,6 +55,20 @@ export interface SettingRow {
   readonly why: string;
 }
 
+/** Whether a service of Nova was started since the files that it reads changed. */
+export interface Restart {
+  readonly host: string;
+  /** `nova-compute`, `nova-scheduler` */
+  readonly service: string;
+  readonly state: "restarted" | "not restarted" | "unknown";
+  /** When the newest of its files changed, in UTC. */
+  readonly changed: string;
+  /** By what it is known, or why it is not. */
+  readonly found: string;
+  /** `file:line` of a log. */
+  readonly where: string | null;
+}
+
 /** A flavor in use by instances, or one that names machines like ours. */
 export interface FlavorSize {
   readonly name: string;

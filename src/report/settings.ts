@@ -1,6 +1,7 @@
 import type { WantedSettings } from "../core/settings/judge.ts";
 import {
   PLACEHOLDER,
+  type Restart,
   type SettingRow,
   type Stranded,
   type StrandedFlavors,
@@ -36,6 +37,7 @@ export function settingsJson(
     readonly hosts: string | null;
   } | null,
   stranded: readonly Stranded[] | null,
+  restarts: readonly Restart[] | null,
 ): string {
   const told = {
     release,
@@ -49,18 +51,45 @@ export function settingsJson(
       differing_hosts: inspected.hosts,
     }),
     ...(stranded !== null && { stranded }),
+    ...(restarts !== null && { restarts }),
   };
   return `${JSON.stringify(told)}\n`;
 }
 
-/** A row a setting, as found in files. */
-export function settingsView(found: readonly SettingRow[]): View {
+/** A row a setting, as found in files, and one a service that is to read them. */
+export function settingsView(
+  found: readonly SettingRow[],
+  restarts: readonly Restart[] = [],
+): View {
+  const settings = found.map(({ host, section, key, state, wanted, found, where }) => [
+    ...[host, section, key, state, wanted ?? "your own", found, where],
+  ]);
+  const services = restarts.map(({ host, service, state, changed, found, where }) => [
+    ...[host, null, service, state, `started since ${changed}`, found, where],
+  ]);
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
-    rows: found.map(({ host, section, key, state, wanted, found, where }) => [
-      ...[host, section, key, state, wanted ?? "your own", found, where],
-    ]),
+    rows: [...settings, ...services],
   };
+}
+
+/** How many services are to be restarted, and of how many nobody can tell. */
+export function restartsText(restarts: readonly Restart[]): readonly string[] {
+  const named = (which: Restart["state"]): string =>
+    restarts
+      .filter(({ state }) => state === which)
+      .map(({ service, host }) => `${service} of ${host}`)
+      .join(", ");
+  const [old, unknown] = [named("not restarted"), named("unknown")];
+  return [
+    ...(old === "" ? [] : [`Restart ${old}.`]),
+    ...(unknown === ""
+      ? []
+      : [`Not known to have restarted: ${unknown}. Give --service-log [HOST=]FILE, its log.`]),
+    ...(old === "" && unknown === "" && restarts.length > 0
+      ? ["All services were restarted since their files changed."]
+      : []),
+  ];
 }
 
 /** What exact filters would strand, for people; null: flavors were not looked at. */

@@ -17,6 +17,7 @@ import { MigrationError } from "../model/error.ts";
 import { isLoaded, nodeOf } from "../model/plan.ts";
 import {
   PLACEHOLDER,
+  type Restart,
   type Setting,
   type SettingRow,
   type SettingsPart,
@@ -24,22 +25,30 @@ import {
 } from "../model/settings.ts";
 import { loadSettings } from "./documents.ts";
 import { novaPlanOf } from "./nova-files.ts";
+import { type Reader, type RestartPlaces, restarts } from "./restarts.ts";
 import { type FlavorPlaces, planOrNull, sizesOf } from "./sizes.ts";
 
 /** What config is given. */
-export interface ConfigWords extends FlavorPlaces {
+export interface ConfigWords extends FlavorPlaces, RestartPlaces {
   readonly run?: string;
   readonly ironicRelease?: string;
   readonly novaConf?: readonly string[];
   readonly part?: SettingsPart;
   readonly exactFilters: boolean;
   readonly check: boolean;
+  /** Asks besides whether the services were started since their files changed. */
+  readonly restarted: boolean;
 }
+
+/** What of Nova reads a nova.conf that is looked at. */
+const PARTS: readonly SettingsPart[] = ["scheduler", "compute"];
 
 interface Inspected {
   readonly wanted: WantedSettings;
   /** Null where no file is given. */
   readonly inspected: InspectedConfs | null;
+  /** Null where nobody asked. */
+  readonly restarts: readonly Restart[] | null;
   /** Null where flavors are not looked at. */
   readonly stranded: StrandedFlavors | null;
 }
@@ -63,10 +72,14 @@ export async function config(words: ConfigWords): Promise<Inspected> {
     novaConf === undefined ? null : await readConfs(novaConf, wanted.settings, hosts);
   if (words.check && (inspected?.rows.length ?? 0) === 0)
     throw new MigrationError("N2I-E326", "no setting of this release is wanted in these files");
-  if (!exactFilters || run === undefined) return { wanted, inspected, stranded: null };
+  const seen = words.restarted
+    ? await restarts(inspected?.readers ?? [], part === undefined ? PARTS : [part], words)
+    : null;
+  if (!exactFilters || run === undefined)
+    return { wanted, inspected, restarts: seen, stranded: null };
   const { flavors, nodes, from, unseen } = await sizesOf(run, words);
   const stranded = { flavors: strandedFlavors(flavors, nodes), of: flavors.length, from, unseen };
-  return { wanted, inspected, stranded };
+  return { wanted, inspected, restarts: seen, stranded };
 }
 
 async function releaseOf({ run, ironicRelease }: ConfigWords): Promise<string> {
@@ -85,6 +98,7 @@ interface InspectedConfs {
   readonly patches: readonly string[];
   /** What is wrong with `[DEFAULT] host`; null: nothing. */
   readonly hosts: string | null;
+  readonly readers: readonly Reader[];
 }
 
 /**
@@ -99,6 +113,7 @@ async function readConfs(
 ): Promise<InspectedConfs> {
   const rows: SettingRow[] = [];
   const hosts: { host: string; set: string | null }[] = [];
+  const readers: Reader[] = [];
   const edits = new Map<string, { readonly text: string; readonly edits: Edit[] }>();
   for (const [named, paths] of filesByHost(specs)) {
     const files: { name: string; bytes: Buffer }[] = [];
@@ -108,7 +123,9 @@ async function readConfs(
       if (!edits.has(name)) edits.set(name, { text: bytes.toString("utf8"), edits: [] });
     const config = osloConfig(files);
     const host = named === "*" ? (paths.at(-1) ?? named) : named;
-    hosts.push({ host, set: config.get("DEFAULT", "host") || null });
+    const set = config.get("DEFAULT", "host") || null;
+    hosts.push({ host, set });
+    readers.push({ named, host: set ?? (named === "*" ? null : named), files: paths });
     const found = judgeSettings(host, config, settings);
     rows.push(...found);
     for (const { section, key, wanted, state } of found) {
@@ -125,6 +142,7 @@ async function readConfs(
     rows,
     patches: patches.filter((patch) => patch !== ""),
     hosts: differingHosts(settings, hosts, planned),
+    readers,
   };
 }
 

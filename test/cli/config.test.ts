@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -100,4 +100,54 @@ test("exact filters: a flavor of a machine's very size stays, one that is 1 MB o
     wide.err,
     /would strand 1 of 2 flavors.*\n {2}apart \(12\) wants 8 vcpus, 49153 MB .* nearest of 2 machines has 49152 MB of memory\.$/m,
   );
+});
+
+test("a service that was not started since its file changed is named, and what nobody can know", async (t) => {
+  const services = [
+    { id: 1, host: "c-1", binary: "nova-compute", topic: "compute", deleted: 0 },
+    { id: 2, host: "boss", binary: "nova-scheduler", topic: "scheduler", deleted: 0 },
+  ];
+  const at = await scene("sqlite", t, {
+    shows: "a nova-compute and a scheduler",
+    nova_bm: { nodes: [{ id: 1 }] },
+    nova: {
+      services: services.map((one) => ({ ...one, report_count: 1, disabled: false })),
+    },
+    site: SITE,
+  });
+  assert.ok(at);
+  const nova = at.source[at.source.indexOf("--nova-db") + 1] ?? "";
+  const told = await runs(0, ["config", "--ironic-release", "juno", "--part", "scheduler"]);
+  const file = conf("boss.conf", told.out.replaceAll(PLACEHOLDER, "hunter4"));
+  const noon = new Date(2023, 4, 1, 12);
+  utimesSync(file, noon, noon);
+  const words = [
+    ...["config", "--ironic-release", "juno", "--part", "scheduler", "--check", "--restarted"],
+    ...["--nova-conf", `boss=${file}`],
+  ];
+  await refused(words, 64, "N2I-E100", [/nothing shows whether a service was restarted/]);
+  await refused([...words.filter((word) => word !== "--check"), "--nova-db", nova], 64, "N2I-E100");
+  // Its row never reported.
+  const silent = await runs(2, [...words, "--nova-db", nova]);
+  assert.match(silent.err, /^Restart nova-scheduler of boss\.$/m);
+  const log = conf(
+    "scheduler.log",
+    "2023-05-01 11:59:59.1 7 INFO nova.service [-] Starting scheduler node (version 26.2.0)\n",
+  );
+  const logged = [...words, "--service-log", `boss=${log}`];
+  const early = await runs(2, [...logged, "-f", "json"]);
+  const rows = JSON.parse(early.out) as { Key: string; State: string; Where: string }[];
+  assert.deepEqual(
+    rows.filter(({ Key }) => Key === "nova-scheduler").map(({ State, Where }) => [State, Where]),
+    [["not restarted", `${log}:1`]],
+  );
+  writeFileSync(
+    log,
+    "2023-05-01 12:00:05.1 7 INFO nova.service [-] Starting scheduler node (version 26.2.0)\n",
+    { flag: "a" },
+  );
+  assert.match((await runs(0, logged)).err, /^All services were restarted since/m);
+  const empty = await runs(0, [...words, "--service-log", `boss=${conf("none.log", "")}`]);
+  assert.match(empty.err, /^Not known to have restarted: nova-scheduler of boss\. Give/m);
+  await refused([...words, "--service-log", `c-9=${log}`], 64, "N2I-E100", [/names c-9/]);
 });

@@ -1,4 +1,5 @@
 import type { HostBeat } from "../../model/nova-plan.ts";
+import type { ServiceTimes } from "../../model/nova-rows.ts";
 import { columnNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { quoted, read, sql } from "../database/read.ts";
@@ -18,8 +19,7 @@ export async function readBeats(
   database: Database,
   hosts?: readonly string[],
 ): Promise<readonly HostBeat[]> {
-  const seen = (await columnNames(database, "services")).includes("last_seen_up");
-  const at = seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at";
+  const { seen, at } = await reports(database);
   const beat = {
     ...{ id: number, host: string, report_count: integer },
     last_seen_up: sql(seen ? "last_seen_up" : "NULL", time),
@@ -27,4 +27,26 @@ export async function readBeats(
   };
   const some = hosts === undefined ? "" : "AND host IN (...)";
   return read(database, beat, `${computeServices(database)} ${some} ORDER BY id`, hosts);
+}
+
+/** When each live service of a kind came to be, and when it reported last. */
+export async function readServiceTimes(
+  database: Database,
+  kind: "nova-compute" | "nova-scheduler",
+): Promise<readonly ServiceTimes[]> {
+  const { engine } = database;
+  const { at } = await reports(database);
+  const times = {
+    host: string,
+    created: sql(ageOf(engine, "created_at"), integer),
+    reported: sql(ageOf(engine, at), integer),
+  };
+  const services = `services WHERE deleted = 0 AND ${quoted(engine, "binary")} = '${kind}'`;
+  return read(database, times, `${services} ORDER BY id`);
+}
+
+/** Where a row says when its service reported: `seen` since Liberty. */
+async function reports(database: Database) {
+  const seen = (await columnNames(database, "services")).includes("last_seen_up");
+  return { seen, at: seen ? "COALESCE(last_seen_up, updated_at)" : "updated_at" };
 }

@@ -3,7 +3,7 @@ import {
   judgeRestart,
   type LoggedStart,
   lastStartOf,
-  type Seen,
+  type SeenService,
 } from "../core/settings/restarts.ts";
 import { checkLog, linesOf } from "../edge/log/scan.ts";
 import { novaVersion } from "../edge/nova/open.ts";
@@ -50,7 +50,7 @@ export async function restarts(
   const found: Restart[] = [];
   for (const reader of readers) {
     const changed = await newest(reader.files);
-    const seen: Seen[] = [];
+    const seen: SeenService[] = [];
     for (const part of parts) {
       const start = await startIn(logs.get(reader.named), part);
       const row = rowOf(reader, rows.get(part));

@@ -10,7 +10,7 @@ export interface LoggedStart {
 }
 
 /** What is known of one service that reads files which had to change. */
-export interface Seen {
+export interface SeenService {
   readonly host: string;
   readonly part: SettingsPart;
   /** When the newest of its files changed. */
@@ -49,7 +49,7 @@ const LONGEST = 1_000;
  *
  * @source facts/systems.md D4; nova 26.2 objects/service.py, whose columns are those of Havana and two times
  */
-export function judgeRestart({ host, part, changed, now, row, start }: Seen): Restart {
+export function judgeRestart({ host, part, changed, now, row, start }: SeenService): Restart {
   const service = `nova-${part}`;
   const told = { host, service, changed: changed.toISOString() };
   const ago = (now.getTime() - changed.getTime()) / 1000;

@@ -1,6 +1,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { judgeRestart, lastStartOf, type Seen } from "../../../src/core/settings/restarts.ts";
+import {
+  judgeRestart,
+  lastStartOf,
+  type SeenService,
+} from "../../../src/core/settings/restarts.ts";
 
 const NOW = new Date(2023, 4, 1, 12, 0, 0);
 /** An hour ago. */
@@ -11,7 +15,7 @@ const row = (reported: number | null, created: number | null = 90_000) => ({
   ...{ host: "compute-1", reported, created },
 });
 
-function judged(seen: Pick<Seen, "row" | "start">) {
+function judged(seen: Pick<SeenService, "row" | "start">) {
   const { state, found } = judgeRestart({
     ...{ host: "compute-1", part: "compute", changed: CHANGED, now: NOW, ...seen },
   });

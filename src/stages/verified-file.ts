@@ -6,6 +6,12 @@ import type { VerifiedState } from "./run-files.ts";
 
 const FILE = "verified.json";
 const FORMAT = "nova2ironic/verified@1";
+const NONE: VerifiedState = { rows: false, takeover: false, final: false };
+const AFTER: { readonly [how in keyof VerifiedState]: readonly (keyof VerifiedState)[] } = {
+  rows: ["takeover", "final"],
+  takeover: ["final"],
+  final: [],
+};
 
 /**
  * Keeps whether verify found all as planned, for `status` and `run` to go on; what is done after it makes
@@ -22,8 +28,16 @@ export async function rememberVerified(
   try {
     const { entries } = await readJournal(run);
     const before = await readVerified(run, plan, entries.length);
-    const found = { rows: false, takeover: false, final: false, ...before, [how]: equal };
-    await writeNote(run, FILE, { format: FORMAT, plan, entries: entries.length, ...found });
+    const found = { ...NONE, ...before, [how]: equal };
+    // What builds on it holds no more either.
+    const later = equal ? {} : Object.fromEntries(AFTER[how].map((kind) => [kind, false]));
+    await writeNote(run, FILE, {
+      format: FORMAT,
+      plan,
+      entries: entries.length,
+      ...found,
+      ...later,
+    });
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
   }

@@ -39,6 +39,10 @@ test("no secret of a log is quoted", () => {
     ["+ mysqldump -u root -phunter2 nova | gzip -p", "+ mysqldump -u root -p*** nova | gzip -p"],
     ["+ /usr/bin/mysql '-ph u$2' -e x", "+ /usr/bin/mysql -p*** -e x"],
     ["+ mkdir -pv /mysql/x; cp -pr a b", "+ mkdir -pv /mysql/x; cp -pr a b"],
+    ["+ curl -u admin:p@ss:1 http://x", "+ curl -u *** http://x"],
+    ["+ curl --user 'admin:a b' -s x", "+ curl --user *** -s x"],
+    ["+ curl -uadmin:pw x; sort -u f", "+ curl -u*** x; sort -u f"],
+    ["+ journalctl -u nova-compute -n 5", "+ journalctl -u nova-compute -n 5"],
     ["X-Auth-Token: gAAAA", "X-Auth-Token: ***"],
   ] as const)
     assert.equal(withoutSecrets(line), masked);

@@ -71,13 +71,13 @@ function fill(args: Args, { command, options = {} }: Declared, layer: Layer): vo
     args[option] = value;
     args[camel(option)] = value;
   }
-  if (found.length === 0 || args.quiet === true || told.get(io())?.has(file)) return;
-  told.set(io(), new Set([...(told.get(io()) ?? []), file]));
+  if (found.length === 0 || args.quiet === true || reported.get(io())?.has(file)) return;
+  reported.set(io(), new Set([...(reported.get(io()) ?? []), file]));
   aside(`Connections: ${file}`);
 }
 
 /** Files that a command line has named: `run` has each of its stages read them. */
-const told = new WeakMap<Io, ReadonlySet<string>>();
+const reported = new WeakMap<Io, ReadonlySet<string>>();
 
 /** Named on the command line, by a variable, or in this folder; null where there is none. */
 function fileOf(args: Args): string | null {

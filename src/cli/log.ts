@@ -16,7 +16,7 @@ const logs = new WeakMap<Io, Log>();
 
 /**
  * From here on the command under way is written down in `RUN/log.jsonl`: its words without secrets,
- * what it told, what refused it, how it ended. A line a fact; `v` is the version of the form.
+ * what it said, what refused it, how it ended. A line a fact; `v` is the version of the form.
  *
  * A folder that is no run of this user's is left alone; one that `extract` makes gets the lines that wait.
  */

@@ -28,7 +28,7 @@ export function run(world: Io): Promise<number> {
   return within(world, { tell: aside, onInterrupt }, async () => {
     /** `check` has nova-status's exit statuses, not the tool's. */
     const checks = world.words[0] === "check";
-    const told = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
+    const events = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);
     beginCommand();
     try {
       const lost = onLost(world.stdout);
@@ -40,17 +40,17 @@ export function run(world: Io): Promise<number> {
       const status = checks ? CHECK_STATUS.Error.status : exitStatus(error);
       // Ctrl-C has set its own status already; a refusal that follows from it does not hide it.
       if (world.status !== 130 && world.status !== 143) world.status = status;
-      if (isForMachines()) told()("diagnostic", refusalOf(error));
+      if (isForMachines()) events()("diagnostic", refusalOf(error));
       else world.stderr.write(errorText(error, { debug: world.words.includes("--debug") }));
     }
     const status = world.status ?? 0;
     log("end", { status, name: checks ? checkExitName(status) : exitName(status) });
-    if (isForMachines()) emitExit(told(), status, checks ? checkExitName : exitName);
+    if (isForMachines()) emitExit(events(), status, checks ? checkExitName : exitName);
     return status;
   });
 }
 
-/** Whether a shell was told all it asked for: its script, or what may stand next where yargs does not know it. */
+/** Whether a shell got all it asked for: its script, or what may stand next where yargs does not know it. */
 async function completes({ words, stdout, env, cwd }: Io): Promise<boolean> {
   const [first, ...rest] = words;
   if (first === "completion" && !rest.some((word) => word.startsWith("-"))) {
@@ -130,13 +130,13 @@ function keepNoHelp(program: object): void {
 function usage(message: string | null, error: Error | undefined): never {
   // What yargs itself throws speaks of the command line; everything else comes from a command.
   if (error !== undefined && error.name !== "YError") throw error;
-  const told = message ?? error?.message ?? "the command line is wrong";
+  const said = message ?? error?.message ?? "the command line is wrong";
   const [first = ""] = io().words.filter((word) => word !== "help");
-  if (told.startsWith("Did you mean "))
+  if (said.startsWith("Did you mean "))
     throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
-      fix: `${told} List all commands with: nova2ironic help`,
+      fix: `${said} List all commands with: nova2ironic help`,
     });
-  throw new MigrationError("N2I-E100", told.replaceAll("\n", " "));
+  throw new MigrationError("N2I-E100", said.replaceAll("\n", " "));
 }
 
 /** The options of the command under way by what they take, as they were declared. */
@@ -178,7 +178,7 @@ const QUERY = /:\/\/.*[?&][\w-]*(?:pass|pwd)[\w-]*=[^&]/is;
 const REST = "Give user and password in OS_* variables or in clouds.yaml (--os-cloud).";
 
 /**
- * Looks at the command line before it is parsed: what is wrong with it is told by quoting it, and an
+ * Looks at the command line before it is parsed: what is wrong with it is refused by quoting it, and an
  * address with its password may stand where no option wants one.
  *
  * @throws MigrationError N2I-E101 naming the option, never the address

@@ -16,7 +16,7 @@ type Course<L> =
 /**
  * Walks legs one after the other, as one; none after one that did not come to its end.
  *
- * @param progress told of the lines of a leg that are behind us
+ * @param progress hears of the lines of a leg that are behind us
  * @throws MigrationError N2I-E301 when it stops midway, but where `broke` has it
  */
 export async function execute<C extends Change, L>(

@@ -90,7 +90,7 @@ export interface Walked<L> {
   readonly broke: MigrationError | null;
 }
 
-/** @param progress told of the lines behind us after each batch */
+/** @param progress hears of the lines behind us after each batch */
 export async function gather<L>(
   events: AsyncIterable<Event<L>>,
   progress: (lines: number) => void = () => undefined,

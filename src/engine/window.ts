@@ -38,7 +38,7 @@ export type WindowSession = Session & { readonly clock: Clock };
  * at any time: each is inspected before it is begun. It ends at the last machine, on request, or with so
  * many failures; those under way are watched to their end then, unless it was on request.
  *
- * @param ends told of each machine as it ends
+ * @param ends hears of each machine as it ends
  * @throws MigrationError when something breaks before the first is begun, or the first change is denied,
  *   else as `broke`
  */
@@ -86,14 +86,14 @@ async function walk<C extends { readonly id: string }, P extends Position>(
   const { go, retry, giveUp, flight, behind, waiting } = windowOf(leg, session, acts, ends);
   let broke: MigrationError | null = null;
   let cut = false;
-  const toldToStop = (): boolean => cut && session.stopping();
+  const asksToStop = (): boolean => cut && session.stopping();
   try {
     for await (const batch of regroup(changes, leg.part.size)) {
       cut = !(await go(batch));
       if (cut) break;
     }
     await flight.drain();
-    if (!toldToStop()) await retry();
+    if (!asksToStop()) await retry();
   } catch (cause) {
     const none = isDenied(cause) && acts.made() === 0 && waiting() === 0;
     if (!acts.begun() || none || !(cause instanceof MigrationError)) throw cause;
@@ -101,7 +101,7 @@ async function walk<C extends { readonly id: string }, P extends Position>(
   }
   const underWay = flight.size();
   const stopped = session.stopping() && (cut || waiting() > 0 || underWay > 0);
-  if (!toldToStop()) giveUp();
+  if (!asksToStop()) giveUp();
   return { made: acts.made(), stopped, underWay, broke };
 }
 

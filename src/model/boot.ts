@@ -50,7 +50,7 @@ export interface BootPlan {
   readonly args: string;
   /** The label the release boots a tenant by; null when its take-over removes boot files. */
   readonly label: string | null;
-  /** The tenant's own, below the old tree's root; null when no tree told. */
+  /** The tenant's own, below the old tree's root; null when no tree says. */
   readonly kernel: string | null;
   readonly ramdisk: string | null;
   /** nova-compute's my_ip and boot file: what Neutron's DHCP options say until a take-over rewrites them. */

@@ -91,7 +91,7 @@ export interface NovaFacts {
   }[];
   readonly flavors: readonly DeployImage[];
   /** Requests that wait for a nova-compute, in words, of these instances. */
-  readonly queued: readonly { readonly instance: string; readonly told: string }[];
+  readonly queued: readonly { readonly instance: string; readonly text: string }[];
   /** Tables of requests that this user may not read, and who lets it; null: none. */
   readonly unqueued: {
     readonly tables: readonly string[];

@@ -13,7 +13,7 @@ export function sameSecret(seal: Seal): SameSecret {
   return (left, right) => left.secret === right.secret || seal.open(left) === seal.open(right);
 }
 
-/** Columns that number rows: the database's own, or told by a uuid beside them. */
+/** Columns that number rows: the database's own, or named by a uuid beside them. */
 const NUMBERS: ReadonlySet<string> = new Set(["id", "node_id"]);
 
 /** Columns a staged load writes, until the machine is released. */

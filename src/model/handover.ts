@@ -82,7 +82,7 @@ export interface FinishState {
 
 /**
  * Why a machine that was loaded for a later hand-over is in maintenance, in which no conductor
- * touches it. The text is how its row is told from one an operator put there: never change it.
+ * touches it. The text is how its row is known from one an operator put there: never change it.
  *
  * @source facts/ironic.md 1.5, safe staging
  */

@@ -150,7 +150,7 @@ export const OWN_FIELDS: readonly OwnField[] = [
   // As Glance says of the image, for a machine that boots from the network.
   empty("instance_info.kernel", "take-over", "juno", PXE, { only: hasImage }),
   empty("instance_info.ramdisk", "take-over", "juno", PXE, { only: hasImage }),
-  // When Glance answers, or kernel and ramdisk are told.
+  // When Glance answers, or kernel and ramdisk are given.
   empty("instance_info.image_type", "adoption", "yoga", `${UTILS}: update_image_type`, {
     only: isTypeOfImage,
   }),

@@ -233,8 +233,8 @@ export interface MachineOf {
  * @param words what is asked, without secrets
  */
 export function askedDigest(words: string, secrets: readonly (Json | undefined)[]): string {
-  const told = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
-  const text = JSON.stringify([words, ...told]);
+  const known = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
+  const text = JSON.stringify([words, ...known]);
   return createHash("sha256").update(text, "utf8").digest("hex").slice(0, 16);
 }
 

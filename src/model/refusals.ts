@@ -290,7 +290,7 @@ export const REFUSALS = {
   ),
   "N2I-E308": refused(
     "this Ironic cannot hold a staged load",
-    "Without a reason our maintenance cannot be told from an operator's, and must not be cleared.",
+    "Without a reason our maintenance cannot be distinguished from an operator's, and must not be cleared.",
     "Load without --staged while no conductor runs, and start them one by one.",
   ),
   "N2I-E310": refused(
@@ -371,7 +371,7 @@ export const REFUSALS = {
   ),
   "N2I-E342": refused(
     "the database to restore into is not empty",
-    "Rows of the archive among others could not be told apart, and an earlier restore may be half there.",
+    "Rows of the archive among others could not be distinguished, and an earlier restore may be half there.",
     "Make an empty database (of SQLite: an empty file) and give that.",
   ),
   "N2I-E343": failed(

@@ -31,11 +31,11 @@ export function isWaiting({ action, at, overtaken }: OpenRequest, seen: string |
 }
 
 /** What waits for a host's nova-compute, and the command that takes it away, for people. */
-export function toldRequest({ action, at }: OpenRequest, host: string): string {
+export function requestText({ action, at }: OpenRequest, host: string): string {
   return `${action} of ${at ?? "an unknown time"} waits for the nova-compute of ${host} (rabbitmqctl purge_queue compute.${host})`;
 }
 
 /** The same of a task_state that no request of instance_actions explains. */
-export function toldTaskState(state: string, host: string): string {
+export function taskStateText(state: string, host: string): string {
   return `task_state ${state} is set, and its request may wait for the nova-compute of ${host} if that is dead (rabbitmqctl purge_queue compute.${host})`;
 }

@@ -7,10 +7,10 @@ export type Minors = { readonly [field: string]: number };
 interface RestFields {
   /** Accepted when the resource is made. */
   readonly create: Minors;
-  /** Told, and written by a call of its own once the resource is there. */
+  /** Reported, and written by a call of its own once the resource is there. */
   readonly later: Minors;
-  /** Told, and Ironic's own to write. */
-  readonly told: Minors;
+  /** Reported, and Ironic's own to write. */
+  readonly reported: Minors;
 }
 
 /** What Ironic's API can carry. mappings/schema/rest.schema.json has the form. */
@@ -45,8 +45,8 @@ export function carriedFields(
   resource: Resource,
   minor: number,
 ): ReadonlySet<string> {
-  const { create, later, told } = doc[resource];
-  return fieldsAt({ ...create, ...later, ...told }, minor);
+  const { create, later, reported } = doc[resource];
+  return fieldsAt({ ...create, ...later, ...reported }, minor);
 }
 
 /** The row a service is asked to make: what it accepts at once, without what is NULL anyway. */

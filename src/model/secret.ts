@@ -90,7 +90,7 @@ export const UNBOUND = "an earlier version";
 
 /**
  * The place of the first secret in a value that was sealed for none of these places; null when all
- * are where they belong. What stands for a secret that nobody told is of no place.
+ * are where they belong. What stands for a secret that nobody gave is of no place.
  */
 export function strayed(value: Json, places: ReadonlySet<string>): string | null {
   if (isSealed(value))

@@ -47,7 +47,7 @@ export interface SettingRow {
   readonly key: string;
   /** Null: the site's own value. */
   readonly wanted: string | null;
-  /** Null: not set. A secret is never told. */
+  /** Null: not set. A secret is never shown. */
   readonly found: string | null;
   readonly state: "right" | "wrong" | "missing";
   /** `file:line` of what is set. */

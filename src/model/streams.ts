@@ -23,7 +23,7 @@ export async function* ahead<T>(items: AsyncIterable<T>): AsyncGenerator<T> {
   const source = items[Symbol.asyncIterator]();
   const begin = (): Promise<IteratorResult<T>> => {
     const next = source.next();
-    next.catch(() => undefined); // told when it is awaited
+    next.catch(() => undefined); // thrown when it is awaited
     return next;
   };
   let next = begin();

@@ -28,9 +28,9 @@ export const UNSEEN = /[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff
 export function shellWord(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text;
   // $() takes line breaks away from the end: they come behind it.
-  const [, told = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];
-  if (told.search(UNSEEN) === -1) return `'${quoted(text)}'`;
-  const form = told.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
+  const [, shown = "", breaks = ""] = /^(.*?)(\n*)$/s.exec(text) ?? [];
+  if (shown.search(UNSEEN) === -1) return `'${quoted(text)}'`;
+  const form = shown.replaceAll("\\", "\\\\").replaceAll("%", "%%").replaceAll(/^-|!/g, octal);
   const end = breaks === "" ? "" : `'${breaks}'`;
   return `"$(printf '${quoted(form.replace(UNSEEN, octal))}')"${end}`;
 }

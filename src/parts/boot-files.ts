@@ -105,7 +105,9 @@ export function unstagingPart(
     ...{ name: bootPart(root), size: 1 },
     // Each name is looked at in the moment it is changed, under a hold of its folder: an earlier look tells nothing.
     inspect: (changes) =>
-      Promise.resolve(changes.map(({ steps }) => ({ is: "before", ...told(steps, new Map()) }))),
+      Promise.resolve(
+        changes.map(({ steps }) => ({ is: "before", ...positionOf(steps, new Map()) })),
+      ),
     async perform({ id, steps }, _, begin) {
       await begin();
       const left = new Map<string, string>();
@@ -121,14 +123,14 @@ export function unstagingPart(
         if (typeof undone === "object") left.set(step.path, undone.left);
         await pause("boot.step");
       }
-      if (left.size === 0) return { is: "after", ...told(steps, left) };
+      if (left.size === 0) return { is: "after", ...positionOf(steps, left) };
       const rest = observedOf(steps.filter(({ path }) => left.has(path)));
-      return { is: "other", ...told(steps, left), left: rest };
+      return { is: "other", ...positionOf(steps, left), left: rest };
     },
   };
 }
 
-function told(
+function positionOf(
   steps: readonly BootStep[],
   left: ReadonlyMap<string, string>,
 ): Pick<BootPosition, "paths" | "why"> {

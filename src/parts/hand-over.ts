@@ -51,7 +51,7 @@ export function stillReleased(entries: readonly Entry[]): ReadonlySet<string> {
  * Clears the maintenance of staged machines, and sees each taken over by a conductor. One that no
  * conductor would take stays staged, and one whose conductors all die is waited for no longer.
  *
- * @param notice told of what concerns all machines
+ * @param notice hears what concerns all machines
  * @param deadline seconds a conductor may take
  */
 export function handOverPart(

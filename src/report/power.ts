@@ -11,7 +11,7 @@ import { type MachinesOf, vendorOf } from "./power-groups.ts";
 import { type Columns, type View, viewOf } from "./table.ts";
 
 /** What programs read of a reading. */
-const FULL: Columns<Told> = {
+const FULL: Columns<MachineReading> = {
   "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
   UUID: ({ of }) => of("uuid"),
   Host: ({ of }) => of("host"),
@@ -30,7 +30,7 @@ const FULL: Columns<Told> = {
 };
 
 /** What people read of it on 80 columns. */
-const SHORT: Columns<Told> = {
+const SHORT: Columns<MachineReading> = {
   "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
   Host: ({ of }) => of("host"),
   Address: ({ address }) => address,
@@ -47,7 +47,7 @@ const SINCE = {
 } as const;
 
 /** A reading, and what its machines are: their hosts, each once. */
-type Told = PowerReading & { readonly of: (what: keyof MachineOf) => string };
+type MachineReading = PowerReading & { readonly of: (what: keyof MachineOf) => string };
 
 /** @param short what people read on 80 columns; otherwise what programs read */
 export function powerView(
@@ -55,12 +55,12 @@ export function powerView(
   machines: MachinesOf,
   short: boolean,
 ): View {
-  const told = readings.map((reading): Told => {
+  const rows = readings.map((reading): MachineReading => {
     const all = (what: keyof MachineOf) =>
       reading.bm_node_ids.flatMap((id) => machines.get(id)?.[what] ?? []);
     return { ...reading, of: (what) => [...new Set(all(what))].join(" ") };
   });
-  return viewOf(short ? SHORT : FULL, told);
+  return viewOf(short ? SHORT : FULL, rows);
 }
 
 function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string {

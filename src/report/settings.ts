@@ -39,7 +39,7 @@ export function settingsJson(
   stranded: readonly Stranded[] | null,
   restarts: readonly Restart[] | null,
 ): string {
-  const told = {
+  const shown = {
     release,
     settings: settings.map(({ part, section, key, value, why }) => ({
       ...{ part, section, key, value: value ?? PLACEHOLDER, why },
@@ -53,7 +53,7 @@ export function settingsJson(
     ...(stranded !== null && { stranded }),
     ...(restarts !== null && { restarts }),
   };
-  return `${JSON.stringify(told)}\n`;
+  return `${JSON.stringify(shown)}\n`;
 }
 
 /** A row a setting, as found in files, and one a service that is to read them. */

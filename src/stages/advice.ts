@@ -57,7 +57,7 @@ function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advi
   return { ...advice, undo: closed ? `${open}, then ${undo}` : undo };
 }
 
-/** Whoever archived nova_bm is told when it may go, and what brings it back once it went. */
+/** Whoever archived nova_bm reads when it may go, and what brings it back once it went. */
 function doneOf(files: RunFiles): Advice {
   if ("missing" in files.journal) return DONE;
   const { archive, begun } = retirementOf(files.journal.entries);

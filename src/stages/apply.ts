@@ -117,12 +117,12 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
 
 async function listLeftOut(
   lines: AsyncIterable<readonly PlannedMachine[]>,
-  { told }: Sink,
+  { result }: Sink,
 ): Promise<void> {
   for await (const batch of lines)
     for (const { verdict, uuid, bm_node_id, reason } of batch)
       if (verdict === "blocked" || verdict === "conflict")
-        told(
+        result(
           `Left out: ${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}) ${verdict}: ${reason ?? ""}`,
         );
 }
@@ -219,13 +219,13 @@ export async function load(job: Job): Promise<Loaded | null> {
 async function changeNova(
   what: string,
   nova: NovaSide | null,
-  { told }: Sink,
+  { result }: Sink,
   change: (nova: NovaSide) => ReturnType<NovaSide["hosts"]>,
 ): Promise<{ readonly done: number; readonly left: number } | null> {
   if (nova === null) return { done: 0, left: 0 };
   const { done, found, left, stopped } = await change(nova);
-  told(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
-  for (const { id, why } of left) told(`Left: ${id} ${why}`);
+  result(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
+  for (const { id, why } of left) result(`Left: ${id} ${why}`);
   return stopped ? null : { done, left: left.length };
 }
 
@@ -277,15 +277,15 @@ async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walke
 
 function tellApplied(
   { done, found, left, excluded, failed }: Walked<PlannedMachine>,
-  { told }: Sink,
+  { result }: Sink,
 ): void {
   const drifted =
     left.length > 0 ? `, ${left.length} changed since they were loaded and left alone` : "";
-  told(`Apply: ${done} rows created, ${found} unchanged${drifted}.`);
+  result(`Apply: ${done} rows created, ${found} unchanged${drifted}.`);
   for (const [what, some] of [
     ["Left out", excluded],
     ["Failed", failed],
   ] as const)
     for (const { line, why } of some)
-      told(`${what}: ${line.uuid} (bm_nodes.id=${line.bm_node_id}) ${why}`);
+      result(`${what}: ${line.uuid} (bm_nodes.id=${line.bm_node_id}) ${why}`);
 }

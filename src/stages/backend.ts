@@ -62,7 +62,7 @@ export interface Backend {
   readonly shown: string;
   readonly same: (seal: Seal) => SameSecret;
   /**
-   * @param said release, where several cannot be told apart
+   * @param said release, where several cannot be distinguished
    * @throws MigrationError N2I-E2...
    */
   readonly open: (said: string | undefined, seal: Seal, how?: How) => Promise<Opened>;

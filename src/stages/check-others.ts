@@ -8,7 +8,7 @@ import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
 import { openPlan } from "./run.ts";
 
-/** Nodes that are looked at for names, and names that are told. */
+/** Nodes that are looked at for names, and names that are listed. */
 const LOOKED = 1000;
 const NAMED = 5;
 
@@ -57,7 +57,7 @@ const ALL = { wants: () => true };
 /**
  * How many nodes the target holds that this run did not load, by its journal.
  *
- * @param ours told the uuids of those that it did and that are there, lower case
+ * @param ours hears the uuids of those that it did and that are there, lower case
  * @source facts/systems.md D R25, D-19
  */
 export async function countOthers(

@@ -81,7 +81,7 @@ function askedOf(use: ImageUse, given: string): AskedImage {
     : { use, by: "id", text: given };
 }
 
-/** Whether anything says where a cloud is; half of a login is told as that, and not passed over. */
+/** Whether anything says where a cloud is; half of a login is refused as that, and not passed over. */
 function isSaid({ osCloud }: RestOptions): boolean {
   const { OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE } = surroundings().env;
   return [osCloud, OS_CLOUD, OS_AUTH_URL, OS_IMAGE_ENDPOINT_OVERRIDE].some(Boolean);

@@ -41,7 +41,7 @@ let mappings: Promise<Mappings> | undefined;
 
 /**
  * The documents of mappings/, read once. Those that the build checked are taken as they are; whoever
- * has edited one since is told here what is wrong with it.
+ * has edited one since reads here what is wrong with it.
  *
  * @throws MigrationError N2I-E103
  */

@@ -74,8 +74,10 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
       if (whole && !words.undo && isNothing(made))
         throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
       if (!knowsGuards(release))
-        sink.told(`Ironic ${release.doc.release} protects no machine: there is nothing to clear.`);
-      sink.told(summaryOf(made, words.undo));
+        sink.result(
+          `Ironic ${release.doc.release} protects no machine: there is nothing to clear.`,
+        );
+      sink.result(summaryOf(made, words.undo));
       const settled = await settle(job, world, made, whole && made.left.length === 0);
       return { ...made, ...settled, partial: made.left.length > 0 || settled.partial };
     });

@@ -38,7 +38,7 @@ export interface Finishing extends WindowSession {
   readonly lockWait: number;
   /** Machines under way at once. */
   readonly inFlight: number;
-  /** Told of machines behind us. */
+  /** Hears of machines behind us. */
   readonly progress: (machines: number) => void;
 }
 
@@ -55,7 +55,7 @@ export interface Finished {
   readonly gone: readonly string[];
   readonly left: readonly Trouble[];
   readonly stopped: boolean;
-  /** Why it ended after a machine was begun: to be thrown once the rest is told. */
+  /** Why it ended after a machine was begun: to be thrown once the rest is reported. */
   readonly broke: MigrationError | null;
 }
 

@@ -24,7 +24,7 @@ const FORMAT = "nova2ironic/given@1";
  * and the rest in `given.json`, so that `status` can name the next one whole. Called once everything
  * that was named is open: what is refused before is not worth repeating.
  *
- * @param begun it may still be refused, and is told of once more at its end
+ * @param begun it may still be refused, and is recorded once more at its end
  * @throws MigrationError N2I-E120
  */
 export async function rememberGiven(
@@ -36,11 +36,11 @@ export async function rememberGiven(
   const [earlier, kept] = [await readGiven(run), await readKept(run.path)];
   const now = givenOf(command, args, absolute);
   const given = withGiven(earlier, now, begun);
-  const told = connectionsIn(earlier);
+  const known = connectionsIn(earlier);
   const elsewhere = ROADS.some((road) => road in now.options);
-  // What nobody told a command, a person wrote there.
+  // What nobody gave a command, a person wrote there.
   const own = [...kept].filter(
-    ([name]) => !(told.has(name) || (elsewhere && TARGET.some((one) => one === name))),
+    ([name]) => !(known.has(name) || (elsewhere && TARGET.some((one) => one === name))),
   );
   await writeKept(run, new Map([...own, ...connectionsIn(given)]));
   const words: Json = given.map((one) => ({

@@ -59,10 +59,10 @@ export function givenOf(
   args: object,
   absolute: (option: string, word: string) => string,
 ): Given {
-  const told = new Map<string, unknown>(Object.entries(args));
+  const words = new Map<string, unknown>(Object.entries(args));
   const usual = new Map<string, unknown>([DB_TIMEOUT, ...Object.entries(DEFAULTS[command] ?? {})]);
   const options = [...RECORDED].flatMap((option) => {
-    const word = told.get(camel(option));
+    const word = words.get(camel(option));
     if (!isWord(word) || !mayBeKept(option, word) || word === usual.get(option)) return [];
     const name = CALLED[command]?.[option] ?? option;
     const kept =
@@ -145,10 +145,10 @@ export function connectionsIn(given: readonly Given[]): ReadonlyMap<string, Word
 
 /** Where Ironic is, is said as a whole: nothing of another way there is left. */
 function put(words: Map<string, Word>, options: Given["options"], names: readonly string[]): void {
-  const told = Object.entries(options).filter(([option]) => names.includes(option));
-  if (told.some(([option]) => ROADS.includes(option)))
+  const asked = Object.entries(options).filter(([option]) => names.includes(option));
+  if (asked.some(([option]) => ROADS.includes(option)))
     for (const option of TARGET) words.delete(option);
-  for (const [option, word] of told) words.set(option, word);
+  for (const [option, word] of asked) words.set(option, word);
 }
 
 /** What stands for the way to Ironic in a line, where these words do not say it. */

@@ -70,7 +70,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
       checkIdentity(target, identity);
       checkReasons(found);
       const logs: Followed[] = [];
-      // A log that cannot be read is told before anything of the run is written.
+      // A log that cannot be read is reported before anything of the run is written.
       // It is followed from its end, whichever line verify is to begin with.
       for (const { path } of await logsAt(conductorLog)) logs.push(keep(await follow(path)));
       const handing = { handover: committing(createHandover(database, found)), logs };
@@ -88,7 +88,7 @@ export function handover(words: HandoverWords, pace: Pace, sink: Sink): Promise<
             ? ({ made: machines }) => `${machines} machines staged again`
             : ({ made: machines, done }) => `${machines} machines released, ${done} handed over`,
         );
-        sink.told(undo ? backText(made) : handedText(made));
+        sink.result(undo ? backText(made) : handedText(made));
         for (const notice of made.notices) sink.say(`Notice: ${notice}.`);
         if (made.stopped) sink.say(STOPPED);
         return made;
@@ -116,7 +116,7 @@ export interface Releasing extends WindowSession {
   readonly handover: Handover;
   /** Of conductors. */
   readonly logs: readonly Log[];
-  /** Told of machines behind us, and of what concerns all of them. */
+  /** Hears of machines behind us, and of what concerns all of them. */
   readonly progress: (machines: number, more?: string) => void;
 }
 
@@ -138,7 +138,7 @@ interface HandedOver {
   /** What became of conductors, and what ails all machines: a sentence each. */
   readonly notices: readonly string[];
   readonly stopped: boolean;
-  /** Why it ended after a machine was changed: to be thrown once the rest is told. */
+  /** Why it ended after a machine was changed: to be thrown once the rest is reported. */
   readonly broke: MigrationError | null;
 }
 

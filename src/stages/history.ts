@@ -64,8 +64,8 @@ function begunOf({ command, ts, by }: JsonObject): RanCommand {
 function ended(begun: RanCommand, { ts, status, name }: JsonObject): RanCommand {
   const took = (Date.parse(String(ts)) - Date.parse(begun.at)) / 1000;
   const seconds = took >= 0 ? took : null;
-  const told = typeof status === "number" ? status : null;
-  return { ...begun, seconds, status: told, result: typeof name === "string" ? name : "" };
+  const known = typeof status === "number" ? status : null;
+  return { ...begun, seconds, status: known, result: typeof name === "string" ? name : "" };
 }
 
 /** What the record of the window has: its beginning and end, and stages, those too that `run` went through. */

@@ -12,7 +12,7 @@ import { readDocument } from "./yaml-file.ts";
 
 const FILE = "connections.yaml";
 const FORMAT = "nova2ironic/connections@1";
-const HEAD = `# Where this run's databases, services and files are: what its commands were told. Edit it as nova2ironic.yaml.\nformat: ${FORMAT}\n`;
+const HEAD = `# Where this run's databases, services and files are: what its commands were given. Edit it as nova2ironic.yaml.\nformat: ${FORMAT}\n`;
 
 export function keptFile(run: string): string {
   return join(run, FILE);

@@ -26,7 +26,7 @@ export interface Planned {
   readonly header: PlanHeader;
   readonly counts: PlanCounts;
   readonly sha256: string;
-  /** What is known only after the last machine: counted in the plan, told beside it. */
+  /** What is known only after the last machine: counted in the plan, said beside it. */
   readonly late: readonly Finding[];
   /** Who would take the machines over, for people. */
   readonly conductors: string;

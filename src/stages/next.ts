@@ -96,21 +96,21 @@ export const DB_TIMEOUT = ["db-timeout", 120] as const;
  * @param more options where none was given, `{ ironicDb: "DB" }`, and those that the line itself adds
  */
 export function nextCommand(command: NextCommand, given: object, more: object = {}): string {
-  const told = new Map<string, unknown>(Object.entries(given));
+  const options = new Map<string, unknown>(Object.entries(given));
   const added = new Map<string, unknown>(Object.entries(more));
   const kept: readonly string[] = KEPT[command];
   const also = [...added.keys()]
     .map(kebab)
     .filter((name) => name !== "run" && !kept.includes(name));
-  const connected = connectedTo(command, told);
-  const known = keptOf(told.get("run"));
+  const connected = connectedTo(command, options);
+  const known = keptOf(options.get("run"));
   // A word that stands for a place is no better than the place.
   const stoodFor = (name: string): unknown => {
     const usual = added.get(camel(name));
     return usual === undefined ? usual : (known.get(CALLED[command]?.[name] ?? name) ?? usual);
   };
   const said = ["run", ...kept, ...also, DB_TIMEOUT[0]].flatMap((name) => {
-    const ours = also.includes(name) ? undefined : told.get(camel(name));
+    const ours = also.includes(name) ? undefined : options.get(camel(name));
     const value = isSaid(command, name, ours) ? ours : (connected(name) ?? stoodFor(name));
     return isSaid(command, name, value)
       ? [{ name, value, words: optionWords(name, value), isInFile: connected(name) !== undefined }]
@@ -193,22 +193,22 @@ export const CALLED: {
 /** What the file of connections gives an option, where the words given say nothing else. */
 function connectedTo(
   command: NextCommand,
-  told: ReadonlyMap<string, unknown>,
+  words: ReadonlyMap<string, unknown>,
 ): (name: string) => Connection | undefined {
   const { connections } = surroundings();
   const inFile = (name: string): Connection | undefined =>
     connections.get(CALLED[command]?.[name] ?? name);
   const isOther = (name: string): boolean => {
-    const ours = told.get(camel(name));
+    const ours = words.get(camel(name));
     return (
       ours !== undefined && JSON.stringify([ours].flat()) !== JSON.stringify([inFile(name)].flat())
     );
   };
-  const isTold = (name: string): boolean => told.get(camel(name)) !== undefined;
+  const isGiven = (name: string): boolean => words.get(camel(name)) !== undefined;
   // Where Ironic is, is said as a whole, and so is Nova.
   const elsewhere =
     ROADS.some(isOther) ||
-    (ROADS.some(isTold) && connections.has("ironic-db") && !isTold("ironic-db"));
+    (ROADS.some(isGiven) && connections.has("ironic-db") && !isGiven("ironic-db"));
   const apart = BESIDE.some(isOther);
   const target: readonly string[] = TARGET;
   return (name) =>

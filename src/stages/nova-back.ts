@@ -54,7 +54,7 @@ export interface Backing {
   readonly session: RunSession;
   /** Runs before each batch; what it throws keeps that from being begun. */
   readonly inspect: () => Promise<void>;
-  /** Told of rows that stay as they are. */
+  /** Hears of rows that stay as they are. */
   readonly leave: (rows: readonly Left[]) => void;
   readonly sink: Sink;
 }
@@ -106,7 +106,7 @@ export function withNovaBack<T>(
             const undone = await execute(walked, session, way).finally(() => api?.close());
             const shared =
               undone.shared === 0 ? "" : `; ${undone.shared} that machines share stay until --all`;
-            sink.told(
+            sink.result(
               `Rollback of nova, ${part}: ${undone.done} rows restored, ${undone.found} so already, ${undone.left.length} left${shared}.`,
             );
             leave(undone.left);
@@ -146,13 +146,13 @@ const NAMED = 20;
 function tellNewComputes(
   added: readonly NewCompute[],
   leave: Backing["leave"],
-  { told }: Sink,
+  { result }: Sink,
 ): void {
   if (added.length === 0) return;
   leave(added.map((compute) => ({ id: `compute_nodes:${compute.id}`, why: whyNew(compute) })));
   const more = added.length > NAMED ? ", ..." : "";
   const ids = added.slice(0, NAMED).map(({ id }) => id);
-  told(
+  result(
     `${added.length} compute nodes were made by a nova-compute since, beside those that were there. Stop it, then take them away: UPDATE compute_nodes SET deleted = id, deleted_at = CURRENT_TIMESTAMP WHERE id IN (${ids.join(", ")}${more})`,
   );
 }
@@ -221,7 +221,7 @@ export async function novaStepsBack(
 
 /**
  * Shows what the same command line would do with Nova's rows, which are only read. Those that are so
- * already are not told, as those of Ironic that are gone.
+ * already are not listed, as those of Ironic that are gone.
  *
  * @param ironic shows Ironic's rows, which go first, but those of machines of which a row of Nova was
  *   changed; gives the machines that stay, with why

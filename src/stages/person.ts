@@ -38,15 +38,15 @@ export async function until(
   { every, most, sink }: Waiting,
 ): Promise<void> {
   const began = Date.now();
-  let [told, at] = ["", 0];
+  let [reported, at] = ["", 0];
   for (;;) {
     const missing = await look();
     if (missing === null) return;
     const now = Date.now();
-    if (missing !== told || now - at > AGAIN * 1000) {
-      const again = told === "" ? " Ctrl-C loses nothing; the same command goes on." : "";
+    if (missing !== reported || now - at > AGAIN * 1000) {
+      const again = reported === "" ? " Ctrl-C loses nothing; the same command goes on." : "";
       sink.say(`Waiting: ${missing}${again}`);
-      [told, at] = [missing, now];
+      [reported, at] = [missing, now];
     }
     if (most !== undefined && now - began > most * 1000)
       throw new MigrationError("N2I-E328", `not seen within ${most} s: ${missing}`);
@@ -138,7 +138,7 @@ function quiet(sink: Sink): Sink {
   return {
     ...sink,
     say: () => undefined,
-    told: () => undefined,
+    result: () => undefined,
     async list(_of, items) {
       for await (const _ of items);
     },

@@ -82,7 +82,7 @@ export function plan(
       const opening = backend.open(words.ironicRelease, seal, { planning: true });
       const ironic = { ...(await opening), same: backend.same(seal) };
       const { entries } = await readJournal(run);
-      // Asked before anything is saved: what fails after that would leave a plan nobody is told of.
+      // Asked before anything is saved: what fails after that would leave a plan nobody knows of.
       const { target } = ironic;
       const others = words.besideOthers ? null : await othersAt(run, backend, target, entries);
       const from = { snapshot, mappings, site, power: await powerOf(run.path, words) };

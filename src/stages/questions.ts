@@ -125,11 +125,11 @@ export function complete(
   const [way] = own;
   if (way === undefined) return reading;
   const machines = own.map(({ digest }) => digest);
-  const told = { ...reading, asked: { words: way.words, ipmitool, machines } };
+  const asked = { ...reading, asked: { words: way.words, ipmitool, machines } };
   return {
-    ...told,
-    warnings: warningsOf(told, way, ipmitool),
-    advice: adviceOf(told, way, ipmitool),
+    ...asked,
+    warnings: warningsOf(asked, way, ipmitool),
+    advice: adviceOf(asked, way, ipmitool),
   };
 }
 

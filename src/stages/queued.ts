@@ -4,7 +4,7 @@ import { mustReadRequests, REQUEST_TABLES, waitingRequests } from "../edge/nova-
 import type { NovaFacts } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import type { InstanceRow } from "../model/nova-rows.ts";
-import { toldRequest } from "../model/requests.ts";
+import { requestText } from "../model/requests.ts";
 import type { Watching } from "./nova-watch.ts";
 
 /** An instance whose requests are looked for. */
@@ -24,7 +24,7 @@ export async function readQueued(
   return live.flatMap(({ uuid, host }) =>
     (waiting.get(uuid.toLowerCase()) ?? []).map((request) => ({
       instance: uuid,
-      told: toldRequest(request, host ?? ""),
+      text: requestText(request, host ?? ""),
     })),
   );
 }
@@ -59,7 +59,7 @@ export async function checkQueued(
   await mustReadRequests(database, database.knex);
   const found = await readQueued(database, instances);
   if (found.length === 0) return;
-  const named = found.slice(0, NAMED).map(({ instance, told }) => `instance ${instance}: ${told}`);
+  const named = found.slice(0, NAMED).map(({ instance, text }) => `instance ${instance}: ${text}`);
   const more = found.length > NAMED ? `; and ${found.length - NAMED} more` : "";
   const text = `${named.join("; ")}${more}`;
   if (!queued) throw new MigrationError("N2I-E314", text);

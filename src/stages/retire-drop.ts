@@ -57,7 +57,7 @@ export function dropNovaBm(
   return withJob(words, { readOnly: false }, async (job) => {
     const { run, bm, retirement } = job;
     if (isRetired(retirement)) {
-      sink.told(`nova_bm is dropped already; its archive is ${run.path}/${ARCHIVE}.`);
+      sink.result(`nova_bm is dropped already; its archive is ${run.path}/${ARCHIVE}.`);
       return;
     }
     checkGates(await gatesOf(job));
@@ -72,7 +72,7 @@ export function dropNovaBm(
     if (!(await drop(job, tables))) return sink.say(STOPPED);
     const others = header.tables.map(({ name }) => name).filter((name) => !isOurs(name));
     const left = others.length === 0 ? "" : `; left, as others made them: ${others.join(", ")}`;
-    sink.told(`Dropped ${tables.join(", ")} of ${bm.shown}${left}.`);
+    sink.result(`Dropped ${tables.join(", ")} of ${bm.shown}${left}.`);
   });
 }
 

@@ -108,15 +108,15 @@ function withSource<T>(
   });
 }
 
-type Told =
+type Recorded =
   | Omit<Extract<RetireEntry, { readonly do: "archive" }>, "at" | "by">
   | Omit<Extract<RetireEntry, { readonly do: "restored" }>, "at" | "by">;
 
 /** One entry of the journal; no window has to be open for it. */
-async function recorded(run: RunFolder, place: ServerIdentity, told: Told): Promise<void> {
+async function recorded(run: RunFolder, place: ServerIdentity, entry: Recorded): Promise<void> {
   const work = async ({ begin, journal, now, by }: RunSession): Promise<void> => {
-    await begin(told.do === "archive" ? NOVA_BM : `${NOVA_BM}-restored`, place);
-    await journal.append({ ...told, at: now(), by });
+    await begin(entry.do === "archive" ? NOVA_BM : `${NOVA_BM}-restored`, place);
+    await journal.append({ ...entry, at: now(), by });
   };
   await withSession(run, work, { afterWindow: true });
 }
@@ -157,7 +157,7 @@ export function restoreNovaBm(words: RestoreWords, sink: Sink): Promise<void> {
       const { entries } = await readJournal(run);
       if (retirementOf(entries).begun.size > 0)
         await recorded(run, await identify(database), { do: "restored", to: database.shown });
-      sink.told(
+      sink.result(
         `Restored ${tables.length} tables of nova_bm into ${database.shown}; they hold what the archive holds.`,
       );
     }),

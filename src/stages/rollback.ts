@@ -55,7 +55,7 @@ interface Ended {
 /**
  * Takes back what the run loaded, in the order of `pipeline.ts`.
  *
- * @param leave told of rows that stay as they are
+ * @param leave hears of rows that stay as they are
  * @returns null when there was nothing to take back, or it was stopped on request
  */
 export function rollback(
@@ -104,7 +104,7 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
         `finish ended this run at ${end.at}; without --plan this is refused unless you give --after-finish (N2I-E321).`,
       );
     if (job.untold)
-      sink.told("Rows of nova would stay as they are; --nova-db takes them back too.");
+      sink.result("Rows of nova would stay as they are; --nova-db takes them back too.");
     return true;
   });
   // An empty list, where programs read it.
@@ -134,7 +134,7 @@ async function withJob<T>(
     const { wants, uuids } = await namedIn(node, () => linesIn(run, plans), never);
     const changed = plansOf(entries, ...NOVA_NAMES).length > 0;
     if (plans.length === 0 && !changed) {
-      sink.told("Rollback: this run has loaded nothing.");
+      sink.result("Rollback: this run has loaded nothing.");
       return null;
     }
     const scope = { all, wants };

@@ -59,7 +59,7 @@ export interface Still {
   readonly api: NovaPlanHeader["api"];
 }
 
-/** Machines a rollback was told to take from Ironic since the last load, by uuid, or all of them. */
+/** Machines a rollback was asked to take from Ironic since the last load, by uuid, or all of them. */
 export type TakenBack = ReadonlySet<string> | "all";
 
 /** @returns null where none was */

@@ -216,7 +216,7 @@ export function statusOf(files: RunFiles): RunState {
       extract: extracted,
       plan: planned,
       apply: "missing" in journal ? journal.missing : appliedText(journal.entries),
-      ...(handover !== null && { handover: toldOf(handover) }),
+      ...(handover !== null && { handover: handoverText(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
@@ -247,7 +247,7 @@ function retireField(found: Retirement): { readonly retire?: string } {
   };
 }
 
-function toldOf(handover: NonNullable<RunFiles["handover"]>): string {
+function handoverText(handover: NonNullable<RunFiles["handover"]>): string {
   return "missing" in handover
     ? handover.missing
     : `${handover.released} of ${handover.staged} staged machines released`;

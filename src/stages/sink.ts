@@ -25,7 +25,7 @@ export interface Sink {
   /** A line beside the result. */
   readonly say: (text: string) => void;
   /** A line of the result. */
-  readonly told: (text: string) => void;
+  readonly result: (text: string) => void;
   /** A line beside the result that nothing silences. */
   readonly note: (text: string) => void;
   /** Asks, and throws unless the answer is yes. */

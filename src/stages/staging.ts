@@ -25,7 +25,7 @@ import { type RunSession, withSession } from "./session.ts";
 export interface StageResult {
   readonly rows: readonly BootRow[];
   readonly stopped: boolean;
-  /** Other trees in which something of this run is staged; told by an undo. */
+  /** Other trees in which something of this run is staged; named by an undo. */
   readonly elsewhere: readonly string[];
 }
 
@@ -87,7 +87,7 @@ export async function stageAll(
 
 /**
  * Takes back what this run staged in a tree, last machine and last step first; what somebody
- * changed since is left and told.
+ * changed since is left and reported.
  *
  * @throws MigrationError N2I-E301 when it stops midway
  */

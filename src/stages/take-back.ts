@@ -45,7 +45,7 @@ export function takeBack(wanted: Wanted, backing: Backing, watching: Watching): 
     }
     if (nova === null) return true;
     if (stays.size > 0)
-      sink.told(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
+      sink.result(`${stays.size} machines stay in Ironic, and their rows of nova with them.`);
     for (const [uuid, why] of stays) excluded.set(uuid, why);
     let restored = 0;
     for (const stage of BACK_AFTER_IRONIC) {
@@ -90,7 +90,7 @@ async function undoPlan(
       ({ done }) => `${done} rows removed`,
     );
   });
-  sink.told(
+  sink.result(
     `Rollback: ${undone.done} rows removed, ${undone.found} gone already, ${undone.left.length} left.`,
   );
   leave(undone.left);
@@ -100,7 +100,7 @@ async function undoPlan(
 
 /**
  * What the same command line would take back, in its order: Ironic's rows, then Nova's, those of a machine
- * that stays in Ironic not. What is gone already is not told.
+ * that stays in Ironic not. What is gone already is not listed.
  */
 export function previewBack(wanted: Wanted): AsyncGenerator<UndoPreview> {
   return previewNova(wanted, (excluded) => previewIronic(wanted, excluded));

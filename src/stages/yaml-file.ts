@@ -39,19 +39,19 @@ export function readDocument(file: string, { trusted = false } = {}): string {
   }
 }
 
-/** Faults told at once; the others are counted. */
-const TOLD = 20;
+/** Faults reported at once; the others are counted. */
+const AT_ONCE = 20;
 
 /**
- * YAML, of which JSON is a part. What is wrong is told by line and kind: a line may be a secret.
+ * YAML, of which JSON is a part. What is wrong is reported by line and kind: a line may be a secret.
  *
  * @throws MigrationError N2I-E103
  */
 export function parseDocument(text: string, file: string): unknown {
   const refuse = (faults: readonly string[]): MigrationError => {
-    const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
-    const told = [...faults.slice(0, TOLD), ...more].join("; ");
-    return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${told}`);
+    const more = faults.length > AT_ONCE ? [`and ${faults.length - AT_ONCE} more`] : [];
+    const listed = [...faults.slice(0, AT_ONCE), ...more].join("; ");
+    return new MigrationError("N2I-E103", `${file} is not YAML or JSON: ${listed}`);
   };
   try {
     // Loaded when there is something to read.

@@ -5,7 +5,7 @@ import { boot } from "../../stages/boot.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { BootArgs } from "../options/boot.ts";
 import { printView } from "../print/out.ts";
-import { exitWith, say, sinkOf, told } from "./shared.ts";
+import { exitWith, printResult, say, sinkOf } from "./shared.ts";
 
 export async function bootCommand(args: BootArgs): Promise<void> {
   const { plan, verify, undo } = args;
@@ -20,7 +20,7 @@ export async function bootCommand(args: BootArgs): Promise<void> {
     await printView(bootView(rows), args);
   const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
   const none = undo ? "nothing of this run is staged there" : "no machine has a tenant to boot";
-  told(args, bootSummary(title, rows, none));
+  printResult(args, bootSummary(title, rows, none));
   if (has("stumbles") || (undo && has("left"))) exitWith(EXIT_STATUS.differs.status);
   else if (has("left") && !plan) exitWith(EXIT_STATUS.partial.status);
   if (plan || verify) return;

@@ -7,7 +7,7 @@ import { print } from "./shared.ts";
 export async function explainCommand({ code = [], ...args }: ExplainArgs): Promise<void> {
   if (code.length === 0) return printView({ columns: CODE_COLUMNS, rows: codeRows() }, args);
   const pages = topics();
-  const told = (word: string): string =>
+  const explained = (word: string): string =>
     pages.includes(word) ? manualPage(word) : explain(word, pages);
-  print(code.map(told).join("\n"));
+  print(code.map(explained).join("\n"));
 }

@@ -4,7 +4,7 @@ import { finishRun, previewFinish } from "../../stages/finish.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { FinishArgs } from "../options/finish.ts";
 import { printView } from "../print/out.ts";
-import { exitWith, say, sinkOf, told } from "./shared.ts";
+import { exitWith, printResult, say, sinkOf } from "./shared.ts";
 
 export async function finishCommand(args: FinishArgs): Promise<void> {
   const sink = sinkOf(args);
@@ -14,6 +14,6 @@ export async function finishCommand(args: FinishArgs): Promise<void> {
   if (partial) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   if (stopped) say(args, STOPPED);
-  for (const text of notes) told(args, text);
+  for (const text of notes) printResult(args, text);
   say(args, AFTER.finish(args));
 }

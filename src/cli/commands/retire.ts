@@ -19,7 +19,7 @@ export async function retireCommand(args: RetireArgs): Promise<void> {
       : dropNovaBm(words, sink, (question, name) => confirmName(question, name, yesDrop));
   if (plan) return previewArchive(words, sink);
   const { path, sha256, rows, tables } = await archiveNovaBm(words, sink);
-  sink.told(
+  sink.result(
     `Archived ${rows} rows of ${tables} tables in ${path} (sha256 ${sha256.slice(0, 12)}), and restored them once: nothing is missing.`,
   );
   say(args, AFTER.retire(args));

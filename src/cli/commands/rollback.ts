@@ -4,7 +4,7 @@ import { previewRollback, rollback } from "../../stages/rollback.ts";
 import type { RollbackArgs } from "../options/rollback.ts";
 import { printView } from "../print/out.ts";
 import { watchingOf } from "./nova-options.ts";
-import { exitWith, sinkOf, told } from "./shared.ts";
+import { exitWith, printResult, sinkOf } from "./shared.ts";
 
 export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   const sink = sinkOf(args);
@@ -12,12 +12,12 @@ export async function rollbackCommand(args: RollbackArgs): Promise<void> {
   if (args.plan) return previewRollback(args, sink);
   const left = gatherLeft(args);
   const ended = await rollback(args, watching, sink, left.add).catch(async (cause: unknown) => {
-    // What is known by then is told all the same.
+    // What is known by then is said all the same.
     if (left.any()) await printView(left.view(), args);
     throw cause;
   });
   await printView(left.view(), args);
   if (ended === null) return;
-  for (const note of ended.notes) told(args, note);
+  for (const note of ended.notes) printResult(args, note);
   if (left.any() || ended.untold) exitWith(EXIT_STATUS.differs.status);
 }

@@ -73,8 +73,8 @@ async function inStage<T>(
   const run = async (report: (text: string) => void): Promise<void> => {
     const result = await work(
       (machines, more) => {
-        const told = sentence(measure(machines, all, Date.now() - began, earlier));
-        report(more === undefined ? told : `${told}; ${more}`);
+        const done = sentence(measure(machines, all, Date.now() - began, earlier));
+        report(more === undefined ? done : `${done}; ${more}`);
       },
       (now, before) => {
         [all, earlier] = [now, before];
@@ -114,7 +114,7 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
 export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean }): Sink {
   return {
     say: (text) => say(args, text),
-    told: (text) => told(args, text),
+    result: (text) => printResult(args, text),
     note: (text) => note(args, text),
     confirm: (question) => confirm(question, args.yes === true),
     async list(of, items, step) {
@@ -137,7 +137,7 @@ export function note(voice: Pick<Voice, "json">, text: string): void {
 }
 
 /** What was done, in words: the result where it is read by people, beside it where programs read. */
-export function told(how: Telling, text: string): void {
+export function printResult(how: Telling, text: string): void {
   if (how.format === "table") {
     log("said", { text });
     print(text);

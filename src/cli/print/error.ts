@@ -17,7 +17,7 @@ import type { Emit } from "./events.ts";
  * @param debug adds the chain of causes: names, codes and places in the code, no messages of drivers
  */
 export function errorText(error: unknown, { debug }: { readonly debug: boolean }): string {
-  const lines = error instanceof MigrationError ? told(error) : bugLines(error);
+  const lines = error instanceof MigrationError ? refusalLines(error) : bugLines(error);
   const chain = debug && error instanceof Error ? [...ownFrames(error), ...causes(error)] : [];
   return [...chain, ...lines].map((line) => `${visibleLines(line).join("\n")}\n`).join("");
 }
@@ -44,7 +44,7 @@ export function emitExit(
   emit("exit", { code: status, name: nameOf(status) });
 }
 
-function told(error: MigrationError): readonly string[] {
+function refusalLines(error: MigrationError): readonly string[] {
   return [
     `ERROR ${error.code} ${sentence(error.message)}`,
     `Why: ${error.why}`,
@@ -119,7 +119,7 @@ export function causes(error: Error): readonly string[] {
 }
 
 /**
- * The name of an error with what can be told of it safely. Knex, mysql2 and JSON.parse put the
+ * The name of an error with what can be shown of it safely. Knex, mysql2 and JSON.parse put the
  * values they worked on into their messages, so a message is withheld unless it is ours, a system
  * call's, or one of a few of the engine.
  */

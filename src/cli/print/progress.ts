@@ -164,13 +164,13 @@ export function measure(
   const rate = elapsed > 0 ? (since * 1000) / elapsed : null;
   const known = total !== undefined && total > 0;
   const seen = known && since * 100 >= total - before;
-  const told = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
+  const isKnown = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,
     percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
     rate: rate === null ? null : Math.round(rate * 10) / 10,
-    eta: told ? Math.max(0, Math.ceil((total - done) / rate)) : null,
+    eta: isKnown ? Math.max(0, Math.ceil((total - done) / rate)) : null,
   };
 }
 

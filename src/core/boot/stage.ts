@@ -168,7 +168,7 @@ export interface Server {
 }
 
 /**
- * What a machine that starts now would stumble over, told from the files alone as pxelinux goes
+ * What a machine that starts now would stumble over, read from the files alone as pxelinux goes
  * through them; nothing when its tenant boots.
  */
 export async function stumbles(
@@ -176,7 +176,7 @@ export async function stumbles(
   server: Server,
   roots: readonly string[],
 ): Promise<readonly string[]> {
-  const told = await Promise.all(
+  const stumbles = await Promise.all(
     macs.map(async (mac) => {
       const name = linkOf(mac);
       const target = await server.link(name);
@@ -188,7 +188,7 @@ export async function stumbles(
   );
   const text = await server.text(`${node}/config`);
   return [
-    ...new Set(told.flat()),
+    ...new Set(stumbles.flat()),
     ...(text === null
       ? [`${node}/config is not there`]
       : await inConfig(text, node, boot, server, roots)),

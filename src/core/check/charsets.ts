@@ -1,6 +1,6 @@
 import { BEYOND, isUtf8, type OddText, type StoredText } from "../../model/charset.ts";
 import type { BmFacts, CheckResult, CheckView, IronicFacts } from "../../model/check.ts";
-import { FINE, fine, isRefused, joined, told, unseen, warning } from "./look.ts";
+import { FINE, fine, isRefused, joined, resultOf, unseen, warning } from "./look.ts";
 
 /**
  * Whether the four databases hold what is read of them and written to them. A charset alone is no
@@ -70,7 +70,7 @@ function lost(texts: readonly StoredText[], written: readonly OddText[]): CheckR
       .map((text) => ({ text, value: odd.value }));
   });
   const wide = bad.some(({ value }) => BEYOND.utf8mb3?.test(value));
-  return told(
+  return resultOf(
     [...new Set(bad.map(({ text, value }) => `${shown(text)} ${JSON.stringify(value)}`))],
     "texts of the plan do not fit the charset of a column in nova",
     fix(
@@ -83,7 +83,7 @@ function lost(texts: readonly StoredText[], written: readonly OddText[]): CheckR
 /** Text that no Unicode column holds: right as it stands, or in bytes of another charset. */
 function garbled(texts: readonly StoredText[], option: string): CheckResult {
   const odd = texts.filter((text) => text.odd > 0 && !isUtf8(text.charset));
-  return told(
+  return resultOf(
     odd.map((text) => `${shown(text)} in ${text.odd} rows`),
     `columns behind ${option} hold text that is not plain ASCII in a charset that is no Unicode, and may be garbled`,
     `SELECT it over a connection of utf8mb4 and correct what reads wrong, or a record and nova's own search have it so; then ${fix(odd, "utf8mb3")}`,
@@ -102,7 +102,7 @@ function apart(texts: readonly StoredText[]): CheckResult {
     hosts.some((other) => other.charset === text.charset && !comparable(text, other)) ? [text] : [],
   );
   const target = first?.own?.collation;
-  return told(
+  return resultOf(
     mixed.map((text) => `${placeOf(text)} ${text.own?.collation}`),
     "columns of host names have several collations of one charset, which MySQL refuses to join",
     mixed

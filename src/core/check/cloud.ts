@@ -1,6 +1,6 @@
 import type { CheckResult, CheckView, DeployImage, NovaFacts } from "../../model/check.ts";
 import { hasApiAggregates, hasApiFlavors, versionNamed } from "../../model/nova-release.ts";
-import { fine, isRefused, lower, needing, told, unreadable, warning } from "./look.ts";
+import { fine, isRefused, lower, needing, resultOf, unreadable, warning } from "./look.ts";
 
 /**
  * nova-baremetal-deploy-helper writes disks for whoever calls; it has no row that would tell of it.
@@ -15,7 +15,7 @@ export function helpers({ helpers: asked }: CheckView): CheckResult {
     );
   const open = asked.filter(({ answer }) => answer === "open");
   const far = asked.filter(({ answer }) => answer === "unreachable");
-  const running = told(
+  const running = resultOf(
     open.map(({ at }) => at),
     "deploy helpers listen",
     "systemctl stop nova-baremetal-deploy-helper, on each of these hosts",
@@ -25,7 +25,7 @@ export function helpers({ helpers: asked }: CheckView): CheckResult {
     ? fine(
         `${asked.length === 1 ? "1 host refuses" : `${asked.length} hosts refuse`} the connection, unless a firewall does it.`,
       )
-    : told(
+    : resultOf(
         far.map(({ at, why }) => `${at} ${why}`),
         "hosts could not be reached, so nothing is known of their deploy helper",
         "look there: ss -ltn 'sport = :10000' lists nothing",
@@ -52,7 +52,7 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
       (!plan.images.has(value ?? "") && !steps.some((id) => plan.nova?.flavors.has(id))),
   );
   if (old.length > 0)
-    return told(
+    return resultOf(
       [...new Set(old.map(({ flavor }) => flavor))],
       plan === null
         ? "flavors name deploy images, and no plan says which are Ironic's"
@@ -64,7 +64,7 @@ export const flavors = needing(["nova", "ironic"], ({ nova, ironic, plan, api })
   return fine(`${names.size} flavors name deploy images: Ironic's, or apply changes them.`);
 });
 
-/** A plan leaves flavors with one image of two alone unless they are named; others are told by D231. */
+/** A plan leaves flavors with one image of two alone unless they are named; others have D231. */
 function byName(old: readonly DeployImage[], all: readonly DeployImage[]): string {
   const halves = old.filter(
     ({ flavor, id }) => all.filter((one) => one.flavor === flavor && one.id === id).length === 1,
@@ -93,7 +93,7 @@ export const images = needing(["nova", "ironic"], (view) => {
   const [accepted, open] = [true, false].map((word) =>
     lacking.filter(({ findings }) => findings.get(NO_IMAGE) === word),
   ) as [typeof lacking, typeof lacking];
-  const found = told(
+  const found = resultOf(
     [
       ...bare.map(({ uuid }) => `instance ${uuid} names no image`),
       ...open.map(({ uuid }) => `node ${uuid} lacks one (${NO_IMAGE})`),
@@ -119,14 +119,14 @@ function active({ glance, plan }: CheckView): CheckResult {
   const named = ([id, status]: readonly [string, string]): string =>
     status === "" ? `${id} is not there` : `${id} is ${status}`;
   if (deploys.length > 0)
-    return told(
+    return resultOf(
       deploys.map(named),
       "deploy images are not active",
       "openstack image create, and the new ids in the site document; then plan again",
     );
   return bad.length === 0
     ? fine(`${glance.size} images are active.`)
-    : told(
+    : resultOf(
         bad.map(named),
         "images of tenants are not active: their next rebuild fails, on Juno and Kilo their take-over",
         "openstack image set --activate IMAGE, or upload it again under its id",
@@ -157,7 +157,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
     );
   const of = (host: string): Members => members.filter((row) => row.host === host);
   if (planned === null)
-    return told(
+    return resultOf(
       [...hosts].flatMap((host) => of(host).map(({ name }) => `${host} in ${name}`)),
       "memberships of hosts that become one",
       own
@@ -177,7 +177,7 @@ export const aggregates = needing(["nova", "ironic"], (view) => {
       .filter(({ id }) => !kept.has(id))
       .map(({ name }) => `${name}: ${from} is in it, ${to} will not be`);
   });
-  return told(
+  return resultOf(
     left,
     "instances would leave their aggregates because their host is renamed",
     own ? "nova aggregate-add-host AGGREGATE HOST, then plan again" : ADD,

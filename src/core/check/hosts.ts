@@ -1,6 +1,6 @@
 import type { BmFacts, NovaFacts, PlanFacts } from "../../model/check.ts";
 import type { FindingCode } from "../../model/findings.ts";
-import { fine, isRefused, lower, needing, told } from "./look.ts";
+import { fine, isRefused, lower, needing, resultOf } from "./look.ts";
 
 /** What blocks a machine whose instance is under a wrong host, and what the operator may accept. */
 const HELD: readonly FindingCode[] = ["N2I-D225", "N2I-D226", "N2I-D227"];
@@ -35,12 +35,12 @@ export const hosts = needing(["bm", "nova"], ({ bm, nova, plan, ironic }) => {
     return fine(`${tenants.length} instances name the nova-compute of their machine.`);
   const found = (open.length > 0 ? open : faults).map(({ what }) => what);
   return open.length > 0
-    ? told(
+    ? resultOf(
         found,
         "instances are not under the nova-compute of their machine; through Kilo it destroys them when it starts",
         FIX,
       )
-    : told(
+    : resultOf(
         found,
         "instances are not under the nova-compute of their machine, as you accepted",
         FIX,

@@ -1,6 +1,6 @@
 import type { CheckResult, CheckView, Provider, Refused } from "../../model/check.ts";
 import { heal } from "../hosts/allocations.ts";
-import { fine, isRefused, lower, told, unreadable, unseen, warning } from "./look.ts";
+import { fine, isRefused, lower, resultOf, unreadable, unseen, warning } from "./look.ts";
 
 /** A machine of the window with the instance it claims; uuids in lower case. */
 interface Tenant {
@@ -35,14 +35,14 @@ function ofLater<T extends object>(
 export function mappings(view: CheckView): CheckResult {
   return ofLater(view, view.api, "--nova-api-db", ({ mapped, cellless }, tenants) => {
     const uuids = tenants.map(({ uuid }) => uuid);
-    const missing = told(
+    const missing = resultOf(
       uuids.filter((uuid) => !mapped.has(uuid) && !cellless.has(uuid)),
       "instances have no instance mapping, and can be neither stopped nor deleted",
       "nova-manage cell_v2 map_instances --cell_uuid CELL",
     );
     if (missing.result !== "Success") return missing;
     // map_instances passes over a mapping that is there.
-    return told(
+    return resultOf(
       uuids.filter((uuid) => cellless.has(uuid)),
       "instance mappings name no cell, and their instances can be neither stopped nor deleted",
       "UPDATE instance_mappings SET cell_id=(SELECT id FROM cell_mappings WHERE uuid='CELL') WHERE cell_id IS NULL AND instance_uuid='INSTANCE'",
@@ -62,7 +62,7 @@ export function allocations(view: CheckView): CheckResult {
         : [`provider ${uuid} of node ${name}, whose compute node is ${compute}`];
     });
     if (wrong.length > 0)
-      return told(
+      return resultOf(
         wrong,
         "providers have another uuid than their compute node, and are never updated",
         "UPDATE compute_nodes SET uuid='PROVIDER' WHERE hypervisor_hostname='NODE', nova-compute stopped",
@@ -74,7 +74,7 @@ export function allocations(view: CheckView): CheckResult {
         : [`${uuid} on ${others.map(named).join(" and ")}, its machine is ${machine}`];
     });
     if (strange.length > 0)
-      return told(
+      return resultOf(
         strange,
         "instances are allocated on another provider than their machine's",
         "openstack resource provider allocation delete INSTANCE, then check again",
@@ -111,7 +111,7 @@ function bare(
       : []),
     heal(),
   ];
-  return told(texts, "instances have no allocation", fixes.join("; then "));
+  return resultOf(texts, "instances have no allocation", fixes.join("; then "));
 }
 
 function named({ uuid, name }: Provider): string {

@@ -1,5 +1,5 @@
 import type { BmFacts, CheckResult, CheckView, IronicFacts, PlanFacts } from "../../model/check.ts";
-import { fine, isRefused, joined, lower, machinesBy, needing, told, unseen } from "./look.ts";
+import { fine, isRefused, joined, lower, machinesBy, needing, resultOf, unseen } from "./look.ts";
 
 type Line = PlanFacts["machines"][number];
 
@@ -44,12 +44,12 @@ export const loaded = needing(["bm"], (view) => {
     ];
   });
   return joined([
-    told(
+    resultOf(
       [...apart, ...strangers(view, bm)],
       "machines whose instance is another one elsewhere",
       "nova2ironic extract and plan again; for a node that is loaded, rollback it first",
     ),
-    told(
+    resultOf(
       bm.nodes.flatMap(({ id, uuid, instance_uuid }) => {
         const code = bareBy(planned.get(lower(uuid)));
         return code === null ? [] : [`bm_nodes.id=${id} ${lower(instance_uuid)} (${code})`];

@@ -67,8 +67,8 @@ export function needing<K extends keyof typeof OPTIONS>(
   };
 }
 
-/** Nothing found is a success; anything else is told with what fixes it. */
-export function told(
+/** Nothing found is a success; anything else comes with what fixes it. */
+export function resultOf(
   found: readonly string[],
   what: string,
   fix: string,
@@ -85,7 +85,7 @@ interface MachineFact {
 }
 
 /**
- * As `told`, but what the site document decides fails nothing: machines the plan skips are no part of
+ * As `resultOf`, but what the site document decides fails nothing: machines the plan skips are no part of
  * the window, and a finding that was accepted is a warning. Both are listed.
  *
  * @param codes findings that say the same of a machine
@@ -113,8 +113,8 @@ export function judged(
     else open.push(text);
   }
   return joined([
-    told(open, what, fix),
-    told(accepted, `${what}, as you accepted`, fix, "Warning"),
+    resultOf(open, what, fix),
+    resultOf(accepted, `${what}, as you accepted`, fix, "Warning"),
     skipped.length === 0 ? FINE : fine(`${listed(skipped, MOST)} (skipped by the site document).`),
   ]);
 }

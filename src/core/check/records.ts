@@ -1,5 +1,5 @@
 import { LIBERTY, versionNamed } from "../../model/nova-release.ts";
-import { toldTaskState } from "../../model/requests.ts";
+import { taskStateText } from "../../model/requests.ts";
 import { hasReported } from "../hosts/running.ts";
 import { hosts } from "./hosts.ts";
 import {
@@ -10,7 +10,7 @@ import {
   lower,
   machinesBy,
   needing,
-  told,
+  resultOf,
   unreadable,
   warning,
 } from "./look.ts";
@@ -72,8 +72,8 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
   const { queued, unqueued, instances, beats, later } = nova;
   const claims = machinesBy(bm, "instance_uuid");
   const of = (instance: string) => claims.get(lower(instance)) ?? [];
-  const found = queued.map(({ instance, told }) => ({
-    text: `instance ${instance} ${told}`,
+  const found = queued.map(({ instance, text }) => ({
+    text: `instance ${instance} ${text}`,
     machines: of(instance),
   }));
   const known = new Set(queued.map(({ instance }) => lower(instance)));
@@ -90,7 +90,7 @@ export const queued = needing(["bm", "nova"], ({ bm, nova, plan }) => {
     known.has(lower(uuid)) ||
     of(uuid).length === 0
       ? []
-      : [{ text: `instance ${uuid} ${toldTaskState(task_state, host)}`, machines: of(uuid) }],
+      : [{ text: `instance ${uuid} ${taskStateText(task_state, host)}`, machines: of(uuid) }],
   );
   return joined([
     judged(found, plan, ["N2I-D243"], WHAT, FIX),
@@ -138,7 +138,7 @@ export const reaped = needing(["bm", "nova"], ({ bm, nova, plan }) => {
       "machines whose instance is deleted in nova, which tears down what a node names",
       "nova2ironic explain N2I-D202, and decide on each machine; running_deleted_instance_action=noop in every nova.conf until then",
     ),
-    told(
+    resultOf(
       queued,
       "machines whose tenant deleted the instance, which nova-compute tears down after reclaim_instance_interval",
       "nova restore INSTANCE for one that is to stay, nova force-delete INSTANCE for one that is not",

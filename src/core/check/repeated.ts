@@ -1,7 +1,7 @@
 import type { CheckResult, CheckView, PlanFacts } from "../../model/check.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
-import { FINE, failure, fine, joined, told, warning } from "./look.ts";
+import { FINE, failure, fine, joined, resultOf, warning } from "./look.ts";
 
 /**
  * Rows that repeat what the plan found in Nova and nobody sees by looking at its rows now. Those a
@@ -42,8 +42,13 @@ export function repeated(title: string, plan: PlanFacts | null): readonly CheckR
       const { severity, title: what, advice } = FINDINGS[code];
       const result = severity === "blocks" ? "Failure" : "Warning";
       return [
-        told([...alone, ...of(false)], `findings ${code} of the plan, ${what}`, advice, result),
-        told(of(true), `findings ${code} of the plan, ${what}, as you accepted`, advice, "Warning"),
+        resultOf([...alone, ...of(false)], `findings ${code} of the plan, ${what}`, advice, result),
+        resultOf(
+          of(true),
+          `findings ${code} of the plan, ${what}, as you accepted`,
+          advice,
+          "Warning",
+        ),
       ];
     });
 }
@@ -58,12 +63,12 @@ export function applies({ plan, run }: CheckView): CheckResult {
     loads > 0
       ? FINE
       : failure("The plan loads no machine, and apply refuses it.", `${show} says why; then plan`),
-    told(
+    resultOf(
       blocked,
       "machines are blocked",
       `${show}; fix the data or accept the finding in the site document, then plan; or leave them out with apply --skip-blocked`,
     ),
-    told(
+    resultOf(
       conflicts,
       "machines are in conflict with what Ironic holds",
       `${show}; remove what is there, then plan; or leave them out with apply --skip-blocked`,

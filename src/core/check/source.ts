@@ -9,7 +9,7 @@ import {
   lower,
   machinesBy,
   needing,
-  told,
+  resultOf,
   unseen,
   warning,
 } from "./look.ts";
@@ -42,7 +42,7 @@ export const computes = needing(["bm", "nova"], ({ bm, nova, plan, watched: seco
       const at = now.last_seen_up === null ? "" : `, at ${now.last_seen_up} UTC`;
       return [`${now.host} (report_count ${now.report_count}${at})`];
     });
-  const found = told(
+  const found = resultOf(
     running,
     "nova-compute services still report",
     "systemctl stop nova-compute, on each of these hosts",
@@ -111,7 +111,7 @@ export const duplicates = needing(["bm"], ({ bm, plan }) => {
         having("N2I-D103", left),
         left.length > 1 ? left : [],
       ];
-      // One claim is no duplicate; the others are then what is told as skipped.
+      // One claim is no duplicate; the others are then what is listed as skipped.
       const machines = wrong.find((some) => some.length > 0);
       return { text, machines: machines ?? ids.filter((id) => !left.includes(id)) };
     });

@@ -1,5 +1,5 @@
 import type { IronicFacts } from "../../model/check.ts";
-import { fine, isRefused, lower, needing, told, unseen } from "./look.ts";
+import { fine, isRefused, lower, needing, resultOf, unseen } from "./look.ts";
 
 /**
  * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
@@ -12,7 +12,7 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
   const foreign = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
   return foreign.length === 0
     ? fine(`${ironic.nodes.length} nodes, all loaded by this run.`)
-    : told(
+    : resultOf(
         foreign.map(({ uuid, marked }) => `${uuid}${marked ? " with our mark" : ""}`),
         "nodes this run did not load, by its journal",
         "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
@@ -33,7 +33,7 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
     return plan === null || lines.get(lower(uuid))?.has(NETBOOT) === true;
   });
   const open = tenants.filter(({ uuid }) => lines.get(lower(uuid))?.get(NETBOOT) !== true);
-  return told(
+  return resultOf(
     (open.length > 0 ? open : tenants).map(({ id, uuid }) => `bm_nodes.id=${id} ${uuid}`),
     open.length > 0
       ? "machines that boot from the network, which this Ironic cannot"
@@ -47,7 +47,7 @@ export const netboot = needing(["ironic"], ({ bm, ironic, plan }) => {
 export const conductors = needing(["ironic"], ({ ironic }) => {
   const alive = ironic.conductors.filter((conductor) => conductor.alive);
   if (alive.length > 0 && isHeld(ironic)) return fine(`${alive.length} run; every node is staged.`);
-  return told(
+  return resultOf(
     alive.map(({ hostname }) => hostname),
     "conductors run, and would take over what is loaded",
     ironic.stages
@@ -67,7 +67,7 @@ function isHeld({ nodes }: IronicFacts): boolean {
  * @source facts/rehearsal.md 3, variant C
  */
 export const power = needing(["ironic"], ({ ironic }) => {
-  return told(
+  return resultOf(
     ironic.nodes
       .filter(
         ({ maintenance, instance_uuid, power_state }) =>

@@ -1,6 +1,6 @@
 import type { CheckResult, CheckView, Refused } from "../../model/check.ts";
 import { type Lacking, otherServer, type SpecCall } from "../../model/database.ts";
-import { FINE, failure, fine, isRefused, joined, told, unseen, warning } from "./look.ts";
+import { FINE, failure, fine, isRefused, joined, resultOf, unseen, warning } from "./look.ts";
 
 /** Refusals that speak of what a user may do. */
 const PRIVILEGE = "N2I-E206";
@@ -37,7 +37,7 @@ export function schemas(view: CheckView): CheckResult {
 
 /** Lines on which BMC passwords, in nova_bm's rows and Ironic's driver_info, can be read. */
 function inClear({ servers }: CheckView): CheckResult {
-  return told(
+  return resultOf(
     servers.filter(({ clear }) => clear).map(({ option, shown }) => `${option} ${shown}`),
     "databases are spoken to in clear, and passwords of BMCs go over these lines",
     "turn TLS on in the server; or run this tool on the database's host",
@@ -55,7 +55,7 @@ function others({ servers, plan }: CheckView): CheckResult {
       ? []
       : [`${option}, ${field} was ${planned?.[field]}, is ${identity[field]}`];
   });
-  return told(
+  return resultOf(
     found,
     "databases are not those the plan was made for, so apply would refuse it",
     "give those it was made for, or nova2ironic extract, then plan; or is --run another's?",
@@ -89,12 +89,12 @@ export function privileges(view: CheckView): CheckResult {
     side === null || isRefused<object>(side)
       ? []
       : [
-          told(
+          resultOf(
             side.forbidden.statements,
             what,
             `check with the user that applies; or ${side.forbidden.grants.join("; ")}`,
           ),
-          told(
+          resultOf(
             side.forbidden.missing,
             `tables are missing behind ${option}, which no grant fixes`,
             `compare ${option} and its schema (nova-manage or ironic-dbsync names its version)`,
@@ -143,7 +143,7 @@ function policy({ plan, policy: asked }: CheckView): CheckResult {
   }
   if (asked.length === 0) return fine(`Nova's policy allows ${calls.join(", ")} on extra specs.`);
   const rules = asked.map((call) => `os_compute_api:os-flavor-extra-specs:${RULES[call]}`);
-  return told(
+  return resultOf(
     asked.map((call) => `${call} os-extra_specs`),
     "calls Nova's policy refuses this user, which the plan or its rollback makes",
     `check and apply as a user with the role admin; or in Nova's policy.yaml ${rules.join(", ")}`,
@@ -159,7 +159,7 @@ function isRead(side: object | Refused | null): boolean {
 export function clocks({ servers }: CheckView): CheckResult {
   const off = servers.filter(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.warning);
   const far = off.some(({ ahead }) => Math.abs(ahead ?? 0) > SKEW.failure);
-  return told(
+  return resultOf(
     off.map(({ option, ahead }) => `${option} by ${((ahead ?? 0) / 1000).toFixed(1)} s`),
     "clocks differ from this machine's",
     "chronyc makestep, there or here",
@@ -182,7 +182,7 @@ export function galera({ servers }: CheckView): CheckResult {
       ([name]) => `${option} ${name} ${wsrep[name] ?? "unknown"}`,
     ),
   );
-  return told(
+  return resultOf(
     faults,
     "signs of a cluster that is not whole",
     "mysql -e \"SHOW STATUS LIKE 'wsrep_%'\", and wait until the node is Synced in the Primary component",

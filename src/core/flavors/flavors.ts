@@ -63,7 +63,7 @@ export function planFlavors(
     ];
     const all = together(parts);
     return gone && all.steps.length > 0
-      ? { ...all, findings: [...all.findings, told("N2I-D235", plan, "instances use it")] }
+      ? { ...all, findings: [...all.findings, findingOf("N2I-D235", plan, "instances use it")] }
       : all;
   });
   return together(planned);
@@ -96,7 +96,7 @@ interface Own {
   readonly at: string;
 }
 
-function told(
+function findingOf(
   code: Finding["code"],
   { place, flavor }: Pick<Own, "place" | "flavor">,
   message: string,
@@ -115,13 +115,13 @@ function imagesOf(own: Own, images: Images, named: boolean): PlannedFlavors {
   const keys = new Set(specs.map(({ key }) => key));
   if (keys.size === 1 && !named) {
     const [key] = keys;
-    return { steps: [], findings: [told("N2I-D230", own, `it has ${key} alone`)] };
+    return { steps: [], findings: [findingOf("N2I-D230", own, `it has ${key} alone`)] };
   }
   switch (images.do) {
     case "keep":
       return specs.length === 0
         ? NOTHING
-        : { steps: [], findings: [told("N2I-D231", own, [...keys].join(", "))] };
+        : { steps: [], findings: [findingOf("N2I-D231", own, [...keys].join(", "))] };
     case "delete":
       return { steps: specs.map((spec) => make.remove(spec, flavor, at)), findings: [] };
     case "point": {
@@ -156,13 +156,13 @@ function neverMatching(own: Own, { advertised }: FlavorFacts): PlannedFlavors {
     .map(([key]) => key);
   return never.length === 0
     ? NOTHING
-    : { steps: [], findings: [told("N2I-D232", own, never.join(", "))] };
+    : { steps: [], findings: [findingOf("N2I-D232", own, never.join(", "))] };
 }
 
 function shared(own: Own, hosts: readonly string[]): PlannedFlavors {
   const named = hosts.map((host) => (host === "" ? "no host" : host));
   const where = `instances of it are on ${listed(named, 5)}`;
-  return { steps: [], findings: [told("N2I-D233", own, where)] };
+  return { steps: [], findings: [findingOf("N2I-D233", own, where)] };
 }
 
 /**
@@ -181,7 +181,7 @@ function classOf(own: Own, { flavors, classes }: FlavorFacts): PlannedFlavors {
   const [only] = of;
   if (only === undefined || only === null || of.length > 1) {
     const names = of.map((name) => name ?? "none").join(", ");
-    return { steps: [], findings: [told("N2I-D234", own, names || "no machine has one")] };
+    return { steps: [], findings: [findingOf("N2I-D234", own, names || "no machine has one")] };
   }
   const wanted = {
     [`resources:${customClass(only)}`]: "1",

@@ -3,7 +3,7 @@ import type { FlavorPlace, FlavorRow, SpecRow } from "../../model/nova-rows.ts";
 
 /** How an extra spec comes, changes and goes where it is. */
 interface Maker {
-  /** What is found of a flavor is told about this. */
+  /** What is found of a flavor is reported of this. */
   readonly place: (flavor: FlavorRow) => string;
   readonly set: (spec: SpecRow, flavor: FlavorRow, to: string) => NovaStep;
   readonly remove: (spec: SpecRow, flavor: FlavorRow, at: string) => NovaStep;

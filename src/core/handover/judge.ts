@@ -22,7 +22,7 @@ export interface Judged {
  * Judges a machine by its planned row and what Ironic says now. Only a machine in use is taken
  * over, and only a conductor that is alive has it: of another one it is waited for until the next
  * takes it. Any other machine is nobody's by name: it is enough that a living conductor would work
- * with it. What a conductor says of a machine it has is told, and is no failure of the hand-over.
+ * with it. What a conductor says of a machine it has is reported, and is no failure of the hand-over.
  *
  * @param nobody why no living conductor would have it; null: one would
  * @source facts/ironic.md 0.9, 2.2: a take-over that fails leaves last_error alone and is tried again
@@ -33,12 +33,12 @@ export function judge(
   nobody: string | null = null,
 ): Judged {
   if (observed === undefined)
-    return told("missing", "no such node in Ironic", "Run verify, then apply again.");
-  if (planned.maintenance === true) return told("held");
+    return judged("missing", "no such node in Ironic", "Run verify, then apply again.");
+  if (planned.maintenance === true) return judged("held");
   const { maintenance, maintenance_reason, last_error, taker } = observed;
-  if (isOurs(maintenance, maintenance_reason)) return told("staged");
+  if (isOurs(maintenance, maintenance_reason)) return judged("staged");
   if (maintenance)
-    return told(
+    return judged(
       "failed",
       `in maintenance: ${maintenance_reason ?? "without a reason"}${quoted(last_error)}`,
       "A conductor that cannot read the power does this: ask with power --node; else ask who did.",
@@ -49,20 +49,20 @@ export function judge(
   // The lock of a machine that is taken over is of a conductor's daily work: it comes and goes.
   if (taken) return settled(planned, observed);
   const news = last_error !== null && last_error !== planned.last_error;
-  if (observed.reservation !== null || !news || !used) return told("waiting", gone);
+  if (observed.reservation !== null || !news || !used) return judged("waiting", gone);
   const why = `${gone === null ? "" : `${gone}; `}take-over failed: ${last_error}`;
-  return told("failed", why, RETRIES);
+  return judged("failed", why, RETRIES);
 }
 
 /** A machine that a conductor has; an error does not take it away, and is worth a word. */
 function settled(planned: Row, { last_error, power_state }: ObservedNode): Judged {
-  if (last_error === null || last_error === planned.last_error) return told("done");
+  if (last_error === null || last_error === planned.last_error) return judged("done");
   // It had the machine before, and did not get it again.
   if (/_do_takeover/.test(last_error))
-    return told("failed", `take-over failed: ${last_error}`, RETRIES);
+    return judged("failed", `take-over failed: ${last_error}`, RETRIES);
   return isOldPowerError(last_error, power_state)
-    ? told("done", `old, the power is known again (${power_state}): ${last_error}`)
-    : told("done", `a conductor says: ${last_error}`, LOOK);
+    ? judged("done", `old, the power is known again (${power_state}): ${last_error}`)
+    : judged("done", `a conductor says: ${last_error}`, LOOK);
 }
 
 /** Why a conductor that took a machine over has it no more; null when it has, or none did. */
@@ -91,7 +91,7 @@ export function overdue(
   why: string | null = null,
 ): Judged {
   const group = typeof conductor_group === "string" ? conductor_group : "";
-  return told(
+  return judged(
     "failed",
     `no conductor took it over in ${seconds} s${why === null ? "" : `: ${why}`}`,
     `Is a conductor alive with driver ${String(driver)}${group === "" ? "" : ` in group ${group}`} and the node's ` +
@@ -103,10 +103,14 @@ export function overdue(
 
 /** A machine no living conductor would take: it stays staged, or is waited for no longer. */
 export function without(why: string, state: "staged" | "failed"): Judged {
-  return told(state, why, BRING);
+  return judged(state, why, BRING);
 }
 
-function told(state: HandoverState, why: string | null = null, fix: string | null = null): Judged {
+function judged(
+  state: HandoverState,
+  why: string | null = null,
+  fix: string | null = null,
+): Judged {
   return { state, why, fix };
 }
 

@@ -22,7 +22,7 @@ export type Lacks = (
 
 /**
  * Where each machine of a plan stands on its way to a conductor, looked at once. One that was taken
- * over and lacks what the next take-over needs has failed; one that waits is told why it will wait.
+ * over and lacks what the next take-over needs has failed; of one that waits it says why it will wait.
  *
  * @param all give those that are handed over with nothing to say, or held by the plan, too
  * @param tally counts every machine

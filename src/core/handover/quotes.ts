@@ -1,8 +1,8 @@
 /** Lines kept of one machine, and of all machines together. */
 const KEPT = 3;
 const LONGEST = 500;
-/** Different lines about all machines that are told at once. */
-const TOLD = 20;
+/** Different lines about all machines that are quoted at once. */
+const AT_ONCE = 20;
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/gi;
 const BAD = / (WARNING|ERROR|CRITICAL) /;
 const DURING = /_sync_local_state|_do_takeover|take.?over|find the following (interface|driver)/i;
@@ -18,7 +18,7 @@ const TRACE = / ERROR \S+ (Traceback |\s|\^)/;
 export function createQuotes() {
   const own = new Map<string, readonly string[]>();
   let all: readonly string[] = [];
-  const told = new Set<string>();
+  const shown = new Set<string>();
   return {
     /** Notes what the logs gained; gives new lines that concern all machines. */
     add(lines: readonly string[], watched: { readonly has: (uuid: string) => boolean }) {
@@ -34,8 +34,8 @@ export function createQuotes() {
         const quoted = quote(line);
         for (const uuid of uuids) own.set(uuid, kept(own.get(uuid) ?? [], quoted));
         if (uuids.size > 0 || !BAD.test(line) || !DURING.test(line)) continue;
-        if (told.size < TOLD && !told.has(essence(quoted))) news.push(quoted);
-        if (told.size < TOLD) told.add(essence(quoted));
+        if (shown.size < AT_ONCE && !shown.has(essence(quoted))) news.push(quoted);
+        if (shown.size < AT_ONCE) shown.add(essence(quoted));
         all = kept(all, quoted);
       }
       return news;
@@ -125,13 +125,13 @@ export async function* logFaults(
       open = { line: open.line, first: open.first, last: text.trim() === "" ? open.last : text };
       continue;
     }
-    if (open !== null) yield told(open);
+    if (open !== null) yield faultOf(open);
     const bad = FAULT.test(text) || more?.test(text) === true;
     open = bad ? { line, first: text, last: null } : null;
   }
-  if (open !== null) yield told(open);
+  if (open !== null) yield faultOf(open);
 }
 
-function told({ line, first, last }: Open): LogFault {
+function faultOf({ line, first, last }: Open): LogFault {
   return { line, text: last === null ? quote(first) : `${quote(first)} ... ${quote(last)}` };
 }

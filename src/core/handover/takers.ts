@@ -55,14 +55,14 @@ function hosts(conductors: readonly Conductor[]): string {
 /** What release knows of the conductors beside the machines' rows. */
 export interface ConductorHealth {
   /** Looks at conductors and logs; gives what is new about all machines, a sentence each. */
-  readonly inspect: (watched: { readonly has: (uuid: string) => boolean }) => Promise<Told>;
+  readonly inspect: (watched: {
+    readonly has: (uuid: string) => boolean;
+  }) => Promise<readonly string[]>;
   /** Why nobody would take a machine over, by the last look. */
   readonly nobody: (row: Row) => string | null;
   /** What the logs say of a machine; it is not asked about again. */
   readonly quoted: (uuid: string) => readonly string[];
 }
-
-type Told = readonly string[];
 
 /** A conductor's log; gives the lines it gained since it was read last. */
 export interface Log {
@@ -79,12 +79,12 @@ export async function createConductorHealth(
   return {
     async inspect(watched) {
       const now = await handover.service();
-      const told = [...changes(service, now)];
+      const news = [...changes(service, now)];
       service = now;
       for (const log of logs)
         for (const line of quotes.add(await log.read(), watched))
-          told.push(`take-over of all machines fails: ${line}`);
-      return told;
+          news.push(`take-over of all machines fails: ${line}`);
+      return news;
     },
     nobody: (row) => nobody(service, row),
     quoted(uuid) {

@@ -151,11 +151,15 @@ export function createSelection(choice: Choice) {
       if (wrong.length > 0)
         throw new MigrationError(
           "N2I-E107",
-          `--compute-host ${wrong.map(told).join(", ")} fits no machine; they are on ${namesOf(hosts)}`,
+          `--compute-host ${wrong.map(selectorText).join(", ")} fits no machine; they are on ${namesOf(hosts)}`,
         );
       return [
         ...doubtful.map((word) =>
-          finding("N2I-D228", `--compute-host ${told(word)}`, `${unknown} machines are blocked`),
+          finding(
+            "N2I-D228",
+            `--compute-host ${selectorText(word)}`,
+            `${unknown} machines are blocked`,
+          ),
         ),
         ...[...kept].toSorted().flatMap(([host, count]) => {
           const place = `bm_nodes.service_host ${host}`;
@@ -166,7 +170,7 @@ export function createSelection(choice: Choice) {
   };
 }
 
-function told({ kind, value }: HostSelector): string {
+function selectorText({ kind, value }: HostSelector): string {
   return show(kind === "host" ? value : `${kind}:${value}`);
 }
 

@@ -41,7 +41,7 @@ export interface ComputeFault {
   readonly moving?: boolean;
 }
 
-/** Machines without a compute node that are told one by one. */
+/** Machines without a compute node that are listed one by one. */
 const HELD = 1000;
 const NONE = "no live compute node of the ironic driver";
 

@@ -10,7 +10,7 @@ import {
 import type { Machine } from "../../model/machine.ts";
 import type { MachineRows } from "../../model/nova-rows.ts";
 import { nodeOf } from "../../model/plan.ts";
-import { toldRequest, toldTaskState } from "../../model/requests.ts";
+import { requestText, taskStateText } from "../../model/requests.ts";
 import { showColumn } from "../../model/text.ts";
 import { type Transformed, withFindings } from "../transform/transform.ts";
 import { keepsInstance, namesNode, same } from "./keeps.ts";
@@ -37,7 +37,7 @@ export type HostGate = (machine: Machine, place: InstancePlace, runs: Runs) => r
 /**
  * Holds each instance against the nova-compute that runs for its machine: through Kilo one destroys at its
  * start what its driver reports under another host's name, later ones do not manage it. To Mitaka all
- * machines have one host, since each nova-compute is told of every node: that of the first that loads.
+ * machines have one host, since each nova-compute manages every node: that of the first that loads.
  *
  * @param clustered whether Nova of the target's release is such a one
  * @param nova its server, which compares instances.node
@@ -102,12 +102,12 @@ export function queuedIn(
   if (instance === null || (instance.deleted ?? 0) !== 0 || instance.host === null) return [];
   const { host, uuid } = instance;
   return queued.map((request) =>
-    finding("N2I-D243", `bm_nodes.id=${node.id} instance ${uuid}`, toldRequest(request, host)),
+    finding("N2I-D243", `bm_nodes.id=${node.id} instance ${uuid}`, requestText(request, host)),
   );
 }
 
 /**
- * The same for a machine that is blocked already, so that all is told at once. A task_state that stays
+ * The same for a machine that is blocked already, so that all is reported at once. A task_state that stays
  * while nova-compute is dead says it too: what it was to do waits in the queue, whether or not
  * instance_actions tells. The finding that blocks for it may be accepted alone.
  */
@@ -123,5 +123,5 @@ export function queuedOf(
   const { host, uuid, task_state } = instance;
   if (host === null || task_state === null) return [];
   const where = `bm_nodes.id=${machine.node.id} instance ${uuid}`;
-  return [finding("N2I-D243", where, toldTaskState(task_state, host))];
+  return [finding("N2I-D243", where, taskStateText(task_state, host))];
 }

@@ -230,8 +230,8 @@ function guestsBeside({ node }: Machine, { foreign, guests }: NovaWorld): readon
   const host = node.service_host ?? "";
   const count = guests.get(host) ?? 0;
   const of = (foreign.get(host) ?? []).map(show).join(", ");
-  const told = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
-  return findingIf(count > 0, "N2I-D242", `bm_nodes.id=${node.id}`, told);
+  const kept = `${show(host)} is kept, and has ${count} live instances on compute nodes of ${of}`;
+  return findingIf(count > 0, "N2I-D242", `bm_nodes.id=${node.id}`, kept);
 }
 
 function volumesIn({ node }: Machine, { instance, volumes }: MachineRows): readonly Finding[] {

@@ -85,7 +85,7 @@ function placeFaults(
   ];
 }
 
-/** Live instances that name a machine as their node, and that nobody was told of when it was planned. */
+/** Live instances that name a machine as their node, and that no plan reported. */
 function strangersOn(
   { records, findings, uuid }: PlannedMachine,
   there: ReadonlyMap<string, readonly OnNode[]>,

@@ -163,7 +163,7 @@ export function aggregatesOf({ services, aggregates, baremetal }: NovaWorld, cho
     judge({ uuid, host }: InstanceRow, to: string): readonly Finding[] {
       const [now, then] = [isOf(host ?? ""), wanted.get(to) ?? NONE];
       const same = now.length === then.length && now.every((id) => then.includes(id));
-      const differ = `${host} is in aggregates ${told(now)}, ${to} in ${told(then)}`;
+      const differ = `${host} is in aggregates ${listOf(now)}, ${to} in ${listOf(then)}`;
       return findingIf(!same && host !== to, "N2I-D221", `instance ${uuid}`, differ);
     },
   };
@@ -191,6 +191,6 @@ function common(sets: readonly (readonly number[])[]): readonly number[] {
   return first.filter((id) => others.every((other) => other.includes(id)));
 }
 
-function told(ids: readonly number[]): string {
+function listOf(ids: readonly number[]): string {
   return ids.length === 0 ? "none" : ids.join(", ");
 }

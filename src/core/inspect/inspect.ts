@@ -48,7 +48,7 @@ export function unknownOf({ node, interfaces }: Machine): readonly string[] {
 }
 
 /**
- * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is told by the
+ * Where nova_bm and nova disagree. That an instance is missing, deleted or busy is reported by the
  * state table, which decides what becomes of it.
  *
  * @source facts/nova-bm.md 1.11, 2.4, 5.1-5.3

@@ -2,8 +2,8 @@ import type { ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
 import { MigrationError } from "../../model/error.ts";
 import { isSecretName } from "../../model/secret.ts";
 
-/** Faults told at once; of a document with thousands the others are counted. */
-const TOLD = 50;
+/** Faults reported at once; of a document with thousands the others are counted. */
+const AT_ONCE = 50;
 
 /**
  * Checks a document against its schema, all faults at once.
@@ -18,7 +18,7 @@ export function checkDocument(
   name: string,
   where: Where = () => "",
 ): void {
-  refuse([told(name, placed(schemaFaults(validate, document), where))]);
+  refuse([listedFaults(name, placed(schemaFaults(validate, document), where))]);
 }
 
 /** @throws MigrationError N2I-E103 with a line for each document that has faults */
@@ -28,9 +28,9 @@ export function refuse(documents: readonly string[]): void {
 }
 
 /** A document's faults on one line, the first fifty; empty text when it has none. */
-export function told(name: string, faults: readonly string[]): string {
-  const more = faults.length > TOLD ? [`and ${faults.length - TOLD} more`] : [];
-  return faults.length === 0 ? "" : `${name}: ${[...faults.slice(0, TOLD), ...more].join("; ")}`;
+export function listedFaults(name: string, faults: readonly string[]): string {
+  const more = faults.length > AT_ONCE ? [`and ${faults.length - AT_ONCE} more`] : [];
+  return faults.length === 0 ? "" : `${name}: ${[...faults.slice(0, AT_ONCE), ...more].join("; ")}`;
 }
 
 /** Where in its file a path of a document stands, `line 4, column 9: `; nothing where nobody knows. */

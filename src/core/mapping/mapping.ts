@@ -21,7 +21,7 @@ import {
   stateFaults,
   targetFaults,
 } from "./cross-check.ts";
-import { refuse, schemaFaults, told } from "./faults.ts";
+import { listedFaults, refuse, schemaFaults } from "./faults.ts";
 
 /** Documents of which there is one, each with a schema of its name. */
 export const SINGLE = ["rules", "drivers", "states", "heads", "hardware", "rest"] as const;
@@ -68,23 +68,29 @@ export function checkDocuments(ajv: Ajv2020, documents: Documents): Checked {
   const validator = (name: string) => ajv.compile(documents.schemas[name] ?? {});
   const target = validator("target");
   refuse([
-    ...SINGLE.map((name) => told(fileOf(name), schemaFaults(validator(name), documents[name]))),
-    ...documents.targets.map(({ name, document }) => told(name, schemaFaults(target, document))),
+    ...SINGLE.map((name) =>
+      listedFaults(fileOf(name), schemaFaults(validator(name), documents[name])),
+    ),
+    ...documents.targets.map(({ name, document }) =>
+      listedFaults(name, schemaFaults(target, document)),
+    ),
   ]);
   const whole = extended(documents.targets);
-  refuse(whole.map(({ name, document }) => told(name, schemaFaults(target, document))));
+  refuse(whole.map(({ name, document }) => listedFaults(name, schemaFaults(target, document))));
   const checked = typed(documents, whole);
   const { rules, drivers, states, heads, hardware, targets } = checked;
   refuse([
-    told(
+    listedFaults(
       fileOf("rules"),
       TABLES.flatMap((name) => findingFaults(rules[name], `/${name}`)),
     ),
-    told(fileOf("drivers"), driverFaults(drivers)),
-    told(fileOf("states"), stateFaults(states)),
-    told(fileOf("heads"), headFaults(heads, targets)),
-    told(fileOf("hardware"), hardwareFaults(hardware, targets)),
-    ...whole.map(({ name, document }) => told(name, targetFaults(document, states, drivers))),
+    listedFaults(fileOf("drivers"), driverFaults(drivers)),
+    listedFaults(fileOf("states"), stateFaults(states)),
+    listedFaults(fileOf("heads"), headFaults(heads, targets)),
+    listedFaults(fileOf("hardware"), hardwareFaults(hardware, targets)),
+    ...whole.map(({ name, document }) =>
+      listedFaults(name, targetFaults(document, states, drivers)),
+    ),
   ]);
   return checked;
 }
@@ -110,7 +116,7 @@ function extended(documents: readonly NamedDocument[]): readonly NamedDocument<T
   const { whole, faults } = extendTargets(
     documents as readonly NamedDocument<JsonObject & { readonly release: string }>[],
   );
-  refuse(faults.map(([name, fault]) => told(name, [fault])));
+  refuse(faults.map(([name, fault]) => listedFaults(name, [fault])));
   // The schema is the one its type describes.
   return whole as unknown as readonly NamedDocument<TargetDoc>[];
 }
@@ -128,20 +134,20 @@ export function mappingFor(
   site: Site,
 ): Mapping {
   refuse([
-    told(
+    listedFaults(
       fileOf("rules"),
       TABLES.flatMap((table) => [
         ...columnFaults(rules[table], columns[table], target, `/${table}`),
         ...neededFaults([...rules[table], ...site.rules[table]], columns[table], target, table),
       ]),
     ),
-    told(
+    listedFaults(
       fileOf("drivers"),
       drivers.drivers.flatMap((row, at) =>
         columnFaults(row.rules, columns.node, target, `/drivers/${at}/rules`),
       ),
     ),
-    told(
+    listedFaults(
       site.file ?? "the site document",
       TABLES.flatMap((table) =>
         columnFaults(site.rules[table], columns[table], target, `/rules/${table}`),
@@ -200,7 +206,7 @@ function extendTargets(documents: readonly NamedDocument<Written>[]): {
   readonly whole: readonly NamedDocument<JsonObject>[];
   readonly faults: readonly (readonly [name: string, fault: string])[];
 } {
-  // Of two documents of one release the first counts; the other is told.
+  // Of two documents of one release the first counts; the other is reported.
   const byRelease = new Map(
     documents.toReversed().map((named) => [named.document.release, named] as const),
   );

@@ -65,7 +65,7 @@ function faults(
   columns: readonly Column[],
   row: Row,
 ): readonly string[] {
-  const told = validate(row)
+  const faults = validate(row)
     ? []
     : (validate.errors ?? []).map(
         ({ instancePath, message }) =>
@@ -77,7 +77,7 @@ function faults(
       type === "text" && typeof value === "object" && value !== null && size(value) > TEXT_BYTES
     );
   });
-  return [...told, ...long.map(({ name }) => `${name} is longer than ${TEXT_BYTES} bytes`)];
+  return [...faults, ...long.map(({ name }) => `${name} is longer than ${TEXT_BYTES} bytes`)];
 }
 
 /** Longest text the JSON can become: every character escaped only where it must be. */

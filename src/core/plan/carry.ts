@@ -9,7 +9,7 @@ import { carriedFields, minorOf, type RestDoc } from "../../model/rest.ts";
 import { compileSite } from "../transform/site.ts";
 import { type Transformed, withFindings } from "../transform/transform.ts";
 
-type Told = readonly [code: FindingCode, message: string];
+type Noted = readonly [code: FindingCode, message: string];
 
 /** Where the VIF of a port stands in the records of a release. */
 const VIFS = ["internal_info", "tenant_vif_port_id"] as const;
@@ -45,7 +45,7 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number
   };
   const carried: Carry["machine"] = (source, machine) => {
     if (machine.desired.length === 0) return machine;
-    const told: Told[] = [];
+    const notes: Noted[] = [];
     const lost: string[] = [];
     const desired = machine.desired.map((record): Desired => {
       const { resource } = record;
@@ -54,16 +54,16 @@ export function carry(doc: RestDoc, target: TargetDoc, site: Site, known: number
         if (fields[resource].has(field)) row[field] = value;
         else if (!isNothing(value) && doc.silent[field] === undefined)
           lost.push(resource === "node" ? field : `port ${field}`);
-      if (resource === "node") carryNode(row, doc, target, told, lost);
-      else if (carryPort(row, doc, minor, told))
+      if (resource === "node") carryNode(row, doc, target, notes, lost);
+      else if (carryPort(row, doc, minor, notes))
         return { ...record, row, origins: [...record.origins, known, known + 1] };
       return { ...record, row };
     });
-    told.push(...asksFor(desired, target));
-    if (lost.length > 0) told.push(["N2I-D750", [...new Set(lost)].join(", ")]);
+    notes.push(...asksFor(desired, target));
+    if (lost.length > 0) notes.push(["N2I-D750", [...new Set(lost)].join(", ")]);
     const place = desired[0]?.id ?? "";
     const found = accept(
-      told.map(([code, message]) => finding(code, place, message)),
+      notes.map(([code, message]) => finding(code, place, message)),
       decisions.of(source).accept,
     );
     return withFindings({ ...machine, desired }, found);
@@ -75,7 +75,7 @@ function carryNode(
   row: Record<string, Json>,
   doc: RestDoc,
   target: TargetDoc,
-  told: Told[],
+  notes: Noted[],
   lost: string[],
 ): void {
   const planned = String(row.provision_state);
@@ -83,7 +83,7 @@ function carryNode(
   const goal = doc.goals[planned] ?? "manageable";
   const reached = goal === "available" && minor < doc.provide ? "manageable" : goal;
   if (reached !== planned)
-    told.push(["N2I-D753", `${JSON.stringify(planned)} is planned; it will be ${reached}`]);
+    notes.push(["N2I-D753", `${JSON.stringify(planned)} is planned; it will be ${reached}`]);
   row.provision_state = reached;
   // The service measures it itself, and would keep a word of ours for good.
   row.power_state = null;
@@ -97,18 +97,18 @@ function carryNode(
       lost.push(`driver_internal_info.${key}`);
   row.driver_internal_info = {};
   if (row.maintenance !== true)
-    told.push(["N2I-D751", "the state read at `manage` is kept from then on"]);
+    notes.push(["N2I-D751", "the state read at `manage` is kept from then on"]);
   if (reached !== "active") return;
   if (row.protected === true)
-    told.push(["N2I-D752", "the machine is not protected until it is active"]);
+    notes.push(["N2I-D752", "the machine is not protected until it is active"]);
   if (target.boot === "netboot" || target.boot === "edit")
-    told.push(["N2I-D755", `${target.release} boots it from the network`]);
+    notes.push(["N2I-D755", `${target.release} boots it from the network`]);
   else if (target.boot === "local" && row.deploy_interface === "ramdisk")
-    told.push(["N2I-D755", "the ramdisk interface boots it from the network: nova2ironic boot"]);
+    notes.push(["N2I-D755", "the ramdisk interface boots it from the network: nova2ironic boot"]);
 }
 
 /** What a machine lacks without which its adoption would fail, one after the other. */
-function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Told[] {
+function asksFor(desired: readonly Desired[], { adoption, keys }: TargetDoc): readonly Noted[] {
   const node = nodeOf(desired);
   if (adoption === "none" || node?.provision_state !== "active" || !bootsOver(node)) return [];
   const info = objectOf(node.driver_info);
@@ -134,7 +134,12 @@ function bootsOver({ boot_interface, driver }: Row): boolean {
 }
 
 /** @returns whether it has a VIF, which stands elsewhere now */
-function carryPort(row: Record<string, Json>, doc: RestDoc, minor: number, told: Told[]): boolean {
+function carryPort(
+  row: Record<string, Json>,
+  doc: RestDoc,
+  minor: number,
+  notes: Noted[],
+): boolean {
   const [column, key] = VIFS;
   const internal: Json = row[column] ?? null;
   const vif = isObject(internal) ? internal[key] : undefined;
@@ -147,6 +152,6 @@ function carryPort(row: Record<string, Json>, doc: RestDoc, minor: number, told:
   }
   const extra = objectOf(row.extra);
   row.extra = { ...extra, nova_bm: { ...objectOf(extra.nova_bm), vif_port_id: vif } };
-  told.push(["N2I-D754", `port ${String(row.uuid)}: VIF ${String(vif)}`]);
+  notes.push(["N2I-D754", `port ${String(row.uuid)}: VIF ${String(vif)}`]);
   return true;
 }

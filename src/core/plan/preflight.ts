@@ -21,7 +21,7 @@ export function preflight(service: Service, adopts: boolean) {
   const faults = conductors.length === 0 ? () => [] : faultsOf(service, adopts);
   return {
     /** Of the target as a whole. */
-    findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", told(reserved)),
+    findings: findingIf(reserved.length > 0, "N2I-D422", "nodes", uuidsOf(reserved)),
     /** For people: who would take the machines over. */
     words: wordsOf(service),
     /** Adds what the conductors there would make of a machine. */
@@ -92,8 +92,8 @@ function leftOpen(
         .map(({ name }) => name);
       return names.length === 0 ? [] : [`${column} ${[...new Set(names)].toSorted().join(" or ")}`];
     });
-  const told = `left empty, and becomes: ${become.join(", ")}`;
-  return findingIf(become.length > 0, "N2I-D415", `${id} driver`, told);
+  const emptied = `left empty, and becomes: ${become.join(", ")}`;
+  return findingIf(become.length > 0, "N2I-D415", `${id} driver`, emptied);
 }
 
 /** Where a node finds its conductor. */
@@ -108,7 +108,7 @@ export function groupWords(group: string): string {
   return group === "" ? "" : ` of conductor group ${JSON.stringify(group)}`;
 }
 
-function told(reserved: Service["reserved"]): string {
+function uuidsOf(reserved: Service["reserved"]): string {
   const nodes = reserved.map(({ uuid, by }) => `${uuid} by ${by}`);
   return `${reserved.length} reserved: ${listed(nodes, MOST)}`;
 }

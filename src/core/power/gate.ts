@@ -86,9 +86,9 @@ export function gate(
   const code =
     (client === "virsh" ? MEANS_OF_HOST[verdict] : undefined) ?? VERDICTS[verdict].finding;
   if (code !== null) {
-    const told = finding(code, where, `${verdict}: ${detail}`);
+    const found = finding(code, where, `${verdict}: ${detail}`);
     const allowed = verdict === "unreachable" && unreachable !== null;
-    return [allowed ? { ...told, accepted: unreachable } : told, ...observed];
+    return [allowed ? { ...found, accepted: unreachable } : found, ...observed];
   }
   const untried = suiteUntried(reading, way, conductor.ipmitool);
   const other = [

@@ -174,9 +174,9 @@ function text(value: Json | undefined): string {
 
 /** The whole number a value says; null when it says none. */
 function numberOf(value: Json | undefined, otherwise: number): number | null {
-  const told = text(value);
-  if (told === "") return otherwise;
-  return /^\d{1,6}$/.test(told) ? Number(told) : null;
+  const given = text(value);
+  if (given === "") return otherwise;
+  return /^\d{1,6}$/.test(given) ? Number(given) : null;
 }
 
 function secretOf(value: Json | undefined): Secret | null {

@@ -6,7 +6,7 @@ import type { AcceptedGroup, FoundGroup, HostGroup, Totals } from "./facts.ts";
 
 /** Machines that are named of a group; the others are counted. */
 const EXAMPLES = 3;
-/** Reasons told apart: a site document has a few, and a machine's own are not listed one by one. */
+/** Reasons listed apart: a site document has a few, and a machine's own are not listed one by one. */
 const REASONS = 100;
 const OTHER = "other reasons";
 const RANK = { blocks: 0, warning: 1, note: 2 } as const;

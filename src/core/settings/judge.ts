@@ -29,7 +29,7 @@ export function judgeSettings(
   });
 }
 
-/** What may be told of a value; an address may hold a login. */
+/** What may be shown of a value; an address may hold a login. */
 function shown({ key, secret }: Setting, found: string): string {
   const hides = secret === true || isSecretName(key) || /:\/\/[^/\s]*@/.test(found);
   return hides && found !== PLACEHOLDER && found.trim() !== "" ? "(set)" : found;

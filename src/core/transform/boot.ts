@@ -25,7 +25,7 @@ function argsOf({ boot }: Machine): string {
   return (boot?.kind === "read" && boot.config.boot?.args) || ARGS;
 }
 
-/** Whether a release that boots from disk only is told to boot the tenant as a ramdisk. @source facts/ironic.md 2.5 */
+/** Whether a release that boots from disk only must boot the tenant as a ramdisk. @source facts/ironic.md 2.5 */
 export function bootsAsRamdisk(set: JsonObject, target: TargetDoc): boolean {
   return target.boot === "local" && set.deploy_interface === "ramdisk";
 }

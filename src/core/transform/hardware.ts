@@ -84,7 +84,7 @@ function lacking(
   where: string,
 ): readonly Finding[] {
   const name = String(row.driver);
-  const told = (key: string): boolean => insisted.has(`driver_info.${key}`);
+  const isGiven = (key: string): boolean => insisted.has(`driver_info.${key}`);
   const info = objectOf(row.driver_info);
   const asked = SPEAKING.map((kind) => {
     const chosen = row[`${kind}${INTERFACE}`];
@@ -97,7 +97,7 @@ function lacking(
   const found = new Map<string, Finding>();
   for (const { by, choices } of asked) {
     const left = choices.map(({ required, login }) => ({
-      required: required.filter((key) => !told(key)),
+      required: required.filter((key) => !isGiven(key)),
       login,
     }));
     const fault = lacks(info, left, by, where);
@@ -147,7 +147,7 @@ export function givesNeeds(
   hardware: ReleaseHardware,
 ): boolean {
   const driver = hardware.drivers.get(named);
-  // Of one that is not here, or not known, it is told elsewhere.
+  // Of one that is not here, or not known, there is a finding elsewhere.
   if (driver === undefined) return true;
   const given = new Set(rules.map(({ to }) => to));
   return choicesOf(driver, "power", hardware).some(({ required }) =>

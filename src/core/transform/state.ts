@@ -70,7 +70,7 @@ export function decide(
   return { row, outcome: row.accepted, accepted: acceptance.reason };
 }
 
-const TOLD: { readonly [says in NovaSays]: string | null } = {
+const SAYS: { readonly [says in NovaSays]: string | null } = {
   unknown: null,
   missing: "Nova has no such instance",
   deleted: "Nova has deleted the instance",
@@ -94,13 +94,13 @@ export function stateFindings(
 ): readonly Finding[] {
   const place = `${where} task_state`;
   const looked = row.when.nova !== undefined || !facts.instance;
-  const says = looked ? null : TOLD[facts.nova];
+  const says = looked ? null : SAYS[facts.nova];
   const gone = looked ? undefined : GONE[facts.nova];
   const what = `task_state ${JSON.stringify(facts.task_state)}: ${row.means}`;
   const findings: Finding[] = [];
   if (row.finding !== undefined) {
-    const told = finding(row.finding, place, says === null ? what : `${what}; ${says}`);
-    findings.push(accepted === null ? told : { ...told, accepted });
+    const found = finding(row.finding, place, says === null ? what : `${what}; ${says}`);
+    findings.push(accepted === null ? found : { ...found, accepted });
   }
   if (gone !== undefined && says !== null)
     findings.push(finding(gone, `${where} instance_uuid`, says));

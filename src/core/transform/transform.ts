@@ -187,8 +187,8 @@ function misfits(
 /** What the operator set and nothing writes, in one finding. */
 function placeless(set: JsonObject, { settable }: Program, where: string): readonly Finding[] {
   const fields = Object.keys(set).filter((field) => !settable.has(field));
-  const told = `set, and not written: ${fields.join(", ")}`;
-  return findingIf(fields.length > 0, "N2I-D309", where, told);
+  const unwritten = `set, and not written: ${fields.join(", ")}`;
+  return findingIf(fields.length > 0, "N2I-D309", where, unwritten);
 }
 
 /** Values in columns that nothing reads: they would be lost. */

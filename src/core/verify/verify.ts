@@ -81,7 +81,7 @@ async function* asked(plan: AsyncIterable<readonly PlannedMachine[]>, target: Ve
   }
 }
 
-/** Counts every row of a machine, its node first. @returns the verdicts that are told */
+/** Counts every row of a machine, its node first. @returns the verdicts to report */
 function verifyMachine(
   { bm_node_id, records, uuid }: PlannedMachine,
   there: There,

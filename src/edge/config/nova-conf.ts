@@ -45,7 +45,7 @@ export function filesByHost(specs: readonly string[]): ReadonlyMap<string, reado
 }
 
 /**
- * Whether others than the owner may read the file: told as a warning when it holds a secret. False
+ * Whether others than the owner may read the file: a warning when it holds a secret. False
  * when there is no such file.
  */
 export async function worldReadable(path: string): Promise<boolean> {

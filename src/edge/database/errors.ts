@@ -86,12 +86,16 @@ export function translate(error: unknown, doing: string, shown: string): Migrati
 
 /** As `translate`, for a login: nothing was read or written, and there was no batch. */
 export function refusedLogin(error: unknown, shown: string): MigrationError {
-  const told = translate(error, "connecting", shown);
-  if (told.code !== "N2I-E207") return told;
-  return new MigrationError(told.code, told.message.replace("the statement", "the login"), {
-    why: "The server answered the login with an error; nothing was read or written.",
-    fix: "Look the server's error up, and whether it lets this user and this host in.",
-  });
+  const translated = translate(error, "connecting", shown);
+  if (translated.code !== "N2I-E207") return translated;
+  return new MigrationError(
+    translated.code,
+    translated.message.replace("the statement", "the login"),
+    {
+      why: "The server answered the login with an error; nothing was read or written.",
+      fix: "Look the server's error up, and whether it lets this user and this host in.",
+    },
+  );
 }
 
 /** A TypeError or the like is ours and must not be blamed on the server. */

@@ -6,7 +6,7 @@ import { MigrationError } from "../../model/error.ts";
 import type { Database } from "./open.ts";
 import { ask, integer, text } from "./rows.ts";
 
-/** Two servers of one address are told apart by what the server calls itself. */
+/** Two servers of one address differ by what the server calls itself. */
 export async function identify(database: Database): Promise<ServerIdentity> {
   const { engine, address } = database;
   const one = async (sql: string): Promise<string> => {

@@ -9,7 +9,7 @@ const require = createRequire(import.meta.url);
 export interface Patience {
   /** Milliseconds; then the connection is given up. */
   readonly limit: number;
-  /** Told halfway, for people. */
+  /** Said halfway, for people. */
   readonly tell: (text: string) => void;
 }
 

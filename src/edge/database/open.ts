@@ -37,7 +37,7 @@ const MYSQL_READS =
 /** Times after which PostgreSQL ends a session that waits for us; older servers know one of them. */
 const IDLE = "'idle_in_transaction_session_timeout','idle_session_timeout','transaction_timeout'";
 
-/** Whether a session that was told nothing may write; asked after we told ours. */
+/** Whether a session may write that nothing was set for; asked after we set ours. */
 const FROZEN: { readonly [engine in Engine]: string | null } = {
   mysql:
     "SHOW GLOBAL VARIABLES WHERE Variable_name IN ('tx_read_only', 'transaction_read_only') AND Value = 'ON'",

@@ -65,7 +65,7 @@ export async function createArtefact(
       await writeAll(filled);
       if (full.length === BLOCK) free.push(full);
     });
-    disk.catch(() => undefined); // whoever writes next, or finishes, is told
+    disk.catch(() => undefined); // whoever writes next, or finishes, gets the error
     block = free.pop() ?? Buffer.allocUnsafe(BLOCK);
     used = 0;
     const wait = before.catch(fail);

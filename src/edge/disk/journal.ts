@@ -113,7 +113,7 @@ function journalOn(handle: FileHandle, path: string, found: Parsed): Journal {
     entries: () => entries,
     append(entry) {
       last = last.then(() => put(entry)); // once rejected, it stays so: see append
-      last.catch(() => undefined); // the caller is told
+      last.catch(() => undefined); // the caller gets the error
       return last;
     },
     async close() {

@@ -133,7 +133,7 @@ export async function freeSpace(path: string): Promise<number> {
     return bavail * bsize;
   } catch (cause) {
     const why = systemCode(cause) ?? "unknown";
-    throw new MigrationError("N2I-E120", `the room in ${path} cannot be told (${why})`, { cause });
+    throw new MigrationError("N2I-E120", `the room in ${path} cannot be read (${why})`, { cause });
   }
 }
 

@@ -51,7 +51,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
     }
     const clear = emptied(text);
     if (!bytes.subarray(0, NONCE).equals(nonceOf(clear, place)))
-      throw new MigrationError("N2I-E115", `a secret is told to be of ${place} and is not`, {
+      throw new MigrationError("N2I-E115", `a secret says it is of ${place} and is not`, {
         fix: "Somebody edited the file. Run extract and plan again.",
       });
     return clear;
@@ -62,7 +62,7 @@ export function createSeal(key: Buffer): Seal & { readonly id: string } {
   return { id, seal: sealed, open: ({ secret, of }) => opened(secret, of) };
 }
 
-/** Bytes a text is filled up to a multiple of, so that its length is not told. */
+/** Bytes a text is filled up to a multiple of, so that its length does not show. */
 const FILL = 32;
 
 /** One byte 0x80, then zeros. */

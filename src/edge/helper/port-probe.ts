@@ -11,7 +11,7 @@ const AT_ONCE = 64;
 /**
  * Opens a connection to each helper's port and closes it; nothing is sent.
  *
- * @param hosts `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`; anything else is told as out of reach
+ * @param hosts `HOST`, `HOST:PORT` or `[ADDRESS]:PORT`; anything else is reported as out of reach
  */
 export async function probeAll(hosts: readonly string[]): Promise<readonly HelperAnswer[]> {
   const words = [...new Set(hosts)];

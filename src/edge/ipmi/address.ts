@@ -35,7 +35,7 @@ export async function endpointOf(host: string, port: number): Promise<Endpoint |
 }
 
 /**
- * The same, or null when that takes too long: a resolver may take minutes, and cannot be told to
+ * The same, or null when that takes too long: a resolver may take minutes, and cannot be made to
  * stop.
  *
  * @throws the signal's reason when it is aborted

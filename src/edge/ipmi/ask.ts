@@ -64,7 +64,7 @@ export type Observation =
   /** It makes its keys with the level of Open Session, as only some clients do. Quirk Q3. */
   | "open-session-level"
   /** It does not tell its cipher suites outside a session. */
-  | "suites-not-told";
+  | "suites-not-listed";
 
 /** What came of asking one BMC. Never a secret, a key, or bytes of a login in it. */
 export interface BmcReading {
@@ -262,7 +262,7 @@ function observed(
     ["password-cut", cut],
     ["wrong-checksums", found?.checksumsWrong],
     ["open-session-level", opened?.openLevel],
-    ["suites-not-told", opened !== null && suites === null],
+    ["suites-not-listed", opened !== null && suites === null],
   ];
   return all.flatMap(([name, holds]) => (holds === true ? [name] : []));
 }

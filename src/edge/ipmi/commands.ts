@@ -1,6 +1,6 @@
 /**
  * Every command this library can send. All of them read, or open and close a session; none switches
- * a machine, and nothing here can be told to send another one.
+ * a machine, and nothing here can be made to send another one.
  *
  * @source facts/ipmi.md 2.8
  */

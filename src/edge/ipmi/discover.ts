@@ -20,7 +20,7 @@ import {
   wrap15,
 } from "./wire.ts";
 
-/** Milliseconds after each sending, before jitter: a dead BMC is told after 8.1 s. */
+/** Milliseconds after each sending, before jitter: a dead BMC is known after 8.1 s. */
 const WAITS = [1000, 1500, 2250, 3375];
 /** Whether it speaks 2.0 was asked twice before. */
 const AGAIN_WAITS = [1000, 1500, 1500, 1500];

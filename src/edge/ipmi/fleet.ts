@@ -41,7 +41,7 @@ export type Reading = Pick<BmcReading, "elapsed" | "attempts" | "pass"> & {
 };
 
 /** One answer, and all the targets it is of: they name one BMC and one login. */
-export interface Told<T, R> {
+export interface Answered<T, R> {
   readonly targets: Same<T>;
   readonly reading: R;
 }
@@ -53,8 +53,8 @@ interface FleetOptions<T, R> {
   /** Nothing more is begun when it is aborted. */
   readonly signal?: AbortSignal;
   readonly schedule?: Partial<Schedule>;
-  /** Is told of each failure that will be looked at again. */
-  readonly failed?: (told: Told<T, R>) => void;
+  /** Hears of each failure that will be looked at again. */
+  readonly failed?: (answer: Answered<T, R>) => void;
   readonly clock?: Clock;
 }
 
@@ -72,15 +72,15 @@ interface FleetOptions<T, R> {
 export function askAll<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
   options?: FleetOptions<T, BmcReading>,
-): AsyncGenerator<Told<T, BmcReading>, void>;
+): AsyncGenerator<Answered<T, BmcReading>, void>;
 export function askAll<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   options: FleetOptions<T, R> & { readonly ask: Ask<T, R> },
-): AsyncGenerator<Told<T, R>, void>;
+): AsyncGenerator<Answered<T, R>, void>;
 export async function* askAll<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
   { ask, ...options }: FleetOptions<T, BmcReading> & { readonly ask?: Ask<T, BmcReading> } = {},
-): AsyncGenerator<Told<T, BmcReading>, void> {
+): AsyncGenerator<Answered<T, BmcReading>, void> {
   if (ask !== undefined) return yield* askEach(targets, ask, options);
   const client = openClient();
   try {
@@ -94,7 +94,7 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   ask: Ask<T, R>,
   { signal: given, clock = SYSTEM_CLOCK, failed, ...options }: FleetOptions<T, R>,
-): AsyncGenerator<Told<T, R>, void> {
+): AsyncGenerator<Answered<T, R>, void> {
   const schedule = { ...SCHEDULE, ...options.schedule };
   if (!(schedule.inFlight >= 1 && schedule.inFlight <= 512))
     throw new RangeError("inFlight is from 1 to 512");
@@ -133,13 +133,13 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
     while (!flight.broke()) {
       if (!signal.aborted) await looks.fill();
       const delay = begin();
-      const told = looks.told();
-      if (told.length > 0) yield* told;
+      const answers = looks.take();
+      if (answers.length > 0) yield* answers;
       else if (flight.size() > 0) await flight.woken(delay);
       else if (signal.aborted || looks.isEmpty()) break;
       else await flight.woken(delay);
     }
-    yield* looks.told();
+    yield* looks.take();
     flight.rethrow();
     yield* looks.owed();
   } finally {
@@ -216,10 +216,10 @@ interface Looks<T, R> {
   readonly conclude: (look: Look<T, R>, reading: R) => void;
   readonly end: (look: Look<T, R>) => void;
   readonly isEmpty: () => boolean;
-  /** What is known and was not told yet. */
-  readonly told: () => readonly Told<T, R>[];
+  /** What is known and was not given out yet. */
+  readonly take: () => readonly Answered<T, R>[];
   /** Of those that never had a second answer, what the first look said. */
-  readonly owed: () => Iterable<Told<T, R>>;
+  readonly owed: () => Iterable<Answered<T, R>>;
 }
 
 /** What a BMC's address says whoever asks it, and with whatever credentials. */
@@ -239,15 +239,15 @@ function createLooks<T extends BmcTarget, R extends Reading>(
     first: (bmc: string) => (silent.first.has(bmc) ? 0 : gaps.delay(bmc)),
     second: (bmc: string) => (silent.second.has(bmc) ? 0 : gaps.delay(bmc)),
   };
-  let answers: Told<T, R>[] = [];
+  let answers: Answered<T, R>[] = [];
   const silentIn = ({ first }: Look<T, R>): Map<string, R> =>
     first === null ? silent.first : silent.second;
   const tell = (look: Look<T, R>, reading: R): void => {
-    const told = { targets: look.targets, reading };
+    const answer = { targets: look.targets, reading };
     if (look.first !== null)
-      answers.push({ ...told, reading: again.conclude(look, look.first, reading) });
-    else if (again.add(told)) failed?.(told);
-    else answers.push(told);
+      answers.push({ ...answer, reading: again.conclude(look, look.first, reading) });
+    else if (again.add(answer)) failed?.(answer);
+    else answers.push(answer);
   };
   return {
     fill: queue.fill,
@@ -274,7 +274,7 @@ function createLooks<T extends BmcTarget, R extends Reading>(
     },
     end: ({ targets: [target] }) => gaps.end(bmcOf(target)),
     isEmpty: () => queue.isEmpty() && again.isEmpty(),
-    told() {
+    take() {
       const known = answers;
       answers = [];
       return known;
@@ -299,13 +299,13 @@ const SAYS_LITTLE: readonly string[] = ["unreachable", "deadline"];
 /** BMCs that failed in a way that time may better, each to be asked once more. */
 interface SecondLooks<T, R> {
   /** @returns false when this failure is not looked at again */
-  readonly add: (told: Told<T, R>) => boolean;
+  readonly add: (answer: Answered<T, R>) => boolean;
   readonly take: (delay: Delay) => Look<T, R> | undefined;
   readonly heldFor: (delay: Delay) => number;
   readonly isEmpty: () => boolean;
   /** What both looks together say. */
   readonly conclude: (look: Look<T, R>, first: R, second: R) => R;
-  readonly owed: () => Iterable<Told<T, R>>;
+  readonly owed: () => Iterable<Answered<T, R>>;
 }
 
 /** @param deadline milliseconds for both looks together */
@@ -313,13 +313,13 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(
   deadline: number,
 ): SecondLooks<T, R> {
   const waiting: Look<T, R>[] = [];
-  const owed = new Map<Same<T>, Told<T, R>>();
+  const owed = new Map<Same<T>, Answered<T, R>>();
   return {
-    add(told) {
-      const { targets, reading } = told;
+    add(answer) {
+      const { targets, reading } = answer;
       const left = deadline - reading.elapsed;
       if (!AGAIN.includes(reading.verdict) || left < LEAST) return false;
-      owed.set(targets, told);
+      owed.set(targets, answer);
       const most = OCCUPIED.includes(reading.verdict) ? OCCUPIED_LOOK : Infinity;
       waiting.push({ targets, first: reading, deadline: Math.min(left, most) });
       return true;
@@ -338,8 +338,8 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(
       owed.delete(targets);
       const isLess = SAYS_LITTLE.includes(second.verdict) && !SAYS_LITTLE.includes(first.verdict);
       // The second look has only the time that is left: that it saw nothing takes nothing back.
-      const told = isLess ? first : second;
-      return { ...told, pass: 2, attempts: first.attempts + second.attempts };
+      const answer = isLess ? first : second;
+      return { ...answer, pass: 2, attempts: first.attempts + second.attempts };
     },
     owed: () => owed.values(),
   };

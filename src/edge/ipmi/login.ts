@@ -96,7 +96,7 @@ const NO_SUITE_MATCHES = 0x11;
  *
  * No message of a login is sent twice: a BMC refuses repeats. Quirk Q1.
  *
- * @param tag 0 to 255, new for each login: late answers to another one are told by it
+ * @param tag 0 to 255, new for each login: late answers to another one are known by it
  * @param wait milliseconds for each answer
  * @source facts/ipmi.md 2.7, 6.4
  */

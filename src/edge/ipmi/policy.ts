@@ -307,7 +307,7 @@ function silence(failure: LoginFailure & { kind: "silent" }, before: Tried): Dia
   // A loss at the end does not make it another fault than it was all the time.
   if (before.full) return NO_ROOM;
   if (before.nameAnswered || before.namesUnanswered < SILENCES) return diagnosisOf(failure);
-  const detail = "goes silent when it is told the user's name: lost datagrams, or an unknown name";
+  const detail = "goes silent when it hears the user's name: lost datagrams, or an unknown name";
   return { verdict: "silent", detail };
 }
 

@@ -175,7 +175,7 @@ export function request(
   return message;
 }
 
-/** Null when it is too short or is no response. Wrong checksums are told, not refused. */
+/** Null when it is too short or is no response. Wrong checksums are reported, not refused. */
 export function parseResponse(message: Buffer): Response | null {
   if (message.length < 8) return null;
   const netFn = message.readUInt8(1) >> 2;

@@ -270,7 +270,7 @@ async function insertRows(
     working = database.run(`writing ${table}`, () =>
       insertChunk(database, trx, table, sent, chunk),
     );
-    working.catch(() => undefined); // told when it is awaited
+    working.catch(() => undefined); // thrown when it is awaited
     await turn(); // by now the statement is on its way
     [cells, bytes] = [[], 0];
   }

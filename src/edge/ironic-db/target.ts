@@ -34,7 +34,7 @@ export function createTarget(
   const { knex } = database;
   // That of a dead conductor uses it up once, not once a batch.
   const patience = { ms: load.lockWait };
-  type Batch = (...told: Parameters<Target["perform"]>) => Promise<Removed>;
+  type Batch = (...given: Parameters<Target["perform"]>) => Promise<Removed>;
   const transact: Batch = async (steps, { owned, precondition, observed }) => {
     const performed = await writing(database, async (trx) => {
       const head = await headOf(database, trx);

@@ -17,7 +17,7 @@ import {
   withStand,
 } from "./outcome.ts";
 
-/** What the journal knows, and is told. */
+/** What the journal knows, and what it hears. */
 interface KnownRows extends Pick<Hooks, "owned" | "ended" | "observed"> {
   /** Nodes whose protection finish cleared. */
   readonly unprotected?: ReadonlySet<string>;
@@ -27,7 +27,7 @@ type Fail = (why: string) => void;
 
 /**
  * Enrols a machine, its ports after it, and brings it to its planned state. Whatever of that was
- * done before is met and gone on from; what somebody else made or changed is left alone and told.
+ * done before is met and gone on from; what somebody else made or changed is left alone and reported.
  */
 export function adopt(
   shared: Link,
@@ -71,7 +71,7 @@ function goalOf(node: Row, found: Row, { unprotected }: KnownRows): Row {
   return isCleared && isThere ? { ...node, protected: false, protected_reason: null } : node;
 }
 
-/** @returns the node to go on from; null when it is told why not */
+/** @returns the node to go on from; null when the outcome says why not */
 async function makeNode(
   link: Link,
   { uuid, node, ports }: AdoptedMachine & { readonly node: Row },

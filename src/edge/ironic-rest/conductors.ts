@@ -10,14 +10,14 @@ const RESERVED = 1000;
 
 /**
  * Who would take the machines over, as the API tells it. Before 1.49 only living conductors are
- * told, and no groups.
+ * reported, and no groups.
  */
 export async function readBehind(service: RestService): Promise<Service> {
   const types = service.minor >= INTERFACES;
   const drivers = objects(
     listed(await service.ask(`/v1/drivers${types ? "?detail=True" : ""}`), "drivers"),
   );
-  const told =
+  const reported =
     service.minor < CONDUCTORS
       ? hostsOf(drivers).map(
           (hostname): JsonObject => ({ hostname, conductor_group: null, alive: true }),
@@ -28,7 +28,7 @@ export async function readBehind(service: RestService): Promise<Service> {
     for (const { uuid, reservation } of objects(page))
       if (typeof reservation === "string" && reserved.length < RESERVED)
         reserved.push({ uuid: String(uuid), by: reservation });
-  const conductors = told.map(
+  const conductors = reported.map(
     ({ hostname, conductor_group, alive, drivers: own }): Conductor => ({
       hostname: String(hostname),
       group: typeof conductor_group === "string" ? conductor_group.toLowerCase() : null,

@@ -42,7 +42,7 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
   }
 }
 
-/** Nobody told a node to go on yet that was made a moment ago. */
+/** A node that was made a moment ago was not asked to go on yet. */
 function isNew(resource: Resource, { row }: SeenRow): boolean {
   return resource === "port" || row.provision_state === "enroll";
 }

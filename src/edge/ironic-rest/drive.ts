@@ -27,7 +27,7 @@ const DECIDING = [
  * says then. Done by somebody else, done unseen or done twice makes no difference; a change the
  * service accepts and that never shows ends it.
  *
- * @param seen told of the node whenever it was looked at
+ * @param seen hears of the node whenever it was looked at
  * @returns null, or why it did not get there
  * @throws MigrationError N2I-E210, N2I-E211
  */
@@ -113,11 +113,11 @@ function isLocked({ reservation }: Row): boolean {
 function shownBy({ rows }: Link, { shows }: Call, found: Row, body: unknown): Row | null {
   if (shows === "later") return null;
   if (shows !== "answer") return { ...found, ...shows };
-  return isObject(body) ? rows.told("node", body) : null;
+  return isObject(body) ? rows.reported("node", body) : null;
 }
 
 async function stateOf({ service, rows }: Link, uuid: string): Promise<Row | null> {
   const fields = DECIDING.filter((field) => rows.tells("node", field)).join(",");
   const body = await service.ask(`/v1/nodes/${uuid}?fields=${fields}`);
-  return body === null ? null : rows.told("node", body);
+  return body === null ? null : rows.reported("node", body);
 }

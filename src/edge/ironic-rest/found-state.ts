@@ -8,7 +8,7 @@ export const UNDOING = "nova2ironic: rollback deletes it";
 /**
  * States a node passes on the way to its goal, and whether a conductor leaves one by itself: then
  * there is nothing to do but wait. Every other state (`clean wait`, `inspecting`, `deleting`...) is
- * somebody else's doing, and told.
+ * somebody else's doing, and reported.
  *
  * @source facts/ironic.md 2.1
  */

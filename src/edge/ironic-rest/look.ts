@@ -48,12 +48,12 @@ export function tellsOf(body: unknown, uuid: string): boolean {
 export function seenOf(rows: RestRows, resource: Resource, body: unknown): SeenRow {
   const { allocation_uuid } = isObject(body) ? body : {};
   const strange = typeof allocation_uuid === "string" ? ["an allocation"] : [];
-  return { row: rows.told(resource, body), strange };
+  return { row: rows.reported(resource, body), strange };
 }
 
 export async function readPorts({ service, rows }: Link, node: string): Promise<readonly Row[]> {
   return listed(await service.ask(`/v1/ports/detail?node_uuid=${node}&limit=1000`), "ports").map(
-    (body) => rows.told("port", body),
+    (body) => rows.reported("port", body),
   );
 }
 
@@ -73,7 +73,7 @@ export async function listAll({ service, rows }: Link): Promise<Current> {
   const all = async (resource: Resource): Promise<readonly Row[]> => {
     const found: Row[] = [];
     for await (const page of pages(service, `${resource}s/detail`))
-      found.push(...page.map((body) => rows.told(resource, body)));
+      found.push(...page.map((body) => rows.reported(resource, body)));
     return found;
   };
   return { nodes: await all("node"), ports: await all("port") };

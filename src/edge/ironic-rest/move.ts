@@ -63,11 +63,11 @@ function change(name: "fill" | "protect" | "settle", body: readonly Json[]): Cal
 
 /** What this run did with the node before. */
 interface History {
-  /** It was told to become manageable. */
+  /** It was asked to become manageable. */
   managed: boolean;
   /** Why adoption failed the first time. */
   failed: string | null;
-  /** It was told to adopt after that. */
+  /** It was asked to adopt after that. */
   retried: boolean;
 }
 
@@ -103,7 +103,7 @@ export function nextMove(planned: Row, found: Row, history: History): Move {
   if (isStill(state) && wantsTraits(planned, found)) return write(planned.traits ?? []);
   switch (state) {
     case "enroll":
-      return history.managed && isTold(found)
+      return history.managed && givesReason(found)
         ? stop(`manage failed: ${errorOf(found)}`)
         : provision("manage");
     case "verifying":
@@ -150,11 +150,11 @@ function stop(why: string): Move {
 }
 
 function errorOf(found: Row): string {
-  return isTold(found) ? String(found.last_error) : "no reason is given";
+  return givesReason(found) ? String(found.last_error) : "no reason is given";
 }
 
 /** Ironic tells why a change of state failed, always: without a word the state never changed. */
-function isTold({ last_error }: Row): boolean {
+function givesReason({ last_error }: Row): boolean {
   return typeof last_error === "string" && last_error !== "";
 }
 

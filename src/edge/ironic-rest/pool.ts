@@ -1,6 +1,6 @@
 /**
  * Works on items, so many at a time. After a failure, or a result that says it is enough, no other
- * is begun; those under way end first, and the first failure is told.
+ * is begun; those under way end first, and the first failure is thrown.
  *
  * @returns results in the order of the items; none of those that were not begun
  */

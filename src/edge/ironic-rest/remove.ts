@@ -65,8 +65,8 @@ export function remove(
   const outcome = { ...noOutcome(), stands: "" };
   const ids = idsOf(machine);
   const leave = (why: string): void => {
-    const told = withStand(withoutSecrets(why, secrets), outcome);
-    outcome.left.push(...ids.map((id) => ({ id, why: told })));
+    const shown = withStand(withoutSecrets(why, secrets), outcome);
+    outcome.left.push(...ids.map((id) => ({ id, why: shown })));
   };
   const against = { strange: strangers.get(uuid) ?? null, patience };
   return toItsEnd(outcome, () => takeBack(link, machine, against, outcome, leave), leave);
@@ -86,11 +86,11 @@ export async function judgeRemoval(
   if (seen === null) return { ...nothing, found: ids };
   const there = await readPorts(link, uuid);
   const secrets = node === null ? [] : link.rows.secrets(node);
-  const told = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
+  const allAre = (why: string) => ids.map((id) => ({ id, why: withoutSecrets(why, secrets) }));
   const busy = isBusy(node, seen);
-  if (busy !== null) return { ...nothing, waiting: told(busy) };
+  if (busy !== null) return { ...nothing, waiting: allAre(busy) };
   const why = strangers.get(uuid) ?? reasonToLeave(link, node, ports, seen, there);
-  if (why !== null) return { ...nothing, left: told(why) };
+  if (why !== null) return { ...nothing, left: allAre(why) };
   const known = new Set([`node:${uuid}`, ...there.map(portId)]);
   return { ...nothing, found: ids.filter((id) => !known.has(id)) };
 }
@@ -182,7 +182,7 @@ function reasonToLeave(
 
 /**
  * @param loose ports to delete while their node stays; null to delete the node, its ports with it
- * @param deleting told before a DELETE is sent
+ * @param deleting called before a DELETE is sent
  * @returns null when it is done, else what the service says against it now
  */
 async function takeAway(

@@ -13,7 +13,7 @@ const MASKED: Sealed = { secret: "", of: "" };
 /** Rows between plan and service. */
 export interface RestRows {
   /** A row as the service tells it, secrets sealed; only fields the pinned version carries. */
-  readonly told: (resource: Resource, body: unknown) => Row;
+  readonly reported: (resource: Resource, body: unknown) => Row;
   /** Whether the pinned version tells a field. */
   readonly tells: (resource: Resource, field: string) => boolean;
   /** The body that makes a row, its secrets open. */
@@ -29,13 +29,13 @@ export function rowsOf(doc: RestDoc, minor: number, seal: Seal): RestRows {
     port: carriedFields(doc, "port", minor),
   };
   return {
-    told(resource, body) {
-      const told = isObject(body) ? body : {};
-      const place = String(resource === "node" ? told.uuid : told.node_uuid);
+    reported(resource, body) {
+      const given = isObject(body) ? body : {};
+      const place = String(resource === "node" ? given.uuid : given.node_uuid);
       const row: Record<string, Json> = {};
       for (const field of fields[resource])
-        if (told[field] !== undefined)
-          row[field] = sealed(told[field], seal, place, (value) =>
+        if (given[field] !== undefined)
+          row[field] = sealed(given[field], seal, place, (value) =>
             value === MASK ? MASKED : null,
           );
       const { traits } = row;

@@ -112,7 +112,7 @@ function callsOf(machines: number): number {
   return Math.max(2, Math.ceil(machines / 2));
 }
 
-/** @param answered told of the answer to every call that was to change something */
+/** @param answered hears the answer to every call that was to change something */
 function watched(
   service: RestService,
   failpoint: Failpoint,

@@ -7,7 +7,7 @@ import { read, sql } from "../database/read.ts";
 import { ask, lower, number, spellings, string, time } from "../database/rows.ts";
 import { computeServices } from "../nova/services.ts";
 
-/** Where requests are told of. */
+/** Where requests stand. */
 export const REQUEST_TABLES = ["instance_actions", "instance_actions_events"] as const;
 
 /** An instance and the host whose queue its requests go to. */

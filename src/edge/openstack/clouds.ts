@@ -65,7 +65,7 @@ function find(
   return places.find((place) => existsSync(place)) ?? null;
 }
 
-/** What is wrong with a file is told by its name alone: a line of it may be a password. */
+/** What is wrong with a file is reported by its name alone: a line of it may be a password. */
 function document(path: string): JsonObject {
   const refuse = (why: string): MigrationError =>
     new MigrationError("N2I-E106", `${path} ${why}`, { fix: "Correct the file." });

@@ -41,7 +41,7 @@ export interface Http {
 const MOST = 64 * 1024 * 1024;
 
 /**
- * HTTP/1.1 with kept connections. Node's fetch cannot be told a certificate authority without a
+ * HTTP/1.1 with kept connections. Node's fetch cannot be given a certificate authority without a
  * package of its own; its http and https can.
  *
  * @param limit milliseconds from a request to the last byte of its answer
@@ -68,7 +68,7 @@ function certificates({ cacert, cert, key, insecure }: Tls): AgentOptions {
   return { ...authorities, ...own, rejectUnauthorized: !insecure };
 }
 
-/** Read here already: what TLS makes of a wrong file would be told amid the first call. */
+/** Read here already: what TLS makes of a wrong file would fail the first call. */
 function usable(otherwise: string, part: AgentOptions): void {
   const { ca } = part;
   try {
@@ -107,7 +107,7 @@ async function send(
   };
   const isTls = at.protocol === "https:";
   const late = new AbortController();
-  // Unlike AbortSignal.timeout it keeps the process until the outcome is told.
+  // Unlike AbortSignal.timeout it keeps the process until the outcome is known.
   const timer = setTimeout(() => late.abort(), limit);
   const { signal } = late;
   const request = isTls
@@ -123,8 +123,8 @@ async function send(
       if (size > MOST) throw tooLong(at);
       chunks.push(chunk);
     }
-    const { statusCode = 0, headers: told } = response;
-    return { status: statusCode, headers: told, text: Buffer.concat(chunks).toString("utf8") };
+    const { statusCode = 0, headers: received } = response;
+    return { status: statusCode, headers: received, text: Buffer.concat(chunks).toString("utf8") };
   } catch (error) {
     request.destroy();
     if (signal.aborted) return { status: 0, why: `no answer in ${limit / 1000} s` };

@@ -163,7 +163,7 @@ const OTHER_SCOPE = /requires a scope of \[/;
  * @throws MigrationError N2I-E210 when it is not answered, N2I-E211, N2I-E212 when it is refused
  */
 export async function ask(session: ServiceSession, path: string): Promise<unknown> {
-  const answer = await answerTo(session, path, told);
+  const answer = await answerTo(session, path, asJson);
   return answer.status === 200 ? answer.body : null;
 }
 
@@ -190,8 +190,8 @@ export async function answerTo(
   throw refusedCall(session, `GET ${path.replace(/\?.*/, "")}`, answer);
 }
 
-/** What is there is told as JSON: a page some proxy puts in between is no answer. */
-function told(answer: Answer): Answer {
+/** Every answer of a service is JSON: a page some proxy puts in between is no answer. */
+function asJson(answer: Answer): Answer {
   if (answer.status !== 200 || answer.body !== null) return answer;
   return { ...answer, status: 0, fault: "the answer is not JSON" };
 }

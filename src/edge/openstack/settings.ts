@@ -118,7 +118,7 @@ function guessed(settings: Settings): Plugin {
   return settings.has("auth_url") ? "password" : "none";
 }
 
-/** How Keystone is told of a thing: `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
+/** How Keystone is asked for a thing: `NAME_id`, or `NAME_name` and its owner; null when there is neither. */
 function partOf(
   settings: Settings,
   name: string,

@@ -8,13 +8,13 @@ import {
   suiteOrder,
 } from "../../model/power.ts";
 import {
+  type Answered,
   askAll,
   IpmiError,
   type Observation,
   openClient,
   type Schedule,
   SESSION_DEFAULTS,
-  type Told,
 } from "../ipmi/index.ts";
 
 /** The finding an observation is to us. */
@@ -28,7 +28,7 @@ const WARNINGS: { readonly [observation in Observation]: FindingCode } = {
   "password-cut": "N2I-D626",
   "wrong-checksums": "N2I-D627",
   "open-session-level": "N2I-D629",
-  "suites-not-told": "N2I-D628",
+  "suites-not-listed": "N2I-D628",
 };
 
 /**
@@ -73,7 +73,7 @@ function unable(error: unknown): never {
  * Asks every question, each BMC and login once; those that failed once more after all others. It
  * ends with what is known when the signal is aborted.
  *
- * @param options.failed is told of each failure that will be looked at again
+ * @param options.failed hears of each failure that will be looked at again
  * @throws what the probe throws, when it is not by the signal
  */
 export async function* askQuestions(
@@ -94,13 +94,13 @@ export async function* askQuestions(
     signal,
     schedule,
     ...(failed !== undefined && {
-      failed: (told: Told<PowerQuestion, PowerReading>) => failed(ofAll(told)),
+      failed: (answer: Answered<PowerQuestion, PowerReading>) => failed(ofAll(answer)),
     }),
   };
-  for await (const told of askAll(questions, options)) yield ofAll(told);
+  for await (const answer of askAll(questions, options)) yield ofAll(answer);
 }
 
 /** A reading is of all machines that name its BMC with its login. */
-function ofAll({ targets, reading }: Told<PowerQuestion, PowerReading>): PowerReading {
+function ofAll({ targets, reading }: Answered<PowerQuestion, PowerReading>): PowerReading {
   return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
 }

@@ -56,7 +56,7 @@ function sshArguments(route: Route, line: string, timeout: number): readonly str
     ControlPath: "none",
     ForwardAgent: "no",
     ForwardX11: "no",
-    // What goes wrong is told on this level.
+    // What goes wrong is logged on this level.
     LogLevel: "ERROR",
     NumberOfPasswordPrompts: "1",
     PermitLocalCommand: "no",

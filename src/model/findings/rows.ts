@@ -71,7 +71,7 @@ export const ROWS = {
   ),
   "N2I-D020": blocking(
     "id is too large",
-    "Ids up to 9007199254740991 (2^53 - 1) are told apart here; nova_bm's own are integers of 32 bits. Give the row a smaller id, and its interfaces the same bm_node_id.",
+    "Ids up to 9007199254740991 (2^53 - 1) are distinguished here; nova_bm's own are integers of 32 bits. Give the row a smaller id, and its interfaces the same bm_node_id.",
   ),
   "N2I-D021": blocking(
     "size is not a whole number",

@@ -46,7 +46,7 @@ export const CASES_PLACES: readonly CheckCase[] = [
   ],
   [
     "Queued requests",
-    nova({ queued: [{ instance: "b-1", told: "stop of some time waits" }] }),
+    nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] }),
     "Failure",
     /^1 requests wait in message queues: instance b-1 stop of some time waits/,
   ],
@@ -83,7 +83,7 @@ export const CASES_PLACES: readonly CheckCase[] = [
   [
     "Queued requests",
     {
-      ...nova({ queued: [{ instance: "b-1", told: "stop of some time waits" }] }),
+      ...nova({ queued: [{ instance: "b-1", text: "stop of some time waits" }] }),
       ...line({ findings: new Map([["N2I-D243", true]]) }),
     },
     "Warning",

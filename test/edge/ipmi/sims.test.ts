@@ -26,7 +26,7 @@ test("our client reads the power of 60 BMCs of OpenIPMI's simulator", async (t) 
   for (const [at, reading] of readings.entries()) {
     assert.deepEqual([reading.verdict, reading.power], ["ok", at % 3 === 0 ? "on" : "off"]);
     assert.deepEqual([reading.suite, reading.manufacturer, reading.firmware], [3, 4753, "9.08"]);
-    assert.deepEqual(reading.observations, ["suites-not-told"]);
+    assert.deepEqual(reading.observations, ["suites-not-listed"]);
   }
 });
 

@@ -1,4 +1,5 @@
 import { existsSync, mkdirSync, readFileSync } from "node:fs";
+import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import type { Knex } from "knex";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
@@ -24,9 +25,9 @@ import { type Asks, asks } from "./api.ts";
 import { startImages } from "./images.ts";
 import { NETWORK } from "./network.ts";
 
-/** Schemas that services made, by their versions: outlives a build. */
-const CACHE = join(import.meta.dirname, "..", "..", "..", "node_modules", ".cache", "grenade");
-const KEPT = { mysql: CACHE, postgresql: join(CACHE, "postgresql") };
+/** Schemas that services made, by their versions: outlives a build, and `npm ci`. */
+const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), ".cache"), "nova2ironic-grenade");
+const KEPT = { mysql: join(CACHE, "mariadb"), postgresql: join(CACHE, "postgresql") };
 
 /** Everything a rehearsal runs on. All of it dies with this process. */
 export interface Stack {

@@ -1,7 +1,7 @@
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { createReadStream, existsSync, renameSync, rmSync } from "node:fs";
-import { join } from "node:path";
+import { createReadStream, existsSync, readdirSync, renameSync, rmSync } from "node:fs";
+import { basename, join } from "node:path";
 import { binaries, locate, type ServerEngine } from "../binaries.ts";
 import { type Owner, owner, privateFolder } from "../folder.ts";
 import { startPostgres } from "../postgres.ts";
@@ -55,6 +55,9 @@ export async function makeSeed(kept: string, engine: ServerEngine): Promise<bool
     const { status } = spawnSync("cp", ["-a", join(folder, "data"), `${seed}.${process.pid}`]);
     if (status !== 0) throw new Error(`cp ended with ${status}`);
     renameSync(`${seed}.${process.pid}`, seed);
+    // Dumps, and data of other versions: a hundred megabytes each.
+    for (const name of readdirSync(kept))
+      if (name !== basename(seed)) rmSync(join(kept, name), { recursive: true, force: true });
     return true;
   } finally {
     rmSync(folder, { recursive: true, force: true });

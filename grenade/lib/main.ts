@@ -156,6 +156,8 @@ async function rehearse(
   writeFileSync(join(folder, "seen.json"), JSON.stringify(seen, null, 1));
   const claims = CLAIMS.filter(({ phases }) => phases.includes(phase));
   const verdicts = claims.map((claim) => judge(claim, seen));
+  if (broke !== null || verdicts.some(({ result }) => result !== "holds"))
+    deployment.observer.keepLogs(join(folder, "logs"));
   await deployment.stopCompute();
   const came: Verdict = {
     name: "the rehearsal came to its end",

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Process } from "../../test/lab/cloud/nova.ts";
 import { NOVA_DATABASES } from "../../test/lab/cloud/nova.ts";
 import type { Moment, Node, Port, Provider, Server } from "./seen.ts";
@@ -16,6 +17,8 @@ export interface Observer {
   readonly moment: (options: { readonly ironic: boolean }) => Promise<Moment>;
   /** A log to read errors of, from its end on. */
   readonly follow: (name: string, log: Process["log"]) => void;
+  /** Writes each log that is followed, whole, into this folder. */
+  readonly keepLogs: (folder: string) => void;
   /** Takes what logs said and BMCs were told since this moment for never said. */
   readonly forget: (since: Moment) => void;
   /** Whether this machine's BMC has it on. */
@@ -59,6 +62,11 @@ export function observer(stack: Stack, order: readonly string[]): Observer {
   });
   return {
     follow,
+    keepLogs: (folder) => {
+      mkdirSync(folder, { recursive: true, mode: 0o700 });
+      for (const [name, { log }] of logs)
+        writeFileSync(join(folder, `${name.replaceAll(" ", "-")}.log`), log(), { mode: 0o600 });
+    },
     forget: ({ commands, bindings }) => {
       over = [commands.length, told().length];
       rebound = [bindings.length, bound().length];

@@ -80,7 +80,8 @@ function installAll(engine: ServerEngine): void {
   // Services only recommend it, as they do MariaDB's.
   if (engine === "postgresql" && versionsOf(["psycopg2"])[0] === null)
     packages.push("python3-psycopg2");
-  if (packages.length > 0) install({ title: "OpenStack Zed", packages });
+  if (packages.length === 0 || install({ title: "OpenStack Zed", packages })) return;
+  throw new Error(`Some programs are missing: apt-get install ${packages.join(" ")}`);
 }
 
 /**

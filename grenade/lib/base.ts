@@ -7,6 +7,7 @@ import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import type { Fleet } from "./seen.ts";
 import type { Stack } from "./stack.ts";
 import { until } from "./wait.ts";
+import { working } from "./working.ts";
 
 /** The legacy nova-compute's host. */
 export const HOST = "compute-1";
@@ -147,23 +148,25 @@ export async function bootServers(
   { order }: Machines,
   { image, network }: Pick<Wanted, "image" | "network">,
 ): Promise<Served> {
-  const names = Array.from({ length: TENANTS }, (_, at) => `${TENANT}${at}`);
-  const all = [...names, "deleted", "ill", "doubted"].map((name, at) => {
-    const node = order[at] ?? "";
-    return boot(stack, { name, image, network, node }).then((id) => ({ id, node }));
-  });
-  for (const one of await Promise.allSettled(all)) if (one.status === "rejected") throw one.reason;
-  const booted = await Promise.all(all);
-  const [deleted, ill, doubted] = booted.slice(TENANTS);
+  const { asks, db } = stack;
+  const [tenants, others] = [order.slice(0, TENANTS), order.slice(TENANTS, TENANTS + 3)];
+  const [deleted, ill, doubted] = others;
   if (deleted === undefined || ill === undefined || doubted === undefined)
     throw new Error("too few machines");
-  const { asks, db } = stack;
-  await asks("nova", "DELETE", `/servers/${deleted.id}`);
-  await asks("nova", "POST", `/servers/${ill.id}/action`, { "os-resetState": { state: "error" } });
-  await db(LEGACY_DATABASE)("bm_nodes")
-    .where({ uuid: doubted.node })
-    .update({ task_state: "error" });
-  await create(stack, { name: "nowhere", image, network, node: order[0] ?? "" });
+  const served = (name: string, node: string) => boot(stack, { name, image, network, node });
+  const used = tenants.map((node, at) => served(`${TENANT}${at}`, node));
+  const all = [
+    ...used,
+    used[0]?.then(() => create(stack, { name: "nowhere", image, network, node: order[0] ?? "" })),
+    served("deleted", deleted).then((id) => asks("nova", "DELETE", `/servers/${id}`)),
+    served("ill", ill).then((id) =>
+      asks("nova", "POST", `/servers/${id}/action`, { "os-resetState": { state: "error" } }),
+    ),
+    served("doubted", doubted).then(() =>
+      db(LEGACY_DATABASE)("bm_nodes").where({ uuid: doubted }).update({ task_state: "error" }),
+    ),
+  ];
+  for (const one of await Promise.allSettled(all)) if (one.status === "rejected") throw one.reason;
   await until("a server is deleted, and another in ERROR", 60, async () => {
     // Of a server that it only just gave up, Nova's list is behind.
     const all = await asks<{ readonly servers: readonly Named[] }>(
@@ -173,8 +176,7 @@ export async function bootServers(
     const done = !states.has("deleted") && states.get("nowhere") === "ERROR";
     return done ? null : JSON.stringify([...states]);
   });
-  const tenants = booted.slice(0, TENANTS).map(({ node }) => node);
-  return { tenants, ill: [ill.node], doubted: [doubted.node] };
+  return { tenants, ill: [ill], doubted: [doubted] };
 }
 
 interface Named {
@@ -198,6 +200,8 @@ interface Wanted {
 async function boot(stack: Stack, own: Wanted): Promise<string> {
   const id = await create(stack, own);
   await until(`${own.name} is ACTIVE`, 90, async () => {
+    const busy = await working(stack, id);
+    if (busy !== null) return busy;
     const now = await stack.asks<Shown>("nova", "GET", `/servers/${id}`);
     const { status, fault } = now?.server ?? { status: "gone" };
     if (status === "ERROR") throw new Error(`${own.name} is in ERROR: ${JSON.stringify(fault)}`);

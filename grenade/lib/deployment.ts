@@ -108,6 +108,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   const machines = await fillLegacy(stack);
   const { tenant: image, disk, ...images } = await registerImages(stack);
   const network = await registerNetwork(stack.asks);
+  tell("nova_bm filled, images and network registered");
   const tftp = bootFolder();
   const observed = observer(stack, machines.order);
   const legacy = await writeFiles(stack, folder, tftp.path, images);
@@ -115,7 +116,9 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
   compute.start("legacy");
   tell("nova-compute with the legacy driver started");
   await schedulable(stack, machines);
+  tell("Placement has every machine");
   const served = await bootServers(stack, machines, { image, network });
+  tell("tenants are on their machines");
   const fleet = fleetOf(machines, served, images);
   const before = await observed.moment({ ironic: false });
   await compute.stop();

@@ -186,15 +186,11 @@ export async function startIronicCompute(deployment: Deployment): Promise<void> 
     return missing.length === 0 ? null : `${missing.length} are missing, ${missing[0]} first`;
   });
   await until("Nova knows the tenants' power", 120, async () => {
-    const moment = await stack.asks<{
-      readonly servers: readonly {
-        readonly name: string;
-        readonly "OS-EXT-STS:power_state": number;
-      }[];
-    }>("nova", "GET", "/servers/detail?all_tenants=1");
-    const wrong = (moment?.servers ?? []).filter(
-      (one) => one.name.startsWith(TENANT) && one["OS-EXT-STS:power_state"] !== 1,
-    );
+    const wrong = await stack
+      .db("nova_cell1")("instances")
+      .where({ deleted: 0 })
+      .andWhere("display_name", "like", `${TENANT}%`)
+      .whereNot({ power_state: 1 });
     return wrong.length === 0 ? null : `${wrong.length} servers are not running`;
   });
   tell(`Nova offers the machines after ${took.toFixed(1)} s`);

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import { until } from "./wait.ts";
+import { working } from "./working.ts";
 
 /** nova-compute's sync_power_state_interval, and how often it is let pass. */
 const SYNC_MS = 10_000;
@@ -15,21 +16,30 @@ interface Shown {
   readonly fault?: { readonly message: string };
 }
 
-/** Does to servers what tenants do. */
+/** Does to servers what tenants do, two of them at a time. */
 export async function operate(deployment: Deployment, phase: string): Promise<void> {
   const [first = "", second = ""] = await ids(deployment);
-  const act = actor(deployment, phase);
-  await act("stop", first, { "os-stop": null }, "SHUTOFF", false);
-  await act("start", first, { "os-start": null }, "ACTIVE", true);
-  await act("reboot", first, { reboot: { type: "HARD" } }, "ACTIVE", true);
-  if (deployment.by === "rest") await attachVif(deployment, await nodeOf(deployment, first));
-  await act("rebuild", first, { rebuild: { imageRef: deployment.disk } }, "ACTIVE", true);
-  const freed = await nodeOf(deployment, second);
-  await act("delete", second, null, null, false);
-  await make(deployment, phase, freed);
+  await Promise.all([keeps(deployment, phase, first), gives(deployment, phase, second)]);
   await deployment.see("operated", { ironic: true });
   await sleep(SYNCS * SYNC_MS);
   await deployment.see("rested", { ironic: true });
+}
+
+/** One who keeps his server. */
+async function keeps(deployment: Deployment, phase: string, server: string): Promise<void> {
+  const act = actor(deployment, phase);
+  await act("stop", server, { "os-stop": null }, "SHUTOFF", false);
+  await act("start", server, { "os-start": null }, "ACTIVE", true);
+  await act("reboot", server, { reboot: { type: "HARD" } }, "ACTIVE", true);
+  if (deployment.by === "rest") await attachVif(deployment, await nodeOf(deployment, server));
+  await act("rebuild", server, { rebuild: { imageRef: deployment.disk } }, "ACTIVE", true);
+}
+
+/** One who gives it back, and whose machine another gets. */
+async function gives(deployment: Deployment, phase: string, server: string): Promise<void> {
+  const freed = await nodeOf(deployment, server);
+  await actor(deployment, phase)("delete", server, null, null, false);
+  await make(deployment, phase, freed);
 }
 
 /** Stops and starts one server: what a tenant may do at any time, also on the way back. */
@@ -61,6 +71,8 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     const node = (await show())?.["OS-EXT-SRV-ATTR:hypervisor_hostname"] ?? "";
     const began = Date.now();
     const done = async (): Promise<string | null> => {
+      const busy = await working(stack, server);
+      if (busy !== null) return busy;
       const now = await show();
       const [is, task] = [now?.status ?? null, now?.["OS-EXT-STS:task_state"] ?? null];
       if (is === "ERROR") throw new Error(`${server} is in ERROR: ${now?.fault?.message}`);
@@ -123,9 +135,12 @@ async function make(deployment: Deployment, phase: string, node: string): Promis
     const made = await stack.asks<{ readonly server: { readonly id: string } }>(
       ...(["nova", "POST", "/servers", { server }] as const),
     );
+    const id = made?.server.id ?? "";
     await until("the new server is ACTIVE", 180, async () => {
+      const busy = await working(stack, id);
+      if (busy !== null) return busy;
       const now = await stack.asks<{ readonly server: Shown }>(
-        ...(["nova", "GET", `/servers/${made?.server.id}`] as const),
+        ...(["nova", "GET", `/servers/${id}`] as const),
       );
       const { status, fault } = now?.server ?? { status: "gone" };
       if (status === "ERROR") throw new Error(`it is in ERROR: ${fault?.message}`);

@@ -12,12 +12,14 @@ type Condition = () => Promise<string | null>;
 export async function until(what: string, seconds: number, holds: Condition): Promise<number> {
   const began = Date.now();
   for (;;) {
+    const asked = Date.now();
     const why = await holds();
     const took = (Date.now() - began) / 1000;
     if (why === null) return took;
     if (took > seconds * slowness())
       throw new Error(`${what}: not within ${Math.round(took)} s. ${why}`);
-    await sleep(200);
+    // What costs a service its time is not asked for again at once: others work on what is waited for.
+    await sleep(Math.min(2000, Math.max(200, 4 * (Date.now() - asked))));
   }
 }
 

@@ -3,6 +3,7 @@ import { createTables } from "../edge/database/create-tables.ts";
 import { loadTables } from "../edge/disk/load-tables.ts";
 import type { Engine } from "../model/database.ts";
 import type { Json } from "../model/json.ts";
+import type { Tables } from "../model/tables.ts";
 import {
   baseInstance,
   baseInterface,
@@ -14,10 +15,27 @@ import {
 
 const CHUNK = 50;
 
-/** Columns the table really has: a case may speak of columns its schema version lacks. */
-async function insert(db: Knex, table: string, rows: readonly CaseRow[]): Promise<void> {
-  if (rows.length === 0) return;
-  const columns = Object.keys(await db(table).columnInfo());
+/** Puts rows into these tables: what a case says of columns that its schema version lacks is left out. */
+type Insert = (table: string, rows: readonly CaseRow[]) => Promise<void>;
+
+/** @param more columns besides those of the document, by table */
+function insertInto(
+  db: Knex,
+  { tables }: Tables,
+  more: { readonly [table: string]: object } = {},
+): Insert {
+  return (table, rows) => {
+    const columns = (tables[table]?.columns ?? []).map(({ name }) => name);
+    return insert(db, table, [...columns, ...Object.keys(more[table] ?? {})], rows);
+  };
+}
+
+async function insert(
+  db: Knex,
+  table: string,
+  columns: readonly string[],
+  rows: readonly CaseRow[],
+): Promise<void> {
   const fitting = rows.map((row) =>
     Object.fromEntries(
       Object.entries(row)
@@ -68,10 +86,10 @@ export async function loadNovaBm(
       await db.schema.alterTable(table, (builder) => {
         builder.specificType(name, type);
       });
-  await insert(db, "bm_nodes", nodesOf(given));
-  await insert(db, "bm_interfaces", interfacesOf(given));
-  for (const [table, rows] of Object.entries(given.nova_bm.more ?? {}))
-    await insert(db, table, rows);
+  const add = insertInto(db, tables, given.nova_bm.columns);
+  await add("bm_nodes", nodesOf(given));
+  await add("bm_interfaces", interfacesOf(given));
+  for (const [table, rows] of Object.entries(given.nova_bm.more ?? {})) await add(table, rows);
 }
 
 const FLAVOR: CaseRow = {
@@ -99,6 +117,7 @@ export async function loadNova(
   const nova = given.nova ?? {};
   const tables = loadTables("nova", nova.version ?? 254);
   await createTables(db, tables, { engine, charset });
+  const add = insertInto(db, tables);
   const nodes = nodesOf(given);
   const used = nodes.filter(({ instance_uuid }) => typeof instance_uuid === "string");
   const said = new Map((nova.instances ?? []).map((row) => [String(row.uuid), row]));
@@ -109,35 +128,32 @@ export async function loadNova(
           const node = nodes.find(({ instance_uuid }) => instance_uuid === row.uuid);
           return { ...baseInstance(node ?? { id: 900 + said.size }), ...row };
         });
-  await insert(db, "instance_types", nova.flavors ?? [FLAVOR]);
-  await insert(
-    db,
+  await add("instance_types", nova.flavors ?? [FLAVOR]);
+  await add(
     "instance_type_extra_specs",
     nova.extra_specs ?? [
       { id: 1, instance_type_id: 1, key: "cpu_arch", value: "x86_64", deleted: 0 },
     ],
   );
-  await insert(db, "instances", instances);
-  await insert(db, "instance_system_metadata", nova.system_metadata ?? []);
+  await add("instances", instances);
+  await add("instance_system_metadata", nova.system_metadata ?? []);
   const interfaces = interfacesOf(given);
-  await insert(
-    db,
+  await add(
     "instance_info_caches",
     nova.info_caches ?? instances.map((row) => cacheOf(row, used, interfaces)),
   );
   const hosts: readonly Json[] = [...new Set(nodes.map(({ service_host }) => service_host))].filter(
     (host): host is string => typeof host === "string",
   );
-  await insert(db, "services", nova.services ?? hosts.map(serviceOn));
+  await add("services", nova.services ?? hosts.map(serviceOn));
   /** The service of its host where the services are made up here, the first one otherwise. */
   const serviceOf = ({ service_host = null }: CaseRow): number =>
     Math.max(1, nova.services === undefined ? hosts.indexOf(service_host) + 1 : 1);
-  await insert(
-    db,
+  await add(
     "compute_nodes",
     nova.compute_nodes ?? nodes.map((node) => computeOf(node, serviceOf(node))),
   );
-  for (const [table, rows] of Object.entries(nova.more ?? {})) await insert(db, table, rows);
+  for (const [table, rows] of Object.entries(nova.more ?? {})) await add(table, rows);
   if (engine === "postgresql") await count(db, "instance_type_extra_specs", "aggregate_hosts");
 }
 
@@ -187,7 +203,9 @@ export async function loadIronic(
   charset?: string,
 ): Promise<void> {
   const { release = "juno", nodes = [], ports = [], more = {} } = given.ironic ?? {};
-  await createTables(db, loadTables("ironic", release), { engine, charset });
+  const tables = loadTables("ironic", release);
+  await createTables(db, tables, { engine, charset });
+  const add = insertInto(db, tables);
   const base: CaseRow = {
     driver: "fake",
     maintenance: false,
@@ -197,15 +215,13 @@ export async function loadIronic(
     extra: {},
     instance_info: {},
   };
-  await insert(
-    db,
+  await add(
     "nodes",
     nodes.map((row) => ({ ...base, ...row })),
   );
   const rows: readonly { id: number; uuid: string }[] = await db("nodes").select("id", "uuid");
   const ids = new Map(rows.map(({ id, uuid }) => [uuid, Number(id)]));
-  await insert(
-    db,
+  await add(
     "ports",
     ports.map(({ node_uuid, ...row }) => ({
       extra: {},
@@ -213,7 +229,7 @@ export async function loadIronic(
       node_id: ids.get(String(node_uuid)) ?? null,
     })),
   );
-  for (const [table, of] of Object.entries(more)) await insert(db, table, of);
+  for (const [table, of] of Object.entries(more)) await add(table, of);
 }
 
 /** The text of each host's nova.conf. */

@@ -28,11 +28,24 @@ export function tableStatements(
   const made: string[] = [];
   const added: string[] = [];
   for (const [name, table] of Object.entries(tables)) {
-    const [create = "", ...more] = statementsOf(db, name, table, engine, charset);
+    const [create = "", ...more] = knownStatements(db, name, table, engine, charset);
     made.push(create);
     added.push(...(engine === "mysql" ? inOne(more) : more));
   }
   return [...made, ...added];
+}
+
+/** Of tables of the documents, which are read once: a process builds the same ones again and again. */
+const known = new WeakMap<MadeTable, Map<string, readonly string[]>>();
+
+function knownStatements(...of: Parameters<typeof statementsOf>): readonly string[] {
+  const [, name, table, engine, charset = ""] = of;
+  const made = known.get(table) ?? new Map<string, readonly string[]>();
+  known.set(table, made);
+  const key = `${name} ${engine} ${charset}`;
+  const statements = made.get(key) ?? statementsOf(...of);
+  made.set(key, statements);
+  return statements;
 }
 
 /** Creates a table, then adds what Knex adds apart; foreign keys last. */

@@ -52,10 +52,20 @@ function documentOf<T>(...path: readonly string[]): T {
  */
 export function loadTables(name: TablesName, version?: TablesVersion): Tables {
   const document = documentOf<Document>("tables", `${name}.json`);
+  const said = version ?? document.versions.at(-1) ?? 0;
+  const key = `${name} ${said}`;
+  const tables = cutAt.get(key) ?? cutTo(document, name, said);
+  cutAt.set(key, tables);
+  return tables;
+}
+
+/** Documents cut to a version, by name and version. */
+const cutAt = new Map<string, Tables>();
+
+function cutTo(document: Document, name: TablesName, said: TablesVersion): Tables {
   const { versions } = document;
-  const said = version ?? versions.at(-1) ?? 0;
   const at = versions.indexOf(said);
-  if (at === -1) throw new RangeError(`mappings/tables/${name}.json has no version ${version}`);
+  if (at === -1) throw new RangeError(`mappings/tables/${name}.json has no version ${said}`);
   const within = ({ since = said, until = said }: Span): boolean =>
     versions.indexOf(since) <= at && at <= versions.indexOf(until);
   const cut = <T>(things: readonly (T & Span)[] = []): readonly T[] => things.filter(within);

@@ -5,6 +5,7 @@ import fc from "fast-check";
 import { toAddress } from "../../../src/edge/config/database-url.ts";
 import type { DatabaseAddress } from "../../../src/model/database.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import { anyText } from "../../support/any-text.ts";
 import { refusal } from "./temp-file.ts";
 
 const fault = (what: string): MigrationError => new MigrationError("N2I-E102", `--x: ${what}`);
@@ -175,7 +176,7 @@ test("whatever the text, it is an address or a MigrationError", () => {
     .array(fc.constantFrom(...parts), { maxLength: 25 })
     .map((list) => list.join(""));
   const any = fc.oneof(
-    fc.string({ unit: "binary" }),
+    anyText,
     likely,
     likely.map((rest) => `postgresql://${rest}`),
   );

@@ -51,6 +51,8 @@ const MAP: readonly Room[] = [
   edge("tftp", [], ["edge/disk", "edge/process"]),
   edge("database", ["knex", "mysql2", "pg", "libsql"], ["edge/process"]),
   { room: "edge/nova-bm", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
+  // A table is copied as an archive has it: described, read and written by what was proved on three servers.
+  edge("copy", ["knex", "libsql"], ["edge/database", "edge/nova-bm"]),
   { room: "edge/nova", rooms: ["model", "edge/database"], packages: ["node:", "knex"] },
   // What both read of nova is read in one place.
   { room: "edge/nova-write", rooms: ["model", "edge/database", "edge/nova"], packages: ["knex"] },

@@ -15,7 +15,7 @@ import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { writeCase } from "../src/demo/write-case.ts";
 import { packageRoot } from "../src/edge/disk/package-root.ts";
-import { EXIT_STATUS } from "../src/model/refusals.ts";
+import { EXIT_STATUS } from "../src/model/exit-status.ts";
 import { fleet } from "./support/fleet.ts";
 import { pageNames } from "./support/manual.ts";
 

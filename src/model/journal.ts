@@ -118,6 +118,26 @@ export type RetireEntry =
   /** All of it is in a database again. */
   | { readonly do: "restored"; readonly to: string; readonly at: string; readonly by: string };
 
+/** What is made for a while, and is no change: whoever comes next takes it away. */
+export type ResourceEntry =
+  /** Written before it is made; it may be there from here on. */
+  | {
+      readonly do: "resource";
+      /** What marks it as ours, in it. */
+      readonly mark: string;
+      /** A database of our own, or what is put into one that was given empty. */
+      readonly kind: "database" | "tables";
+      /** Its name, or the path of its file. */
+      readonly name: string;
+      /** As a command was given it; absent: beside the database it is a copy of. */
+      readonly into?: string;
+      readonly at: string;
+      readonly by: string;
+    }
+  /** It is there, and marked in itself. */
+  | { readonly do: "made"; readonly mark: string; readonly at: string }
+  | { readonly do: "gone"; readonly mark: string; readonly at: string };
+
 /** A system is acted on for the first time: which it is. */
 interface TargetEntry {
   readonly do: "target";
@@ -136,7 +156,9 @@ interface OpenEntry {
 }
 
 /** A line of journal.jsonl. */
-export type Entry = OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry | RetireEntry;
+export type Entry =
+  | (OpenEntry | TargetEntry | BatchEntry | MachineEntry | RunEntry)
+  | (RetireEntry | ResourceEntry);
 
 /** The part whose batches are Ironic's machines, whichever way they are loaded. */
 export const IRONIC = "ironic";

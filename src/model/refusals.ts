@@ -1,40 +1,4 @@
-/** The exit statuses, frozen: scripts rely on them. src/manual/scripts.md prints this table; a test compares. */
-export const EXIT_STATUS = {
-  done: { status: 0, meaning: "done, nothing to do, or equal" },
-  failed: { status: 1, meaning: "failed; the target is unchanged or as it was before" },
-  differs: {
-    status: 2,
-    meaning:
-      "`plan --detailed-exitcode`, `config`: changes; `verify`: differences; rollback: rows left",
-  },
-  partial: { status: 3, meaning: "done in part: some machines were left out, each is listed" },
-  refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },
-  halfway: { status: 5, meaning: "failed midway; the journal says what was done" },
-  locked: { status: 11, meaning: "another run holds the lock" },
-  denied: { status: 12, meaning: "authentication failed or a privilege is missing" },
-  usage: { status: 64, meaning: "the command line, a document or a configuration is wrong" },
-  bug: { status: 70, meaning: "internal error; please report it" },
-  interrupted: { status: 130, meaning: "stopped by Ctrl-C; run the same command to go on" },
-  terminated: {
-    status: 143,
-    meaning: "stopped by SIGTERM, or its terminal was lost; run the same command to go on",
-  },
-} as const;
-
-export type ExitName = keyof typeof EXIT_STATUS;
-
-export interface Refusal {
-  readonly exit: number;
-  readonly title: string;
-  /** Why the tool stops here rather than going on. */
-  readonly why: string;
-  /** What the operator does next: one sentence. */
-  readonly fix: string;
-}
-
-function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
-  return (title, why, fix) => ({ exit: EXIT_STATUS[name].status, title, why, fix });
-}
+import { ending } from "./exit-status.ts";
 
 const bug = ending("bug");
 const denied = ending("denied");
@@ -378,6 +342,22 @@ export const REFUSALS = {
     "an archive does not restore to what it was made of",
     "Rows changed while they were read, or this kind of server cannot hold them as they are.",
     "Stop what still writes to nova_bm, then run the same command again; restore into the kind of server it came from.",
+  ),
+  // A rehearsal on a copy of Ironic's database.
+  "N2I-E350": denied(
+    "the copy for a rehearsal cannot be made",
+    "A rehearsal writes to a copy of Ironic's database, which this login may not make.",
+    "Let an administrator make an empty database and give that with --into.",
+  ),
+  "N2I-E351": refused(
+    "the place of the copy is taken",
+    "What this run did not make may be somebody's: it is neither written to nor dropped.",
+    "Give another, empty database with --into; or drop that one yourself, once you know what it is.",
+  ),
+  "N2I-E352": refused(
+    "this run cannot be rehearsed",
+    "A rehearsal is the plan's whole way on a copy of the database, before anything of it is done in Ironic itself.",
+    "Rehearse a plan for --ironic-db before apply; check looks at what is there, and rollback --plan shows the way back.",
   ),
   // This host, and what its operator gave it.
   "N2I-E400": failed(

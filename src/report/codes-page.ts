@@ -1,5 +1,6 @@
+import { EXIT_STATUS, type Refusal } from "../model/exit-status.ts";
 import { FINDINGS, type FindingKind } from "../model/findings.ts";
-import { EXIT_STATUS, REFUSALS, type Refusal } from "../model/refusals.ts";
+import { REFUSALS } from "../model/refusals.ts";
 import { exitName } from "./explain.ts";
 
 const HEAD = `# Codes

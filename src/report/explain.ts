@@ -1,6 +1,7 @@
 import { MigrationError } from "../model/error.ts";
+import { EXIT_STATUS, type ExitName, type Refusal } from "../model/exit-status.ts";
 import { FINDINGS, type FindingCode, type FindingKind } from "../model/findings.ts";
-import { EXIT_STATUS, type ExitName, REFUSALS, type Refusal } from "../model/refusals.ts";
+import { REFUSALS } from "../model/refusals.ts";
 import { nearest } from "./nearest.ts";
 import { sitePieces } from "./site-piece.ts";
 

@@ -7,6 +7,7 @@ import { surroundings } from "./surroundings.ts";
 export const ROLES = {
   "nova-bm-db": { option: "--nova-bm-db", section: "baremetal", key: "sql_connection" },
   restore: { option: "--restore", section: "baremetal", key: "sql_connection" },
+  into: { option: "--into", section: "database", key: "connection" },
   "nova-db": { option: "--nova-db", section: "database", key: "connection" },
   "ironic-db": { option: "--ironic-db", section: "database", key: "connection" },
   "nova-api-db": { option: "--nova-api-db", section: "api_database", key: "connection" },

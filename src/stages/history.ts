@@ -7,6 +7,7 @@ import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { JsonObject } from "../model/json.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import { LOOKS } from "./journey.ts";
+import { readRehearsal } from "./rehearsal-file.ts";
 import { readWindow } from "./window-file.ts";
 
 /** Commands a report lists: the newest. */
@@ -21,7 +22,11 @@ export async function measuredOf(run: string, entries: readonly Entry[]): Promis
   const ran = [...commands, ...recorded.filter((one) => !isLogged(one))]
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
     .slice(-KEPT);
-  return { ran, loaded: loadedIn(entries), handed: handedIn(entries) };
+  const rehearsed = (await readRehearsal({ path: run }))?.loaded ?? null;
+  return {
+    ...{ ran, loaded: loadedIn(entries), handed: handedIn(entries) },
+    ...(rehearsed !== null && { rehearsed }),
+  };
 }
 
 /** The commands of a run by its log; one that nobody could write or read has none. */
@@ -101,7 +106,7 @@ function nameOf(command: string): string {
 }
 
 /** Rows of Ironic and Nova that apply wrote, and the time its batches took. */
-function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
+export function loadedIn(entries: readonly Entry[]): Measured["loaded"] {
   let [count, took, open, since] = [0, 0, 0, 0];
   let by = "";
   for (const entry of batchesOf(entries, IRONIC, ...NOVA_NAMES)) {

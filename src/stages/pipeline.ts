@@ -58,6 +58,7 @@ export const AFTER = {
     const undo = { ...besideOptions(nova), all: true, plan: true };
     return `Next: ${nextCommand("status", { run: given.run })}\nUndo: ${nextCommand("rollback", given, undo)}`;
   },
+  rehearse: ({ run }: { readonly run: string }) => `Next: ${nextCommand("status", { run })}`,
   boot: (given: { readonly undo: boolean }) =>
     given.undo
       ? `Next: ${nextCommand("boot", given)}`

@@ -56,6 +56,7 @@ interface Ended {
  * Takes back what the run loaded, in the order of `pipeline.ts`.
  *
  * @param leave hears of rows that stay as they are
+ * @param open Ironic; a rehearsal has a copy of it
  * @returns null when there was nothing to take back, or it was stopped on request
  */
 export function rollback(
@@ -63,8 +64,9 @@ export function rollback(
   watching: Watching,
   sink: Sink,
   leave: Backing["leave"],
+  open = openBackend,
 ): Promise<Ended | null> {
-  return withJob(words, { preview: false }, sink, async (job) => {
+  return withJob(words, { preview: false, open }, sink, async (job) => {
     const { run, nova, backend, leaving, untold } = job;
     const named = words.all ? "everything" : `${words.node?.length} machines`;
     await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?`);
@@ -85,7 +87,7 @@ export function rollback(
 
 /** Shows what the same words would take back; writes nothing. */
 export async function previewRollback(words: RollbackWords, sink: Sink): Promise<void> {
-  const shown = await withJob(words, { preview: true }, sink, async (job) => {
+  const shown = await withJob(words, { preview: true, open: openBackend }, sink, async (job) => {
     let nodes = 0;
     const rows = async function* (): AsyncGenerator<UndoPreview> {
       for await (const row of previewBack(job)) {
@@ -114,7 +116,7 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
 /** @returns null when the run has loaded nothing */
 async function withJob<T>(
   words: RollbackWords,
-  access: { readonly preview: boolean },
+  access: { readonly preview: boolean; readonly open: typeof openBackend },
   sink: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T | null> {
@@ -152,7 +154,7 @@ async function withJob<T>(
     const optional = changed && words.novaDb !== undefined && !there;
     const nova = changed ? wish : null;
     return closing(async (keep) => {
-      const backend = await backendOf(words, access.preview, optional, sink);
+      const backend = await backendOf(words, access, optional, sink);
       if (backend !== null) keep(backend);
       const wanted = { run, entries, plans, scope, nova, backend, reach: words };
       return work({ ...wanted, leaving, untold });
@@ -184,7 +186,7 @@ async function* linesIn(
  */
 async function backendOf(
   words: RollbackWords,
-  preview: boolean,
+  { preview, open }: { readonly preview: boolean; readonly open: typeof openBackend },
   optional: boolean,
   { say, note }: Sink,
 ): Promise<Backend | null> {
@@ -196,7 +198,7 @@ async function backendOf(
     return null;
   }
   const mappings = await loadMappings();
-  return openBackend(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
+  return open(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
     if (!optional) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     say(`Nothing of this run is left in Ironic, which is not asked: ${why}`);

@@ -2,6 +2,7 @@ import type { PlanCounts, SnapshotCounts } from "../model/artefact.ts";
 import type { FinishState } from "../model/handover.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { NovaPlanCounts, NovaPlanHeader } from "../model/nova-plan.ts";
+import type { Rehearsal } from "../model/rehearsal.ts";
 import type { Said } from "./given.ts";
 
 /** Why a file cannot be read. */
@@ -22,6 +23,8 @@ export interface RunFiles {
     | Missing;
   /** The plan for Nova that belongs to the plan, and what was done of any; absent: there was none. */
   readonly nova?: NovaState | Missing;
+  /** What the last rehearsal found; absent: there was none. */
+  readonly rehearsal?: Rehearsal;
   readonly journal: { readonly entries: readonly Entry[]; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;

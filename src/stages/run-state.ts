@@ -21,6 +21,7 @@ import { readGiven } from "./given-file.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
+import { readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
   type Missing,
@@ -107,7 +108,9 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
   const verified = known
     ? await readVerified(run, plan.footer.sha256, journal.entries.length)
     : undefined;
+  const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
+    ...(rehearsal !== null && { rehearsal }),
     ...(verified !== undefined && { verified }),
     finish,
     said: {
@@ -120,8 +123,7 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
       earlier: await readGiven(run),
       sealedElsewhere: sealedElsewhere(run, snapshot),
     },
-    ...(nova !== null && { nova }),
-    ...(boot !== null && { boot }),
+    ...{ ...(nova !== null && { nova }), ...(boot !== null && { boot }) },
     snapshot:
       "missing" in snapshot
         ? snapshot
@@ -200,7 +202,7 @@ interface RunState {
 
 /** What is true of a run, from its files alone, and what comes next. */
 export function statusOf(files: RunFiles): RunState {
-  const { snapshot, plan, journal, handover, nova, boot, finish } = files;
+  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish } = files;
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -215,6 +217,9 @@ export function statusOf(files: RunFiles): RunState {
     fields: {
       extract: extracted,
       plan: planned,
+      ...(rehearsal !== undefined && {
+        rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256),
+      }),
       apply: "missing" in journal ? journal.missing : appliedText(journal.entries),
       ...(handover !== null && { handover: handoverText(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),

@@ -29,7 +29,7 @@ export interface Support {
 
 /** What this tool writes into a run, its secrets sealed. */
 const OURS =
-  /^((snapshot|power|journal|log|window)\.jsonl|given\.json|connections\.yaml|report\.html|verified\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
+  /^((snapshot|power|journal|log|window)\.jsonl|given\.json|connections\.yaml|report\.html|verified\.json|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
 
 /** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */

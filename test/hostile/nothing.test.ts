@@ -47,6 +47,7 @@ test("no command ends well on a plan that loads no machine without saying that t
         words: ["check", ...at, ...source.slice(0, 4), ...reader, "--watch", "0"],
       },
     ],
+    rehearse: [{ refuses: "N2I-E325", words: ["rehearse", ...at, ...writer, "--yes"] }],
     apply: [
       { refuses: "N2I-E325", words: ["apply", ...at, ...writer, ...novaWriter, "--yes"] },
       {

@@ -32,6 +32,8 @@ async function planned(t: TestContext): Promise<Place | null> {
 test("the how-to pages carry a deployment over and back, one after the other", async (t) => {
   const at = await planned(t);
   if (at === null) return;
+  const [rehearsed = ""] = await walk(at, "rehearsing");
+  assert.match(rehearsed, /^The rehearsal held: /m);
   const [applied = ""] = await walk(at, "loading");
   assert.match(applied, /Verify: \d+ validated, 0 mismatched/);
   await walk(at, "boot-files");
@@ -152,7 +154,16 @@ const CONDUCTORS_ROOT = "c0000000-0000-4000-8000-000000000001";
 
 test("each page with commands is one whose commands are run", () => {
   const run = [
-    ...["sources", "quickstart", "bmcs", "plans", "readiness", "loading", "boot-files"],
+    ...[
+      "sources",
+      "quickstart",
+      "bmcs",
+      "plans",
+      "readiness",
+      "rehearsing",
+      "loading",
+      "boot-files",
+    ],
     ...[
       "one-command",
       "finishing",

@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { EXIT_STATUS } from "../../src/model/refusals.ts";
+import { EXIT_STATUS } from "../../src/model/exit-status.ts";
 import { exitTable } from "../support/manual-tables.ts";
 
 test("the exit table has one Markdown row a status, in the order of the model", () => {

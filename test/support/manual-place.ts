@@ -95,7 +95,9 @@ export async function place(
 
 /** What a person says on a terminal, and a night needs no test to wait for. */
 function answers(words: readonly string[]): readonly string[] {
-  const acts = ["apply", "boot", "rollback", "handover", "finish"].includes(words[0] ?? "");
+  const acts = ["apply", "rehearse", "boot", "rollback", "handover", "finish"].includes(
+    words[0] ?? "",
+  );
   if (words[0] === "run") return ["--yes", "--watch", "1"];
   if (!acts || words.includes("--plan")) return [];
   const watches = ["apply", "rollback"].includes(words[0] ?? "");

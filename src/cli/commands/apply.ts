@@ -1,4 +1,4 @@
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { verifiedText } from "../../report/verify.ts";
 import { apply } from "../../stages/apply.ts";
 import { AFTER } from "../../stages/pipeline.ts";

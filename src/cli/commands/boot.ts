@@ -1,5 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { bootSummary, bootView } from "../../report/previews.ts";
 import { boot } from "../../stages/boot.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";

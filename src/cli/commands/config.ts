@@ -1,5 +1,5 @@
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import {
   restartsText,
   settingsJson,

@@ -1,4 +1,4 @@
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { statesView } from "../../report/previews.ts";
 import { finishRun, previewFinish } from "../../stages/finish.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";

@@ -1,6 +1,6 @@
 import { ONE_BY_ONE, type Pace } from "../../engine/window-part.ts";
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { statesView } from "../../report/previews.ts";
 import { handover } from "../../stages/handover.ts";
 import { AFTER } from "../../stages/pipeline.ts";

@@ -22,6 +22,7 @@ import { handoverOptions } from "../options/handover.ts";
 import { nextOptions } from "../options/next.ts";
 import { planOptions } from "../options/plan.ts";
 import { powerOptions } from "../options/power.ts";
+import { rehearseOptions } from "../options/rehearse.ts";
 import { reportOptions } from "../options/report.ts";
 import { retireOptions } from "../options/retire.ts";
 import { rollbackOptions } from "../options/rollback.ts";
@@ -103,6 +104,7 @@ const COMMANDS: readonly Command[] = [
   { options: configOptions, work: async () => (await import("./config.ts")).configCommand },
   { options: showOptions, work: async () => (await import("./show.ts")).showCommand },
   { options: reportOptions, work: async () => (await import("./report.ts")).reportCommand },
+  { options: rehearseOptions, work: async () => (await import("./rehearse.ts")).rehearseCommand },
   { options: applyOptions, work: async () => (await import("./apply.ts")).applyCommand },
   { options: verifyOptions, work: async () => (await import("./verify.ts")).verifyCommand },
   { options: bootOptions, work: async () => (await import("./boot.ts")).bootCommand },

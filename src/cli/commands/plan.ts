@@ -5,8 +5,8 @@ import {
   renderHeader,
   renderNovaCounts,
 } from "../../core/render/summary.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { ipmitoolOf } from "../../model/power.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
 import { createLines } from "../../report/plan-lines.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import { plan } from "../../stages/plan.ts";

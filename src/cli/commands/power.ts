@@ -1,4 +1,4 @@
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { powerView, summary } from "../../report/power.ts";
 import { groups } from "../../report/power-groups.ts";
 import { AFTER } from "../../stages/pipeline.ts";

@@ -1,4 +1,4 @@
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { gatherLeft } from "../../report/left.ts";
 import { previewRollback, rollback } from "../../stages/rollback.ts";
 import type { RollbackArgs } from "../options/rollback.ts";

@@ -1,6 +1,6 @@
 import { createInterface } from "node:readline/promises";
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { gatesView, guardsView, statesView, undoView } from "../../report/previews.ts";
 import type { View } from "../../report/table.ts";

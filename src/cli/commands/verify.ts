@@ -1,7 +1,7 @@
 import { isHandedOver } from "../../core/handover/observe.ts";
 import { isEqual } from "../../core/verify/tally.ts";
 import { MigrationError } from "../../model/error.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { computesText, takenOverText, verifiedText } from "../../report/verify.ts";
 import { verifyRun } from "../../stages/verify.ts";
 import { verifyTakeover } from "../../stages/verify-takeover.ts";

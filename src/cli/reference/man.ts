@@ -1,5 +1,5 @@
 import { CHECK_STATUS } from "../../model/check.ts";
-import { EXIT_STATUS } from "../../model/refusals.ts";
+import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { type CommandDoc, type OptionDoc, PROGRAM } from "./describe.ts";
 
 interface Statuses {

@@ -95,7 +95,7 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
 
 function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
   const name = "apply";
-  const { loaded } = measured;
+  const { loaded, rehearsed } = measured;
   if (rows === 0)
     return {
       name,
@@ -104,11 +104,15 @@ function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowSt
       basis: "measured",
       source: "nothing is left to load",
     };
-  if (loaded === null || loaded.seconds === 0) return asBefore("apply", measured.ran);
-  const rate = loaded.count / loaded.seconds;
+  const [known, where] =
+    loaded !== null && loaded.seconds > 0
+      ? [loaded, "as before (journal.jsonl)"]
+      : [rehearsed, "as rehearsed (rehearsal.json)"];
+  if (known === undefined || known.seconds === 0) return asBefore("apply", measured.ran);
+  const rate = known.count / known.seconds;
   return {
     ...{ name, by: "command", seconds: rows / rate, basis: "measured" },
-    source: `${rows} rows at ${figure(rate)} a second, as before (journal.jsonl)`,
+    source: `${rows} rows at ${figure(rate)} a second, ${where}`,
   };
 }
 

@@ -86,7 +86,7 @@ interface Filling {
 /** Values one statement is given. */
 const VALUES = 5000;
 
-async function fill(
+export async function fill(
   database: Database,
   trx: Knex.Transaction,
   { batch, named, opened }: Filling,
@@ -119,7 +119,7 @@ async function fill(
 const OLD_VALUES = "STRICT_ALL_TABLES,NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES";
 
 /** Ids go on after the last one. */
-async function countOn(database: Database, table: string, column: string): Promise<void> {
+export async function countOn(database: Database, table: string, column: string): Promise<void> {
   const from = quoted("postgresql", table);
   const highest = `(SELECT max(${quoted("postgresql", column)}) FROM ${from})`;
   const sql = `SELECT setval(pg_get_serial_sequence(?, ?), coalesce(${highest}, 1), ${highest} IS NOT NULL)`;

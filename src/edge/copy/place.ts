@@ -1,0 +1,158 @@
+import { closeSync, existsSync, openSync, rmSync, statSync, truncateSync } from "node:fs";
+import type { DatabaseAddress } from "../../model/database.ts";
+import { MigrationError, systemCode } from "../../model/error.ts";
+import type { Database } from "../database/open.ts";
+import { quoted } from "../database/read.ts";
+import { ask, askNumber, integer, isTrue, string } from "../database/rows.ts";
+import { outside } from "./outside.ts";
+
+const END = "_nova2ironic_rehearsal";
+/** Characters of a name: PostgreSQL has 63, MySQL 64. */
+const LONGEST = 63;
+
+/** Where the copy of a database goes, unless --into names one: beside it, by the same login. */
+export function besideOf({ address, engine }: Database): DatabaseAddress {
+  if (engine === "sqlite") {
+    const filename = `${address.filename}${END}`;
+    return { ...address, filename, database: filename, shown: `sqlite:///${filename}` };
+  }
+  const database = `${address.database.slice(0, LONGEST - END.length)}${END}`;
+  return {
+    ...address,
+    database,
+    shown: `${address.shown.replace(/\/[^/?]*(\?.*)?$/, "")}/${database}`,
+  };
+}
+
+/** Whether there is a database of this name, or a file. */
+export async function isThere(
+  source: Database,
+  { database, filename }: DatabaseAddress,
+): Promise<boolean> {
+  if (filename !== null) return existsSync(filename);
+  const sql =
+    source.engine === "mysql"
+      ? "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?"
+      : "SELECT 1 FROM pg_database WHERE datname = ?";
+  return (await ask(source, "looking for a copy", sql, [database])).length > 0;
+}
+
+/** Bytes of a database as its server counts them. */
+export async function bytesOf(source: Database): Promise<number> {
+  const { engine, address } = source;
+  if (engine === "sqlite") return statSync(address.filename ?? "").size;
+  const sql =
+    engine === "mysql"
+      ? "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = DATABASE()"
+      : "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p')";
+  return (await askNumber(source, "asking for the size", sql)) ?? 0;
+}
+
+/**
+ * Makes the database of a copy, which was not there.
+ *
+ * @returns whether it holds all that the source holds by now: PostgreSQL copies one that nobody uses
+ * @throws MigrationError N2I-E350 with the statement for whoever may, N2I-E351 where it is there by now
+ */
+export async function makeDatabase(source: Database, copy: DatabaseAddress): Promise<boolean> {
+  if (source.engine === "mysql") return inMysql(source, copy);
+  if (source.engine === "postgresql") return inPostgres(source, copy);
+  try {
+    closeSync(openSync(copy.filename ?? "", "wx", 0o600));
+  } catch (cause) {
+    if (systemCode(cause) === "EEXIST") throw taken(copy);
+    throw new MigrationError(
+      "N2I-E350",
+      `${copy.filename} cannot be made (${systemCode(cause) ?? "unknown"})`,
+      {
+        cause,
+        fix: "Let this user write to that folder, or give another place: an empty file with --into.",
+      },
+    );
+  }
+  return false;
+}
+
+async function inMysql(source: Database, copy: DatabaseAddress): Promise<boolean> {
+  const settings =
+    "SELECT default_character_set_name AS charset, default_collation_name AS collation FROM information_schema.schemata WHERE schema_name = DATABASE()";
+  const [found] = await ask(source, "reading charsets", settings);
+  const name = quoted("mysql", copy.database);
+  const sql = `CREATE DATABASE ${name} CHARACTER SET ${string(found?.charset)} COLLATE ${string(found?.collation)}`;
+  const [user] = await ask(source, "asking who we are", ACCOUNT);
+  // A name in a grant is a pattern.
+  const pattern = name.replaceAll("_", "\\_");
+  const grant = `GRANT ALL PRIVILEGES ON ${pattern}.* TO ${string(user?.account)};`;
+  await perform(source, copy, sql, grant);
+  return false;
+}
+
+const ACCOUNT =
+  "SELECT concat('''', replace(substring_index(current_user(), '@', 1), '''', ''''''), '''@''', substring_index(current_user(), '@', -1), '''') AS account";
+
+async function inPostgres(source: Database, copy: DatabaseAddress): Promise<boolean> {
+  const [found] = await ask(source, "asking for the database", TEMPLATE);
+  const name = quoted("postgresql", copy.database);
+  const grant = `ALTER ROLE ${string(found?.account)} CREATEDB;`;
+  if (isTrue(found?.may) && isTrue(found?.own) && integer(found?.others) === 0) {
+    const whole = `CREATE DATABASE ${name} TEMPLATE ${quoted("postgresql", source.address.database)}`;
+    if (await perform(source, copy, whole, grant)) return true;
+  }
+  const { encoding, collation, kind } = found ?? {};
+  const literal = (value: unknown): string => `'${string(value).replaceAll("'", "''")}'`;
+  const settings = `ENCODING ${literal(encoding)} LC_COLLATE ${literal(collation)} LC_CTYPE ${literal(kind)}`;
+  await perform(source, copy, `CREATE DATABASE ${name} TEMPLATE template0 ${settings}`, grant);
+  return false;
+}
+
+const TEMPLATE = `SELECT r.rolsuper OR r.rolcreatedb AS may, r.rolsuper OR d.datistemplate OR pg_has_role(d.datdba, 'USAGE') AS own, quote_ident(current_user) AS account,
+  (SELECT count(*) FROM pg_stat_activity a WHERE a.datname = d.datname AND a.pid <> pg_backend_pid()) AS others,
+  pg_encoding_to_char(d.encoding) AS encoding, d.datcollate AS collation, d.datctype AS kind
+  FROM pg_database d, pg_roles r WHERE d.datname = current_database() AND r.rolname = current_user`;
+
+/** @returns false where somebody uses the database that was to be copied whole */
+async function perform(
+  source: Database,
+  copy: DatabaseAddress,
+  sql: string,
+  grant: string,
+): Promise<boolean> {
+  return outside(source, async (on) => {
+    try {
+      await on.raw(sql);
+      return true;
+    } catch (cause) {
+      const code = systemCode(cause) ?? "";
+      // Somebody connected since we counted.
+      if (code === "55006") return false;
+      if (code === "42P04" || code === "ER_DB_CREATE_EXISTS") throw taken(copy);
+      if (!/^(42501|ER_DBACCESS_DENIED_ERROR|ER_SPECIFIC_ACCESS_DENIED_ERROR)$/.test(code))
+        return source.run("making the copy", () => Promise.reject(cause as Error));
+      throw new MigrationError("N2I-E350", `this user may not make ${copy.database}`, {
+        cause,
+        fix: `An administrator of the server says: ${grant} Or give a login that may to --ironic-db, or make an empty database and give that with --into.`,
+      });
+    }
+  });
+}
+
+export function taken({ shown }: DatabaseAddress): MigrationError {
+  return new MigrationError("N2I-E351", `${shown} is there, and this run did not make it`);
+}
+
+/** Takes a copy away that a rehearsal made: a database with all that is in it. */
+export async function dropDatabase(source: Database, copy: DatabaseAddress): Promise<void> {
+  if (copy.filename !== null) {
+    for (const end of ["", "-journal", "-wal", "-shm"])
+      rmSync(`${copy.filename}${end}`, { force: true });
+    return;
+  }
+  const sql = `DROP DATABASE ${quoted(source.engine, copy.database)}`;
+  await outside(source, (on) => source.run("dropping the copy", () => on.raw(sql)));
+}
+
+/** A file that was given empty is empty again. */
+export function emptyFile(filename: string): void {
+  truncateSync(filename);
+  for (const end of ["-journal", "-wal", "-shm"]) rmSync(`${filename}${end}`, { force: true });
+}

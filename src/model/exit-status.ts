@@ -1,0 +1,38 @@
+/** The exit statuses, frozen: scripts rely on them. src/manual/scripts.md prints this table; a test compares. */
+export const EXIT_STATUS = {
+  done: { status: 0, meaning: "done, nothing to do, or equal" },
+  failed: { status: 1, meaning: "failed; the target is unchanged or as it was before" },
+  differs: {
+    status: 2,
+    meaning:
+      "`plan --detailed-exitcode`, `config`: changes; `verify`: differences; rollback: rows left",
+  },
+  partial: { status: 3, meaning: "done in part: some machines were left out, each is listed" },
+  refused: { status: 4, meaning: "refused: stale plan, wrong target, blocked or not confirmed" },
+  halfway: { status: 5, meaning: "failed midway; the journal says what was done" },
+  locked: { status: 11, meaning: "another run holds the lock" },
+  denied: { status: 12, meaning: "authentication failed or a privilege is missing" },
+  usage: { status: 64, meaning: "the command line, a document or a configuration is wrong" },
+  bug: { status: 70, meaning: "internal error; please report it" },
+  interrupted: { status: 130, meaning: "stopped by Ctrl-C; run the same command to go on" },
+  terminated: {
+    status: 143,
+    meaning: "stopped by SIGTERM, or its terminal was lost; run the same command to go on",
+  },
+} as const;
+
+export type ExitName = keyof typeof EXIT_STATUS;
+
+export interface Refusal {
+  readonly exit: number;
+  readonly title: string;
+  /** Why the tool stops here rather than going on. */
+  readonly why: string;
+  /** What the operator does next: one sentence. */
+  readonly fix: string;
+}
+
+/** Makes refusals that end with one status. */
+export function ending(name: ExitName): (title: string, why: string, fix: string) => Refusal {
+  return (title, why, fix) => ({ exit: EXIT_STATUS[name].status, title, why, fix });
+}

@@ -1,0 +1,186 @@
+import { comparedOf, isEqual } from "../core/verify/tally.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
+import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
+import type { RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
+import { type ApplyWords, apply } from "./apply.ts";
+import type { openBackend } from "./backend.ts";
+import { loadedIn } from "./history.ts";
+import { rollback } from "./rollback.ts";
+import type { Sink } from "./sink.ts";
+import { verifyRun } from "./verify.ts";
+
+/** What a rehearsal goes with. */
+interface RehearsalJob {
+  /** Whose journal it is. */
+  readonly inner: RunFolder;
+  readonly words: Pick<
+    ApplyWords,
+    "ironicDb" | "skipBlocked" | "staged" | "powerMaxAge" | "keyFile"
+  >;
+  /** Opens the copy, wherever a command would open Ironic. */
+  readonly open: typeof openBackend;
+  /** A digest of all rows of the copy. */
+  readonly digest: () => Promise<string>;
+  /** Machines that the plan loads. */
+  readonly machines: number;
+  readonly sink: Sink;
+}
+
+/** How far it came. */
+export interface Gone {
+  readonly stages: RehearsedStage[];
+  readonly refusals: RehearsedRefusal[];
+  loaded: { readonly count: number; readonly seconds: number } | null;
+  asBefore: boolean | null;
+  /** What apply was let do that it refused. */
+  readonly allowed: Partial<ApplyWords>;
+}
+
+/** What a command made of its part of the way. */
+interface Ran {
+  readonly rows: number;
+  /** Of the writing alone. */
+  readonly seconds: number | null;
+  readonly result: string;
+}
+
+/** All went as planned. */
+export const DONE = "done";
+
+/** No nova-compute knows of a copy. */
+const NOBODY = { seconds: 0, allowed: true, queued: true, tell: () => undefined };
+
+/** What apply refuses that a rehearsal may go on without, as nobody's machine is at stake. */
+const GOES_ON: {
+  readonly [code: string]: { readonly words: Partial<ApplyWords>; readonly how: string };
+} = {
+  "N2I-E304": { words: { skipBlocked: true }, how: "without the machines that are left out" },
+  "N2I-E307": {
+    words: { powerMaxAge: Number.MAX_VALUE },
+    how: "with the readings as old as they are",
+  },
+};
+
+/**
+ * Goes there and back and there again, by the functions of the commands themselves. It ends where one of them
+ * refuses: what that would have refused is a result.
+ *
+ * @returns false when it was stopped on request
+ */
+export async function goTheWay(job: RehearsalJob, gone: Gone): Promise<boolean> {
+  const before = await job.digest();
+  const ways: readonly (readonly [string, () => Promise<Ran | null>])[] = [
+    ["apply", () => load(job, gone)],
+    ["verify", () => compared(job)],
+    ["rollback", () => taken(job)],
+    ["apply again", () => load(job, gone)],
+    ["verify again", () => compared(job)],
+  ];
+  for (const [stage, work] of ways) {
+    const began = Date.now();
+    const ran = await work().catch((cause: unknown) => refusedAt(stage, cause, gone));
+    if (ran === null) return false;
+    const seconds = (Date.now() - began) / 1000;
+    const rate = ran.seconds === null || ran.seconds <= 0 ? null : ran.rows / ran.seconds;
+    const { rows, result } = ran;
+    gone.stages.push({ stage, seconds, machines: job.machines, rows, rate, result });
+    if (gone.refusals.some((refusal) => refusal.stage === stage && refusal.went_on === null))
+      return true;
+    if (stage === "apply")
+      gone.loaded = ran.seconds === null ? null : { count: rows, seconds: ran.seconds };
+    if (stage === "rollback") gone.asBefore = (await job.digest()) === before;
+  }
+  return true;
+}
+
+/** What stops a command is what the rehearsal was to find; a bug is one. */
+function refusedAt(stage: string, cause: unknown, { refusals }: Gone): Ran {
+  if (!(cause instanceof MigrationError)) throw cause;
+  const { code, message, fix } = cause;
+  refusals.push({ stage, code, message, fix, went_on: null });
+  return { rows: 0, seconds: null, result: `refused: ${code}` };
+}
+
+async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {
+  const { inner, words, open, machines } = job;
+  const asked = {
+    ...words,
+    ...{ run: inner.path, recheckPower: false, leaveNova: true, afterFinish: false },
+  };
+  const from = (await entriesOf(inner)).length;
+  const sink = within(job, machines);
+  const tried = async (): ReturnType<typeof apply> => {
+    try {
+      return await apply({ ...asked, ...gone.allowed }, NOBODY, sink, open);
+    } catch (cause) {
+      if (!goesOn(cause, gone)) throw cause;
+      return tried();
+    }
+  };
+  const applied = await tried();
+  if (applied === null) return null;
+  const { failed, equal } = applied;
+  const written = loadedIn((await entriesOf(inner)).slice(from));
+  return {
+    ...{ rows: written?.count ?? 0, seconds: written?.seconds ?? null },
+    result: failed > 0 ? `${failed} machines failed` : equal ? DONE : "not as planned",
+  };
+}
+
+/** Whether a rehearsal may go on where apply would stop; the same refusal stops it the second time. */
+function goesOn(cause: unknown, { refusals, allowed }: Gone): boolean {
+  if (!(cause instanceof MigrationError)) return false;
+  const { code, message, fix } = cause;
+  const on = GOES_ON[code];
+  if (on === undefined || refusals.some((refusal) => refusal.code === code)) return false;
+  refusals.push({ stage: "apply", code, message, fix, went_on: on.how });
+  Object.assign(allowed, on.words);
+  return true;
+}
+
+async function compared(job: RehearsalJob): Promise<Ran> {
+  const { inner, words, open, machines } = job;
+  const asked = { ...words, run: inner.path, allRows: false, final: false };
+  const verified = await verifyRun(asked, within(job, machines), open);
+  const result = isEqual(verified) ? DONE : "not as planned";
+  return { rows: comparedOf(verified.tally), seconds: null, result };
+}
+
+async function taken(job: RehearsalJob): Promise<Ran | null> {
+  const { inner, words, open, machines } = job;
+  const asked = { ...words, run: inner.path, leaveNova: true, all: true, afterFinish: false };
+  const [from, began] = [(await entriesOf(inner)).length, Date.now()];
+  let left = 0;
+  const leave = (rows: readonly unknown[]): void => {
+    left += rows.length;
+  };
+  const ended = await rollback(asked, NOBODY, within(job, machines), leave, open);
+  if (ended === null) return null;
+  const batches = batchesOf((await entriesOf(inner)).slice(from), IRONIC);
+  const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
+  const seconds = (Date.now() - began) / 1000;
+  return { rows, seconds, result: left === 0 ? DONE : `${left} rows left` };
+}
+
+async function entriesOf(inner: RunFolder): Promise<readonly Entry[]> {
+  return (await readJournal(inner)).entries;
+}
+
+/** What commands say in a rehearsal is not said: its table tells it. Their progress is. */
+function within({ sink }: RehearsalJob, machines: number): Sink {
+  const silent = (): void => undefined;
+  return {
+    ...{ say: silent, result: silent, note: silent, confirm: () => Promise.resolve() },
+    async list(_of, items, step) {
+      const read = async (): Promise<void> => {
+        for await (const _ of items);
+      };
+      if (step === undefined) return read();
+      await sink.during(`rehearse: ${step.title}`, machines, read, step.summary);
+    },
+    during: (title, total, work, summary) =>
+      sink.during(`rehearse: ${title}`, total, work, summary),
+  };
+}

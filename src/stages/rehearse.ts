@@ -1,0 +1,202 @@
+import { digestOfAll } from "../edge/copy/fill.ts";
+import { bytesOf } from "../edge/copy/place.ts";
+import { type Database, openDatabase } from "../edge/database/open.ts";
+import { countRows } from "../edge/database/rows.ts";
+import { findInnerRun, makeInnerRun } from "../edge/disk/inner-run.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import { type RunFolder, writeNote } from "../edge/disk/run-folder.ts";
+import type { TargetIdentity } from "../model/artefact.ts";
+import { MigrationError } from "../model/error.ts";
+import type { Json } from "../model/json.ts";
+import type { Rehearsal } from "../model/rehearsal.ts";
+import type { ApplyWords } from "./apply.ts";
+import { type Backend, databaseBackend } from "./backend.ts";
+import { closing, openRole } from "./databases.ts";
+import { loadMappings, type Mappings } from "./documents.ts";
+import { checkEngine, checkIdentity } from "./ironic-place.ts";
+import { plansThere } from "./loaded-plans.ts";
+import { loadable, nothingLoads } from "./nothing.ts";
+import { novaSteps } from "./nova-side.ts";
+import { patience } from "./patience.ts";
+import { type CopyPlace, makeCopy, mebibytes, placeOf, removeCopies } from "./rehearsal-copy.ts";
+import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
+import { DONE, type Gone, goTheWay } from "./rehearsal-way.ts";
+import { checkNotRetired } from "./retired.ts";
+import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
+import type { Sink } from "./sink.ts";
+import { surroundings } from "./surroundings.ts";
+import { VERSION, whoami } from "./version.ts";
+
+/** What a rehearsal is given. */
+export interface RehearseWords
+  extends Pick<
+    ApplyWords,
+    "run" | "ironicDb" | "skipBlocked" | "staged" | "powerMaxAge" | "keyFile"
+  > {
+  /** An empty database for the copy. */
+  readonly into?: string;
+}
+
+/**
+ * Goes the plan's whole way on a copy of Ironic's database: apply, verify, rollback, apply, verify. The target is
+ * read and nothing else; the copy is gone afterwards.
+ *
+ * @returns null when it was stopped on request
+ * @throws MigrationError N2I-E300 for another target than the plan's, N2I-E350, N2I-E351, N2I-E352
+ */
+export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
+  return withTarget(words, async (run, source) => {
+    const plan = await openPlan(`${run.path}/${PLAN}`);
+    const { header, footer } = plan;
+    if (loadable(footer.footer) === 0) throw nothingLoads(footer.footer, "N2I-E325");
+    const seal = await sealOf(run, words.keyFile, header.key);
+    const mappings = await loadMappings();
+    const target = databaseBackend(source, mappings);
+    checkEngine(header.target, target);
+    checkIdentity(header.target, (await target.open(header.target.release, seal)).identity);
+    await removeLast(run, source, sink);
+    const place = await placeOf(source, words.into);
+    const machines = loadable(footer.footer);
+    const size = `${mebibytes(await bytesOf(source))}, ${await countRows(source, "nodes")} nodes`;
+    await sink.confirm(
+      `Copy ${source.shown} (${size}) into ${place.address.shown}, and rehearse the load of ${machines} machines there?`,
+    );
+    const inner = await makeInnerRun(run, REHEARSAL);
+    const interrupt = surroundings().onInterrupt();
+    try {
+      const made = { run, inner, source, place, words, mappings, machines, planned: header.target };
+      const found = await onCopy(made, sink, interrupt.signal);
+      if (found === null || interrupt.stopping()) return null;
+      const { gone, copy } = found;
+      const rehearsal: Rehearsal = {
+        ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
+        ...{ by: whoami(), plan: footer.sha256, target: source.shown, copy },
+        ...{
+          stages: gone.stages,
+          refusals: gone.refusals,
+          nova_rows: await novaSteps(run, footer),
+        },
+        ...{ as_before: gone.asBefore, loaded: gone.loaded, held: heldOf(gone) },
+      };
+      await writeNote(run, REHEARSED, rehearsal as unknown as Json); // texts, numbers and lists of them
+      return rehearsal;
+    } finally {
+      interrupt.end();
+    }
+  });
+}
+
+/** Only takes away what a rehearsal left that was killed. */
+export function undoRehearsal(words: RehearseWords, sink: Sink): Promise<void> {
+  return withTarget(words, async (run, source) => {
+    if (!(await removeLast(run, source, sink)))
+      sink.result("No rehearsal of this run left a copy; nothing is done.");
+  });
+}
+
+function withTarget<T>(
+  { run: path, ironicDb }: RehearseWords,
+  work: (run: RunFolder, source: Database) => Promise<T>,
+): Promise<T> {
+  return inRun(path, "rehearse", { create: false }, async (run) => {
+    await checkNotRetired(run, "there is nothing left to load");
+    if (plansThere((await readJournal(run)).entries).length > 0)
+      throw new MigrationError("N2I-E352", "what this run loaded is in Ironic already");
+    if (ironicDb === undefined)
+      throw new MigrationError(
+        "N2I-E352",
+        "only a database can be copied, and no --ironic-db is given",
+      );
+    return closing(async (keep) =>
+      work(run, keep(await openRole("ironic-db", ironicDb, { readOnly: true }))),
+    );
+  });
+}
+
+/** @returns whether there was a copy */
+async function removeLast(run: RunFolder, source: Database, { result }: Sink): Promise<boolean> {
+  const last = await findInnerRun(run, REHEARSAL);
+  const removed = last === null ? [] : await removeCopies(last, source);
+  for (const shown of removed) result(`Removed ${shown}, which an earlier rehearsal left.`);
+  return removed.length > 0;
+}
+
+interface Made {
+  readonly run: RunFolder;
+  readonly inner: RunFolder;
+  readonly source: Database;
+  readonly place: CopyPlace;
+  readonly words: RehearseWords;
+  readonly mappings: Mappings;
+  readonly machines: number;
+  readonly planned: TargetIdentity;
+}
+
+/** @returns null when it was stopped on request; the copy is gone in any case */
+async function onCopy(
+  made: Made,
+  sink: Sink,
+  signal: AbortSignal,
+): Promise<{ readonly gone: Gone; readonly copy: string } | null> {
+  const { inner, source, place } = made;
+  const gone: Gone = { stages: [], refusals: [], loaded: null, asBefore: null, allowed: {} };
+  const began = Date.now();
+  try {
+    const copied = await sink.during(
+      "rehearse: copy",
+      undefined,
+      (progress) => makeCopy(inner, source, place, signal, progress),
+      (copy) => (copy === null ? "stopped" : `${copy.rows} rows, ${copy.how}`),
+    );
+    if (copied === null) return null;
+    const { how, rows } = copied;
+    const seconds = (Date.now() - began) / 1000;
+    gone.stages.push({ stage: "copy", seconds, machines: 0, rows, rate: null, result: DONE });
+    const went = await goTheWay(jobOf(made, sink), gone);
+    return went ? { gone, copy: how } : null;
+  } finally {
+    await removeCopies(inner, source);
+  }
+}
+
+function jobOf({ inner, place, words, mappings, machines, planned }: Made, sink: Sink) {
+  const { ironicDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
+  const opened = (readOnly: boolean): Promise<Database> =>
+    openDatabase(place.address, { readOnly, patience: patience() });
+  return {
+    ...{ inner, machines, sink },
+    words: {
+      skipBlocked,
+      staged,
+      powerMaxAge,
+      ...(ironicDb && { ironicDb }),
+      ...(keyFile && { keyFile }),
+    },
+    open: async (_: object, __: Mappings, access: { readonly readOnly: boolean }) =>
+      standIn(databaseBackend(await opened(access.readOnly), mappings), planned),
+    digest: () => closing(async (keep) => digestOfAll(keep(await opened(true)))),
+  };
+}
+
+/**
+ * The copy as the target whose place it takes: it is at another address, and every other thing that a plan wants
+ * of its target is asked of the copy itself.
+ */
+function standIn(backend: Backend, planned: TargetIdentity): Backend {
+  const { address, database, server } = planned;
+  const at = (found: TargetIdentity): TargetIdentity => ({ ...found, address, database, server });
+  return {
+    ...backend,
+    async open(...how) {
+      const opened = await backend.open(...how);
+      return { ...opened, identity: at(opened.identity) };
+    },
+    identify: async (said) => at(await backend.identify(said)),
+  };
+}
+
+function heldOf({ stages, refusals, asBefore }: Gone): boolean {
+  return (
+    refusals.length === 0 && asBefore === true && stages.every(({ result }) => result === DONE)
+  );
+}

@@ -1,0 +1,102 @@
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { TestContext } from "node:test";
+import type { Case } from "../../src/demo/case.ts";
+import type { Engine } from "../../src/model/database.ts";
+import type { Entry } from "../../src/model/journal.ts";
+import type { Rehearsal } from "../../src/model/rehearsal.ts";
+import { runs } from "../hostile/cli.ts";
+import { type Deployment, deploy } from "../hostile/deployment.ts";
+import { SMALL } from "../hostile/fleet.ts";
+import { connect } from "../lab/connect.ts";
+import type { TestDatabase } from "../lab/index.ts";
+
+/** A run with a plan, and a login that may read Ironic's database and make its copy. */
+export interface Rehearsing extends Deployment {
+  /** `--run`, and Ironic's database for a login that cannot write to it. */
+  readonly words: readonly string[];
+  /** Where the copy goes. */
+  readonly copy: string;
+  readonly isCopied: () => Promise<boolean>;
+  /** All rows of all tables of Ironic's database. */
+  readonly dump: () => Promise<string>;
+  readonly found: () => Rehearsal;
+  readonly entries: () => readonly Entry[];
+}
+
+/** @param given null after the test was told to skip itself */
+export async function rehearsing(
+  engine: Engine,
+  t: TestContext,
+  given: Case = SMALL,
+): Promise<Rehearsing | null> {
+  const made = await deploy(engine, t, given);
+  if (made === null) return null;
+  const { at, source, reader, plan, run, folder, ironic } = made;
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
+  const copy = `${ironic.name}_nova2ironic_rehearsal`;
+  const url = join(folder, "rehearser.url");
+  writeFileSync(url, await rehearserOf(ironic, copy), { mode: 0o600 });
+  const { server } = ironic;
+  if (server !== null) t.after(() => server.dropDatabase(copy));
+  const journal = join(run, "rehearsal", "journal.jsonl");
+  return {
+    ...{ ...made, copy },
+    words: ["rehearse", ...at, "--ironic-db", `file:${url}`],
+    isCopied: async () => (server === null ? existsSync(copy) : server.hasDatabase(copy)),
+    dump: () => dumpOf(ironic),
+    found: () => JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal,
+    entries: () =>
+      readFileSync(journal, "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => JSON.parse(line) as Entry),
+  };
+}
+
+/** The address of a login that may make the copy, and may not write to what is copied. */
+async function rehearserOf(
+  { engine, name, url, server }: TestDatabase,
+  copy: string,
+): Promise<string> {
+  if (server === null) return url;
+  const account = await server.restrictedUser("rehearser", name, "SELECT");
+  const admin = connect({ ...server, database: name });
+  const pattern = copy.replaceAll("_", "\\_");
+  const grant =
+    engine === "mysql"
+      ? `GRANT ALL PRIVILEGES ON \`${pattern}\`.* TO '${account.user}'@'127.0.0.1'`
+      : `ALTER ROLE ${account.user} CREATEDB`;
+  await admin.raw(grant.replaceAll("\\", "\\\\").replaceAll("?", "\\?").replaceAll("\\\\", "\\"));
+  await admin.destroy();
+  return account.url;
+}
+
+const TABLES = {
+  mysql: "SELECT table_name AS name FROM information_schema.tables WHERE table_schema = DATABASE()",
+  postgresql: "SELECT tablename AS name FROM pg_tables WHERE schemaname = 'public'",
+  sqlite: "SELECT name FROM sqlite_master WHERE type = 'table'",
+};
+
+/** Every row of every table, whatever the order. */
+export async function dumpOf({ db, engine }: Pick<TestDatabase, "db" | "engine">): Promise<string> {
+  const answer: unknown = await db.raw(TABLES[engine]);
+  const rows =
+    engine === "mysql"
+      ? (answer as [[]])[0]
+      : engine === "sqlite"
+        ? answer
+        : (answer as { rows: [] }).rows;
+  const names = (rows as { name: string }[]).map(({ name }) => name).sort();
+  const told: unknown[] = [];
+  for (const name of names) {
+    const all: object[] = await db(name).select();
+    told.push([name, all.map((row) => JSON.stringify(row, plainly)).sort()]);
+  }
+  return JSON.stringify(told);
+}
+
+function plainly(_: string, value: unknown): unknown {
+  return typeof value === "bigint" ? String(value) : value;
+}

@@ -28,6 +28,9 @@ export function endOnSignal(): void {
     process.on(signal, () => {
       if (acting > 0 && signal !== "SIGQUIT") return;
       log("end", { status: STATUS[signal], name: signal });
+      // Who pressed Ctrl-C is there to read it.
+      if (signal === "SIGINT" && io().stderr.isTTY === true)
+        aside("\nInterrupted; nothing is lost. Run the same command again to go on.");
       process.exit(STATUS[signal]);
     });
 }

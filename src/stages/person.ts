@@ -1,10 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { isHandedOver } from "../core/handover/observe.ts";
 import { runningComputes } from "../core/hosts/running.ts";
+import { duration } from "../core/report/window.ts";
 import { isEqual } from "../core/verify/tally.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
+import type { RowVerdict } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import { shellWord } from "../model/text.ts";
 import { openBackend, type TargetOptions } from "./backend.ts";
@@ -24,7 +26,7 @@ export interface Waiting {
   readonly sink: Sink;
 }
 
-/** Seconds after which the same is said again. */
+/** Seconds after which the same is said again, and that counts may change in silence. */
 const AGAIN = 60;
 
 /**
@@ -43,10 +45,15 @@ export async function until(
     const missing = await look();
     if (missing === null) return;
     const now = Date.now();
-    if (missing !== reported || now - at > AGAIN * 1000) {
-      const again = reported === "" ? " Ctrl-C loses nothing; the same command goes on." : "";
-      sink.say(`Waiting: ${missing}${again}`);
-      [reported, at] = [missing, now];
+    const kind = missing.replaceAll(/\d+/g, "N");
+    if (kind !== reported || now - at > AGAIN * 1000) {
+      const again =
+        reported === ""
+          ? ` It looks every ${every} s. Ctrl-C loses nothing; the same command goes on.`
+          : "";
+      const since = reported === "" ? "" : ` (${duration((now - began) / 1000)})`;
+      sink.say(`Waiting${since}: ${missing}${again}`);
+      [reported, at] = [kind, now];
     }
     if (most !== undefined && now - began > most * 1000)
       throw new MigrationError("N2I-E328", `not seen within ${most} s: ${missing}`);
@@ -108,39 +115,80 @@ export function takenOver(asked: TakeoverAsked, patience: Waiting): Promise<void
     if (isHandedOver(states)) {
       // What a log says stays in it: nobody waits for that.
       await patience.sink.confirm(
-        `Every machine is taken over, and conductors' logs have ${faults} errors (nova2ironic verify --run ${shellWord(asked.run)} --takeover lists them). Go on?`,
+        `Every machine is taken over, and conductors' logs have ${faults} errors (${lister(asked.run, "takeover")}). Go on?`,
       );
       return null;
     }
-    const lists = `nova2ironic verify --run ${shellWord(asked.run)} --takeover lists them`;
-    return `start every ironic-conductor; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lists}).`;
+    return `start every ironic-conductor; ${done} machines are taken over, ${waiting + staged} wait, ${failed + missing} failed${logs} (${lister(asked.run, "takeover")}).`;
   }, patience);
 }
 
 /** Waits until Nova has every machine, by a look at Ironic and Nova that finds nothing wrong. */
 export function computeStarted(asked: VerifyAsked, patience: Waiting): Promise<void> {
   return until(async () => {
-    const verified = await verifyRun({ ...asked, final: true }, quiet(patience.sink));
+    const seen = { dark: 0, ironic: 0, nova: 0 };
+    const sink = quiet(patience.sink, (verdict) => count(verdict, seen));
+    const verified = await verifyRun({ ...asked, final: true }, sink);
     const faults = verified.computes?.faults ?? 0;
-    if (isEqual(verified) && faults > 0)
+    if (!isEqual(verified)) return `${missingText(seen)} (${lister(asked.run, "final")}).`;
+    if (faults > 0)
       await patience.sink.confirm(
-        `Nova has every machine, and nova-computes' logs have ${faults} faults (nova2ironic verify --run ${shellWord(asked.run)} --final lists them). Go on?`,
+        `Nova has every machine, and nova-computes' logs have ${faults} faults (${lister(asked.run, "final")}). Go on?`,
       );
-    if (isEqual(verified)) return null;
-    const { validated, mismatched, missing, extra, suspended } = verified.tally;
-    const wrong = mismatched + missing + extra + suspended;
-    return `restart nova-scheduler and start the new nova-compute; ${validated} rows are as planned, ${wrong} are not yet (nova2ironic verify --run ${shellWord(asked.run)} --final lists them).`;
+    return null;
   }, patience);
 }
 
+/** Rows that are not as planned, by who has to see to them. */
+interface Seen {
+  /** Machines whose power no conductor has read. */
+  dark: number;
+  /** Other rows of Ironic. */
+  ironic: number;
+  nova: number;
+}
+
+function count(verdict: RowVerdict, seen: Seen): void {
+  const { resource, state } = verdict;
+  if (state === "validated" || state === "used") return;
+  if (resource !== "node" && resource !== "port") seen.nova += 1;
+  else if (isPowerUnknown(verdict)) seen.dark += 1;
+  else seen.ironic += 1;
+}
+
+function missingText({ dark, ironic, nova }: Seen): string {
+  const texts = [
+    ...(nova > 0
+      ? [
+          `restart nova-scheduler and start the new nova-compute: ${nova} machines or rows of Nova are not as planned`,
+        ]
+      : []),
+    ...(dark > 0 ? [`conductors have yet to read the power of ${dark} machines`] : []),
+    ...(ironic > 0 ? [`${ironic} rows of Ironic are not as planned`] : []),
+  ];
+  return texts.join("; ");
+}
+
+/** A conductor looks at the power of a machine some time after it has it. */
+function isPowerUnknown({ differs }: RowVerdict): boolean {
+  const [only, ...more] = differs;
+  return only?.field === "power_state" && only.found === null && more.length === 0;
+}
+
+/** The command that lists what is waited for. */
+function lister(run: string, look: "takeover" | "final"): string {
+  return `nova2ironic verify --run ${shellWord(run)} --${look} lists them`;
+}
+
 /** What is looked at again and again is not listed each time. */
-function quiet(sink: Sink): Sink {
+function quiet(sink: Sink, each: (verdict: RowVerdict) => void = () => undefined): Sink {
   return {
     ...sink,
     say: () => undefined,
     result: () => undefined,
-    async list(_of, items) {
-      for await (const _ of items);
+    async list(of, items) {
+      // Only a list of verdicts has verdicts.
+      for await (const item of items) if (of === "verdicts") each(item as RowVerdict);
     },
     during: (_title, _machines, work) =>
       work(

@@ -28,6 +28,8 @@ export interface Sink {
   readonly result: (text: string) => void;
   /** A line beside the result that nothing silences. */
   readonly note: (text: string) => void;
+  /** A run begins one of its stages. @param takes how long it takes, where that is known */
+  readonly stage: (stages: readonly string[], at: number, takes: string | null) => void;
   /** Asks, and throws unless the answer is yes. */
   readonly confirm: (question: string) => Promise<void>;
   /** Items of the result, as they come; a step that reads them ends in a few words. */

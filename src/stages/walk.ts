@@ -1,11 +1,14 @@
 import { existsSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { TargetOptions } from "./backend.ts";
 import { loadMappings } from "./documents.ts";
+import { expected } from "./expected.ts";
 import { decisionsOf, type NextStep } from "./given.ts";
+import { measuredOf } from "./history.ts";
 import { runHook } from "./hooks.ts";
 import { type RunStage, STAGES, stageOf } from "./journey.ts";
 import {
@@ -180,7 +183,8 @@ async function walkStage(
   await paused(words.pauseFile, sink);
   if (run !== null && STAGES.indexOf(stage) >= STAGES.indexOf("check") && isTheNight(of))
     await inWindow(of, run);
-  sink.say(`Stage: ${stage}.`);
+  const stages = stagesOf(words, at.files);
+  sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files));
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));
@@ -192,6 +196,27 @@ async function walkStage(
   if (!fine.includes(status)) return { ended: "gate", at: stage, status };
   const now = run ?? (await openRun(words.run, { create: false }));
   return (await runHook(now, "after", stage, hookTimeout, sink)) ? null : stopped;
+}
+
+/** The stages that this run has. */
+function stagesOf(words: RunWords, files: RunFiles | null): readonly RunStage[] {
+  const rest = files?.said?.rest === true;
+  const staged = words.staged || files?.handover != null || wasEverStaged(files);
+  return STAGES.filter((stage) =>
+    stage === "handover" ? staged && !rest : !rest || (stage !== "check" && stage !== "takeover"),
+  );
+}
+
+/** How long a stage takes by what this run measured; null where it is not known, or a person's to say. */
+async function takes(
+  run: RunFolder | null,
+  stage: RunStage,
+  files: RunFiles | null,
+): Promise<string | null> {
+  if (run === null || files === null || "missing" in files.journal) return null;
+  const measured = await measuredOf(run.path, files.journal.entries);
+  const { seconds } = expected(files, stage, measured);
+  return seconds === null ? null : duration(seconds);
 }
 
 /** Whoever looks days before stops no service and opens no window. */
@@ -269,9 +294,11 @@ async function performed(
       return hands.perform("handover", options);
     }
     case "takeover":
-      await sink.confirm(
-        "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
-      );
+      // Conductors that were handed the machines run already.
+      if (files === null || files.handover === null)
+        await sink.confirm(
+          "Now start every ironic-conductor: they take the machines over, and a way back has to stop them first.",
+        );
       await takenOver((await hands.options("verify", given)) as VerifyAsked, patience);
       return 0;
     case "final":

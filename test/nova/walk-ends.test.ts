@@ -51,16 +51,20 @@ test("a staged load is handed over once a conductor is alive", async (t) => {
   const { at, source, writer, plan, ironic } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...writer, ...source.slice(2, 4), ...plan, "-q"]);
-  const words = ["run", ...at, "--yes", "--staged", "--watch", "0", "--until", "takeover"];
-  const none = await run([...words, "--wait", "0"]);
+  const words = ["run", ...at, "--staged", "--watch", "0"];
+  const none = await run([...words, "--yes", "--wait", "0"]);
   assert.match(none.err, /N2I-E328 .*start every ironic-conductor; none is alive/);
   const alive = { hostname: "cond-1", updated_at: "2099-01-01 00:00:00", online: true };
   await ironic.db("conductors").insert({ id: 1, drivers: '["pxe_ipmitool"]', ...alive });
-  const walking = run([...words, "--wait", "60"]);
+  const walking = run([...words, "--yes", "--wait", "60", "--until", "handover"]);
   const nodes = () => ironic.db("nodes");
   while ((await nodes().where({ maintenance: true })).length > 0) await sleep(50);
   await nodes().update({ conductor_affinity: 1 });
   const ended = await walking;
   assert.equal(ended.status, 0, ended.err);
   assert.match(`${ended.out}${ended.err}`, /1 machines released now, 1 handed over/);
+  // Nobody is asked to start conductors that have the machines.
+  const taken = await run([...words, "--until", "takeover"]);
+  assert.equal(taken.status, 0, taken.err);
+  assert.match(taken.err, /Stage 8 of 10: takeover\./);
 });

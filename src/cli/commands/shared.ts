@@ -12,6 +12,7 @@ import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
 import { printView } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
+import { stageList } from "../print/stage-list.ts";
 import { runStages } from "../print/stages.ts";
 
 /** What main's global options say of the output. */
@@ -98,6 +99,20 @@ export function say(voice: Voice, said: string): void {
   if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
 }
 
+/** A stage of a run begins: its name, and on a terminal the list of all. */
+function stage(voice: Voice, stages: readonly string[], at: number, takes: string | null): void {
+  const known = takes === null ? "" : `, about ${takes}`;
+  const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${known}.`;
+  if (voice.json) note(voice, text);
+  else {
+    const { stderr, env } = io();
+    const { live, width } = terminalOf(stderr, env);
+    const drawn = { width: width(), colour: !env.NO_COLOR };
+    if (live && !voice.quiet) stderr.write(`\n${stageList(stages, at, drawn).join("\n")}\n`);
+    say(voice, text);
+  }
+}
+
 /** Lines that name a command to copy. */
 const NEXT = /^(Next|then|Undo): /;
 
@@ -116,6 +131,7 @@ export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean })
     say: (text) => say(args, text),
     result: (text) => printResult(args, text),
     note: (text) => note(args, text),
+    stage: (stages, at, takes) => stage(args, stages, at, takes),
     confirm: (question) => confirm(question, args.yes === true),
     async list(of, items, step) {
       const progress = step && progressOf(step.title, step.machines, args);

@@ -1,0 +1,42 @@
+/** How a list of stages is drawn. */
+interface Drawn {
+  /** Columns of the terminal. */
+  readonly width: number;
+  readonly colour: boolean;
+}
+
+/** Escapes of a terminal: on, off. */
+const STYLES = { done: [32, 39], now: [1, 22], later: [2, 22] } as const;
+
+/**
+ * Where a run is, in lines that fit the terminal: the stages behind it, the one under way, those to come.
+ * Marks tell them apart where colours do not: `✔ extract power  ▶ plan  · check apply`.
+ */
+export function stageList(stages: readonly string[], at: number, drawn: Drawn): readonly string[] {
+  const groups = [
+    { style: "done", mark: "✔", names: stages.slice(0, at) },
+    { style: "now", mark: "▶", names: stages.slice(at, at + 1) },
+    { style: "later", mark: "·", names: stages.slice(at + 1) },
+  ] as const;
+  const words = groups.flatMap(({ style, mark, names }) =>
+    names.map((name, among) => ({ style, text: among === 0 ? `${mark} ${name}` : name })),
+  );
+  const lines: { text: string; shown: string }[] = [];
+  for (const { style, text } of words) {
+    const last = lines.at(-1);
+    const gap = /^[✔▶·]/.test(text) ? "  " : " ";
+    const shown = drawn.colour ? styled(text, style) : text;
+    if (last === undefined || last.text.length + gap.length + text.length >= drawn.width)
+      lines.push({ text, shown });
+    else {
+      last.text += gap + text;
+      last.shown += gap + shown;
+    }
+  }
+  return lines.map(({ shown }) => shown);
+}
+
+function styled(text: string, style: keyof typeof STYLES): string {
+  const [on, off] = STYLES[style];
+  return `\x1b[${on}m${text}\x1b[${off}m`;
+}

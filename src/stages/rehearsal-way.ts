@@ -172,7 +172,8 @@ async function entriesOf(inner: RunFolder): Promise<readonly Entry[]> {
 function within({ sink }: RehearsalJob, machines: number): Sink {
   const silent = (): void => undefined;
   return {
-    ...{ say: silent, result: silent, note: silent, confirm: () => Promise.resolve() },
+    ...{ say: silent, result: silent, note: silent, stage: silent },
+    confirm: () => Promise.resolve(),
     async list(_of, items, step) {
       const read = async (): Promise<void> => {
         for await (const _ of items);

@@ -81,6 +81,12 @@ export async function completions(
     const { columnsOf } = await import("../report/columns.ts");
     return columnsOf(command).filter(begins);
   }
+  if (before === "--match") {
+    const { columnsOf } = await import("../report/columns.ts");
+    return columnsOf(command)
+      .map((column) => `${column}=`)
+      .filter(begins);
+  }
   if (rest.length === 0 || current.startsWith("-") || before.startsWith("-")) return null;
   if (command === "explain") return [...topics(), ...codes(current)].filter(begins);
   return command === "help"

@@ -218,9 +218,13 @@ export const POWER_MAX_AGE = 15;
 /** Minutes a reading may be ahead of the clock: a clock that is a little behind another's is usual. */
 export const POWER_AHEAD = 1;
 
-/** What the report says of a machine besides its reading. */
+/** What people know a machine by. */
 export interface MachineOf {
   readonly uuid: string | null;
+  /** Of its instance, as Nova shows it. */
+  readonly name: string | null;
+  /** Of its BMC. */
+  readonly address: string | null;
   /** service_host of its nova-compute. */
   readonly host: string | null;
   readonly instance: string | null;

@@ -4,6 +4,7 @@ import { FINDINGS, type FindingCode, type FindingKind } from "../model/findings.
 import { REFUSALS } from "../model/refusals.ts";
 import { nearest } from "./nearest.ts";
 import { sitePieces } from "./site-piece.ts";
+import type { View } from "./table.ts";
 
 const refusals = new Map<string, Refusal>(Object.entries(REFUSALS));
 const findings = new Map<string, FindingKind>(Object.entries(FINDINGS));
@@ -37,20 +38,22 @@ export function explain(code: string, others: readonly string[] = []): string {
     {
       fix:
         near.length === 0
-          ? "List all codes with: nova2ironic explain"
-          : `Did you mean ${near.join(" or ")}? List all codes with: nova2ironic explain`,
+          ? "List all codes with: nova2ironic explain --all-rows"
+          : `Did you mean ${near.join(" or ")}? List all codes with: nova2ironic explain --all-rows`,
     },
   );
 }
 
-export const CODE_COLUMNS = ["Code", "Kind", "Title"] as const;
-
-/** Every code as a row for `printRows`, with CODE_COLUMNS. */
-export function codeRows(): readonly (readonly string[])[] {
-  return [
-    ...[...refusals].map(([code, { exit, title }]) => [code, `exit ${exit}`, title]),
-    ...[...findings].map(([code, { severity, title }]) => [code, severity, title]),
-  ];
+/** Every code as a row. */
+export function codesView(): View & { readonly rows: readonly (readonly string[])[] } {
+  return {
+    columns: ["Code", "Kind", "Title"],
+    rows: [
+      ...[...refusals].map(([code, { exit, title }]) => [code, `exit ${exit}`, title]),
+      ...[...findings].map(([code, { severity, title }]) => [code, severity, title]),
+    ],
+    causes: ["Kind"],
+  };
 }
 
 /** The name of an exit status, as the manual has it. */
@@ -80,7 +83,7 @@ function findingText(code: FindingCode, { severity, title, advice }: FindingKind
 
 /** The command that lists them. */
 function machinesWith(code: FindingCode): string {
-  return `nova2ironic show RUN/plan -f value -c UUID -c Findings | grep ${code}`;
+  return `nova2ironic show RUN/plan --match Finding=${code.replace("N2I-", "")}`;
 }
 
 /** Whether a word has the form of a code. */

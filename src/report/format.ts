@@ -13,6 +13,10 @@ export interface FormatOptions {
   readonly maxWidth?: number | undefined;
   readonly fitWidth?: boolean | undefined;
   readonly printEmpty?: boolean | undefined;
+  /** `COLUMN=VALUE`: only rows that fit. */
+  readonly match?: readonly string[] | undefined;
+  /** Every row of a long table, which is told by causes otherwise. */
+  readonly allRows?: boolean | undefined;
 }
 
 /** Where a table is to be read. */

@@ -1,6 +1,7 @@
 import type { Left } from "../model/change.ts";
 import type { Json } from "../model/json.ts";
 import type { FormatOptions } from "./format.ts";
+import { matching } from "./match.ts";
 import { positions, type View } from "./table.ts";
 
 const COLUMNS = ["Row", "Why it is left"];
@@ -12,6 +13,7 @@ const COLUMNS = ["Row", "Why it is left"];
  */
 export function gatherLeft(options: FormatOptions) {
   positions(COLUMNS, [...(options.column ?? []), ...(options.sortColumn ?? [])]);
+  matching(COLUMNS, options.match ?? []);
   const rows: (readonly Json[])[] = [];
   return {
     add(more: readonly Left[]): void {
@@ -21,7 +23,7 @@ export function gatherLeft(options: FormatOptions) {
     /** One document in the forms for programs, empty or not; null: people are shown no empty table. */
     view: (): View | null =>
       rows.length > 0 || options.format !== "table" || options.printEmpty === true
-        ? { columns: COLUMNS, rows }
+        ? { columns: COLUMNS, rows, causes: ["Why it is left"] }
         : null,
   };
 }

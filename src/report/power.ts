@@ -10,8 +10,8 @@ import {
 import { type MachinesOf, vendorOf } from "./power-groups.ts";
 import { type Columns, type View, viewOf } from "./table.ts";
 
-/** What programs read of a reading. */
-const FULL: Columns<MachineReading> = {
+/** What there is of a reading. */
+const COLUMNS: Columns<MachineReading> = {
   "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
   UUID: ({ of }) => of("uuid"),
   Host: ({ of }) => of("host"),
@@ -27,17 +27,14 @@ const FULL: Columns<MachineReading> = {
   Details: ({ detail }) => detail,
   Advice: ({ advice }) => advice.map(adviceWords).join("; "),
   Findings: ({ warnings }) => warnings.join(" "),
+  Name: ({ of }) => of("name"),
+  "What to know": whatToKnow,
 };
 
 /** What people read of it on 80 columns. */
-const SHORT: Columns<MachineReading> = {
-  "BM ID": ({ bm_node_ids }) => bm_node_ids.join(" "),
-  Host: ({ of }) => of("host"),
-  Address: ({ address }) => address,
-  Verdict: ({ verdict }) => verdict,
-  Power: ({ power }) => power ?? "",
-  "What to know": whatToKnow,
-};
+const BRIEF = ["BM ID", "Host", "Address", "Verdict", "Power", "What to know"];
+/** In words, for people alone. */
+const DATA = Object.keys(COLUMNS).filter((title) => title !== "What to know");
 
 /** Releases that read a key of driver_info. @source facts/ipmi.md 5.1 */
 const SINCE = {
@@ -49,18 +46,14 @@ const SINCE = {
 /** A reading, and what its machines are: their hosts, each once. */
 type MachineReading = PowerReading & { readonly of: (what: keyof MachineOf) => string };
 
-/** @param short what people read on 80 columns; otherwise what programs read */
-export function powerView(
-  readings: readonly PowerReading[],
-  machines: MachinesOf,
-  short: boolean,
-): View {
+export function powerView(readings: readonly PowerReading[], machines: MachinesOf): View {
   const rows = readings.map((reading): MachineReading => {
     const all = (what: keyof MachineOf) =>
       reading.bm_node_ids.flatMap((id) => machines.get(id)?.[what] ?? []);
     return { ...reading, of: (what) => [...new Set(all(what))].join(" ") };
   });
-  return viewOf(short ? SHORT : FULL, rows);
+  const causes = ["Verdict", "What to know"];
+  return { ...viewOf(COLUMNS, rows), brief: BRIEF, data: DATA, causes };
 }
 
 function whatToKnow({ verdict, detail, advice, warnings }: PowerReading): string {

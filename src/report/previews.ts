@@ -6,7 +6,9 @@ import { rowsOf, type View } from "./table.ts";
 /** What finish would do, a row a machine. */
 export function guardsView(previews: AsyncIterable<GuardPreview>): View {
   const columns = ["Action", "UUID", "BM ID", "Fields", "Why"];
-  return rowsOf(columns, previews, (it) => [it.action, it.uuid, it.bm_node_id, it.fields, it.why]);
+  const causes = ["Action", "Fields", "Why"];
+  const row = (it: GuardPreview) => [it.action, it.uuid, it.bm_node_id, it.fields, it.why];
+  return { ...rowsOf(columns, previews, row), causes };
 }
 
 /** What must hold before nova_bm goes. */
@@ -18,20 +20,16 @@ export function gatesView(gates: AsyncIterable<Gate>): View {
 /** What a rollback would do. */
 export function undoView(previews: AsyncIterable<UndoPreview>): View {
   const columns = ["Action", "Resource", "UUID", "BM ID", "Why"];
-  return rowsOf(columns, previews, (it) => [
-    it.action,
-    it.resource,
-    it.uuid,
-    it.bm_node_id,
-    it.why,
-  ]);
+  const row = (it: UndoPreview) => [it.action, it.resource, it.uuid, it.bm_node_id, it.why];
+  return { ...rowsOf(columns, previews, row), causes: ["Action", "Resource", "Why"] };
 }
 
 /** Machines with something to do or to say. */
 export function bootView(rows: readonly BootRow[]): View {
   const listed = rows.filter(({ state }) => state !== "ready");
-  const columns = ["UUID", "State", "Changes", "Why"];
-  return rowsOf(columns, listed, (it) => [it.uuid, it.state, it.changes.join(" "), it.why]);
+  const columns = ["UUID", "State", "Changes", "Why", "BM ID"];
+  const row = (it: BootRow) => [it.uuid, it.state, it.changes.join(" "), it.why, it.bm_node_id];
+  return { ...rowsOf(columns, listed, row), data: columns.slice(0, 4), causes: ["State", "Why"] };
 }
 
 /** @param none what it means that no machine is there */
@@ -54,8 +52,9 @@ const COLUMNS = ["UUID", "BM ID", "State", "Why", "What to do"];
  */
 export function statesView(states: Iterable<Trouble> | AsyncIterable<Trouble>, logs = false): View {
   const columns = logs ? [...COLUMNS, "Conductor Log"] : COLUMNS;
-  return rowsOf(columns, states, ({ uuid, bm_node_id, state, why, fix, log = [] }) => {
+  const view = rowsOf(columns, states, ({ uuid, bm_node_id, state, why, fix, log = [] }) => {
     const said = logs ? [log.join("\n")] : [];
     return [uuid, bm_node_id, state, why, fix, ...said];
   });
+  return { ...view, causes: ["State", "Why", "What to do"] };
 }

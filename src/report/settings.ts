@@ -70,6 +70,7 @@ export function settingsView(
   return {
     columns: ["Host", "Section", "Key", "State", "Wanted", "Found", "Where"],
     rows: [...settings, ...services],
+    causes: ["State", "Section", "Key", "Wanted"],
   };
 }
 

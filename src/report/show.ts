@@ -2,6 +2,7 @@ import type { Finding } from "../model/finding.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import { acceptedOf, causeOf } from "./cause.ts";
 import { type Columns, type View, viewOf } from "./table.ts";
 
 type Batches<T> = AsyncIterable<readonly T[]>;
@@ -18,7 +19,12 @@ const MACHINE: Columns<PlannedMachine> = {
   Ports: ({ records }) => records.filter(({ resource }) => resource === "port").length,
   Findings: codesOf,
   Reason: ({ reason }) => reason,
+  Accepted: (machine) => codesOf({ findings: acceptedOf(machine) }),
+  Cause: causeOf,
 };
+
+/** What programs get unless they ask: what they always got. */
+const MACHINE_DATA = Object.keys(MACHINE).slice(0, -2);
 
 const SNAPSHOT: Columns<SnapshotLine> = {
   "BM ID": (line) => ("orphan" in line ? line.orphan.bm_node_id : line.node.id),
@@ -39,11 +45,15 @@ async function* each<T>(batches: Batches<T>): AsyncGenerator<T> {
 }
 
 export function machinesView(machines: Batches<PlannedMachine>): View {
-  return viewOf(MACHINE, each(machines));
+  const brief = MACHINE_DATA;
+  return {
+    ...viewOf(MACHINE, each(machines)),
+    ...{ brief, data: brief, causes: ["Verdict", "Cause", "Accepted"] },
+  };
 }
 
 export function snapshotView(lines: Batches<SnapshotLine>): View {
-  return viewOf(SNAPSHOT, each(lines));
+  return { ...viewOf(SNAPSHOT, each(lines)), causes: ["Task State", "Findings"] };
 }
 
 /** A plan's steps on Nova, then what was found on the way. */
@@ -54,7 +64,11 @@ export function novaStepsView(steps: Batches<NovaStep>, findings: Batches<Findin
     for await (const { code, place, message, severity } of each(findings))
       yield [severity, place, code, message, null, null];
   }
-  return { columns: ["Part", "Row", "Change", "Of", "Machine", "Fields"], rows: rows() };
+  return {
+    columns: ["Part", "Row", "Change", "Of", "Machine", "Fields"],
+    rows: rows(),
+    causes: ["Part", "Change"],
+  };
 }
 
 function nodeOf(line: SnapshotLine) {

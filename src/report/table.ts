@@ -1,13 +1,32 @@
 import { MigrationError } from "../model/error.ts";
 import type { Json, JsonObject } from "../model/json.ts";
-import { asCsv, asJson, asValues, asYaml, jsonObject, objectOf, yamlText } from "./data.ts";
+import {
+  asCsv,
+  asJson,
+  asValues,
+  asYaml,
+  cellText,
+  jsonObject,
+  objectOf,
+  yamlText,
+} from "./data.ts";
 import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
 import { asGrid } from "./grid.ts";
+import { gatherGroups, groupLines, IDENTITY } from "./groups.ts";
+import { matching } from "./match.ts";
 
-/** A result as rows under their columns; `-f`, `-c` and `--sort-column` say what is shown of it. */
+/** A result as rows under their columns; the options of format say what is shown of it. */
 export interface View {
   readonly columns: readonly string[];
   readonly rows: AsyncIterable<readonly Json[]> | Iterable<readonly Json[]>;
+  /** Columns that a table has unless it is asked for others; all of them where this is absent. */
+  readonly brief?: readonly string[];
+  /** Columns that a table has instead where the screen is too narrow for those. */
+  readonly narrow?: readonly string[];
+  /** Columns that programs get unless they ask for others; all of them where this is absent. */
+  readonly data?: readonly string[];
+  /** Columns that together are a cause: a long table is told by causes, with examples of each. */
+  readonly causes?: readonly string[];
 }
 
 /** What a thing shows in each column. */
@@ -42,15 +61,19 @@ export function renderRows(
   options: FormatOptions,
   screen: Screen,
 ): AsyncIterable<string> {
-  const { columns, rows } = select(view.columns, each(view.rows), options);
+  const { match = [], column = [], sortColumn = [] } = options;
+  const wanted = matched(view, match);
+  const asked = column.length + sortColumn.length + match.length > 0 || options.allRows === true;
+  if (options.format === "table" && view.causes !== undefined && !asked)
+    return shortly({ ...view, rows: wanted }, view.causes, options, screen);
+  const usual = options.format === "table" ? briefOf(view, options, screen) : view.data;
+  const { columns, rows } = select(view.columns, wanted, {
+    ...options,
+    column: column.length === 0 ? (usual ?? column) : column,
+  });
   switch (options.format) {
     case "table":
-      return asGrid(columns, rows, {
-        limit: tableLimit(options, screen),
-        narrowest: 8,
-        printEmpty: options.printEmpty ?? false,
-        alignNumbers: true,
-      });
+      return asTable(columns, rows, options, screen);
     case "json":
       return asJson(columns, rows, options.noindent !== true);
     case "yaml":
@@ -60,6 +83,91 @@ export function renderRows(
     case "value":
       return asValues(rows);
   }
+}
+
+function asTable(
+  columns: readonly string[],
+  rows: AsyncIterable<readonly Json[]>,
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> {
+  return asGrid(columns, rows, {
+    limit: tableLimit(options, screen),
+    narrowest: 8,
+    printEmpty: options.printEmpty ?? false,
+    alignNumbers: true,
+  });
+}
+
+/** Columns of a screen on which a table of machines with their names, BMCs and instances is readable. */
+const WIDE = 160;
+
+/** The columns of a table that was asked for none. */
+function briefOf(
+  { brief, narrow }: View,
+  options: FormatOptions,
+  screen: Screen,
+): readonly string[] | undefined {
+  return (tableLimit(options, screen) ?? WIDE) < WIDE ? (narrow ?? brief) : brief;
+}
+
+/** The rows that `--match` wants. @throws MigrationError N2I-E100, before any row is read */
+function matched(
+  { columns, rows }: View,
+  match: readonly string[],
+): AsyncIterable<readonly Json[]> {
+  if (match.length === 0) return each(rows);
+  const fits = matching(columns, match);
+  async function* fitting() {
+    for await (const row of rows) if (fits(row)) yield row;
+  }
+  return fitting();
+}
+
+/** Rows of a table that fit on a screen; more are told by causes. */
+const SCREENFUL = 20;
+
+/** A table of a screenful whole, a longer one by causes with examples; the total comes last. */
+async function* shortly(
+  view: View,
+  causes: readonly string[],
+  options: FormatOptions,
+  screen: Screen,
+): AsyncIterable<string> {
+  const { columns } = view;
+  const brief = briefOf(view, options, screen) ?? columns;
+  const first: (readonly Json[])[] = [];
+  const gathered = gatherGroups();
+  const [why, who] = [positions(columns, causes), exampleOf(columns)];
+  let count = 0;
+  for await (const row of view.rows) {
+    count += 1;
+    if (count <= SCREENFUL) first.push(row);
+    const cells = (some: readonly number[]) => some.map((at) => textOf(row[at] ?? null));
+    gathered.add(
+      cells(why)
+        .filter((cell) => cell !== "")
+        .join("  "),
+      cells(who),
+    );
+  }
+  if (count <= SCREENFUL)
+    return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
+  const groups = gathered.groups();
+  yield `${groupLines(groups, tableLimit(options, screen)).join("\n")}\n`;
+  yield `${count} rows by ${causes.join(", ")}. Every row: --all-rows; some: --match COLUMN=VALUE.\n`;
+}
+
+/** Columns of an example: those by which people know a machine, or the first few. */
+function exampleOf(columns: readonly string[]): readonly number[] {
+  const known = IDENTITY.filter((title) => columns.includes(title));
+  return known.length > 0
+    ? positions(columns, known)
+    : [0, 1, 2].filter((at) => at < columns.length);
+}
+
+function textOf(cell: Json): string {
+  return cell === null ? "" : cellText(cell);
 }
 
 /**

@@ -12,11 +12,16 @@ const MOVING =
 /** A row for each row of Ironic or Nova; values of fields masked. */
 export function verdictsView(verdicts: AsyncIterable<RowVerdict>): View {
   const columns = ["Resource", "UUID", "BM ID", "Result", "Fields", "Details"];
-  return rowsOf(columns, verdicts, ({ resource, uuid, bm_node_id, state, differs, ...more }) => {
-    const { fields = differs.map(({ field }) => field), reason, moving } = more;
-    const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
-    return [resource, uuid, bm_node_id, state, fields.join(" "), shown];
-  });
+  const view = rowsOf(
+    columns,
+    verdicts,
+    ({ resource, uuid, bm_node_id, state, differs, ...more }) => {
+      const { fields = differs.map(({ field }) => field), reason, moving } = more;
+      const shown = `${reason ?? differs.map(change).join("; ")}${moving ? MOVING : ""}`;
+      return [resource, uuid, bm_node_id, state, fields.join(" "), shown];
+    },
+  );
+  return { ...view, causes: ["Result", "Resource", "Fields"] };
 }
 
 /** `driver_info.ipmi_address: planned "10.0.0.1", found "10.0.0.2"`. */

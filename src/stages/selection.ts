@@ -1,4 +1,5 @@
 import { MigrationError } from "../model/error.ts";
+import type { Machine } from "../model/machine.ts";
 import type { MachineOf, PowerReading } from "../model/power.ts";
 import type { openSnapshot } from "./run.ts";
 
@@ -67,8 +68,14 @@ export async function machinesOf(
   for await (const batch of snapshot.lines())
     for (const line of batch) {
       if ("orphan" in line || !wanted.has(line.node.id)) continue;
-      const { id, uuid, service_host: host, instance_uuid: instance } = line.node;
-      found.set(id, { uuid, host, instance });
+      found.set(line.node.id, machineOf(line));
     }
   return found;
+}
+
+/** What people know a machine by. */
+export function machineOf({ node, nova }: Pick<Machine, "node" | "nova">): MachineOf {
+  const { uuid, pm_address: address, service_host: host, instance_uuid: instance } = node;
+  const name = nova?.instance?.display_name ?? node.instance_name;
+  return { uuid, name, address, host, instance };
 }

@@ -1,5 +1,5 @@
 import { statSync } from "node:fs";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { openArtefact } from "../edge/disk/artefact-reader.ts";
 import { MANIFEST, openManifest } from "../edge/disk/plan-folder.ts";
 import type { MachinesHeader } from "../model/artefact.ts";
@@ -9,11 +9,21 @@ import type { JsonObject } from "../model/json.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import type { MachineOf, PowerReading } from "../model/power.ts";
 import { openNovaFiles } from "./nova-files.ts";
-import { checkHome, openPlan, openSnapshot } from "./run.ts";
+import { inOrder, openPower } from "./power-file.ts";
+import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
+import { machinesOf as machinesById } from "./selection.ts";
 
-/** Something that can be printed row by row. */
-export type Shown =
+/** Something that can be printed row by row, of the run in this folder. */
+export type Shown = Artefact & { readonly run: string };
+
+type Artefact =
+  | {
+      readonly kind: "power";
+      readonly readings: readonly PowerReading[];
+      readonly machines: ReadonlyMap<number, MachineOf>;
+    }
   | { readonly kind: "snapshot"; readonly lines: () => AsyncIterable<readonly SnapshotLine[]> }
   | {
       readonly kind: "machines";
@@ -27,18 +37,25 @@ export type Shown =
     };
 
 /**
- * Opens a snapshot, a plan by its folder or manifest, or one of a plan's files.
+ * Opens a snapshot, readings of BMCs, a plan by its folder or manifest, or one of a plan's files.
  *
  * @param nova of a plan: its rows of Nova instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
  */
 export async function openShown(file: string, nova: boolean): Promise<Shown> {
   const folder = folderOf(file);
-  if (folder !== null) return nova ? novaOf(folder) : machinesOf(folder);
+  if (folder !== null)
+    return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
   if (nova)
     throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is none`);
+  const inPlan = basename(dirname(file)) === PLAN;
+  return { ...(await fileOf(file)), run: dirname(inPlan ? dirname(file) : file) };
+}
+
+async function fileOf(file: string): Promise<Artefact> {
   return (
     (await orNull(machinesFile(file), OTHER)) ??
+    (await orNull(powerFile(file), OTHER)) ??
     (await orNull(stepsFile(file), OTHER)) ??
     (await orNull(findingsFile(file), OTHER)) ?? {
       kind: "snapshot",
@@ -52,18 +69,28 @@ function folderOf(file: string): string | null {
   return statSync(file, { throwIfNoEntry: false })?.isDirectory() === true ? file : null;
 }
 
-async function machinesOf(folder: string): Promise<Shown> {
+async function powerFile(file: string): Promise<Artefact> {
+  const power = await openPower(file);
+  const readings: PowerReading[] = [];
+  for await (const batch of power.lines()) readings.push(...batch);
+  const snapshot = await orNull(openSnapshot(join(dirname(file), SNAPSHOT)), "N2I-E110");
+  const ids = new Set(readings.flatMap(({ bm_node_ids }) => bm_node_ids));
+  const machines = snapshot === null ? new Map() : await machinesById(snapshot, ids);
+  return { kind: "power", readings: inOrder(readings), machines };
+}
+
+async function machinesOf(folder: string): Promise<Artefact> {
   const { header, lines } = await openPlan(folder);
   return { kind: "machines", origins: header.origins, lines };
 }
 
-async function novaOf(folder: string): Promise<Shown> {
+async function novaOf(folder: string): Promise<Artefact> {
   const files = await openNovaFiles(await openManifest(folder));
   if (files === null) throw new MigrationError("N2I-E114", `${folder} was made without Nova`);
   return { kind: "nova", steps: files.all, findings: files.findings };
 }
 
-async function machinesFile(file: string): Promise<Shown> {
+async function machinesFile(file: string): Promise<Artefact> {
   const { header, lines } = await openArtefact<MachinesHeader, PlannedMachine>(
     file,
     "machines",
@@ -72,12 +99,12 @@ async function machinesFile(file: string): Promise<Shown> {
   return { kind: "machines", origins: header.origins, lines };
 }
 
-async function stepsFile(file: string): Promise<Shown> {
+async function stepsFile(file: string): Promise<Artefact> {
   const { lines } = await openArtefact<JsonObject, NovaStep>(file, "nova");
   return { kind: "nova", steps: lines, findings: NONE };
 }
 
-async function findingsFile(file: string): Promise<Shown> {
+async function findingsFile(file: string): Promise<Artefact> {
   const { lines } = await openArtefact<JsonObject, Finding>(file, "nova-findings");
   return { kind: "nova", steps: NONE, findings: lines };
 }

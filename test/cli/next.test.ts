@@ -21,7 +21,12 @@ const ASKED_ANEW: { readonly [option: string]: string } = {
   ...{ "propose-site": "is written once", "all-rows": "how it is shown" },
   ...{ format: "how it is shown", column: "likewise", "sort-column": "likewise" },
   ...{ noindent: "likewise", quote: "likewise", "max-width": "likewise" },
-  ...{ "fit-width": "likewise", "print-empty": "likewise" },
+  ...{
+    "fit-width": "likewise",
+    "print-empty": "likewise",
+    match: "likewise",
+    "all-rows": "likewise",
+  },
 };
 
 /** And those of one command alone. */

@@ -7,7 +7,7 @@ import { test } from "node:test";
 import { MigrationError } from "../../src/model/error.ts";
 import { FINDINGS, type FindingCode, type FindingKind } from "../../src/model/findings.ts";
 import { REFUSALS } from "../../src/model/refusals.ts";
-import { CODE_COLUMNS, codeRows, exitName, explain } from "../../src/report/explain.ts";
+import { codesView, exitName, explain } from "../../src/report/explain.ts";
 import { sitePieces } from "../../src/report/site-piece.ts";
 import { loadMappings } from "../../src/stages/documents.ts";
 
@@ -30,7 +30,7 @@ test("a finding is explained with its severity, its machines, and the piece of s
 
 Severity: blocks: the machine is not loaded
 Advice: Wait until the deployment ends. When nova-compute is long dead, accept it: the machine is loaded as the state table says.
-Machines: nova2ironic show RUN/plan -f value -c UUID -c Findings | grep N2I-D100
+Machines: nova2ironic show RUN/plan --match Finding=D100
 
 In the site document:
 
@@ -68,12 +68,13 @@ test("each piece of a site document is one that the schema takes, and every acce
 
 test("every code is explained, and listed once", () => {
   const codes = [...Object.keys(REFUSALS), ...Object.keys(FINDINGS)];
+  const { columns, rows } = codesView();
   for (const code of codes) assert.match(explain(code), new RegExp(`^${code}: .`));
   assert.deepEqual(
-    codeRows().map(([code]) => code),
+    rows.map(([code]) => code),
     codes,
   );
-  assert.ok(codeRows().every((row) => row.length === CODE_COLUMNS.length));
+  assert.ok(rows.every((row) => row.length === columns.length));
 });
 
 test("an unknown code is refused and near ones are named", () => {
@@ -87,7 +88,7 @@ test("an unknown code is refused and near ones are named", () => {
   };
   assert.match(fix("N2I-E30O"), /^Did you mean N2I-E300 or /);
   assert.match(fix("n2i-d5041"), /N2I-D504/);
-  assert.equal(fix("bogus"), "List all codes with: nova2ironic explain");
+  assert.equal(fix("bogus"), "List all codes with: nova2ironic explain --all-rows");
 });
 
 test("every exit status of a refusal has a name", () => {

@@ -12,7 +12,13 @@ function reading(id: number, address: string, verdict: PowerVerdict): PowerReadi
 const machines = new Map(
   Array.from({ length: 100 }, (_, at) => [
     at,
-    { uuid: `u-${at}`, host: at < 50 ? "compute-1" : "compute-2", instance: null },
+    {
+      uuid: `u-${at}`,
+      host: at < 50 ? "compute-1" : "compute-2",
+      instance: null,
+      name: null,
+      address: null,
+    },
   ]),
 );
 

@@ -38,28 +38,28 @@ test("the summary says in words what each verdict means, on 80 columns", () => {
 });
 
 const machines = new Map([
-  [7, { uuid: "uuid-7", host: "compute-1", instance: "instance-7" }],
-  [9, { uuid: "uuid-9", host: "compute-1", instance: null }],
+  [7, { uuid: "uuid-7", host: "compute-1", instance: "instance-7", name: null, address: null }],
+  [9, { uuid: "uuid-9", host: "compute-1", instance: null, name: null, address: null }],
 ]);
 
-async function rowOf(reading: PowerReading, short: boolean): Promise<readonly unknown[]> {
-  for await (const row of powerView([reading], machines, short).rows) return row;
+async function rowOf(reading: PowerReading): Promise<readonly unknown[]> {
+  for await (const row of powerView([reading], machines).rows) return row;
   return [];
 }
 
 test("a machine's line for people names what to set, for which releases, and why", async () => {
   const { out, text } = collector();
-  const { columns, rows } = powerView([reading], machines, true);
-  await printRows(out, columns, rows, { format: "table", maxWidth: 80 });
+  const { brief = [], columns, rows } = powerView([reading], machines);
+  await printRows(out, columns, rows, { format: "table", maxWidth: 80, column: brief });
   for (const line of text().split("\n")) assert.ok(line.length <= 80, line);
   assert.equal(
-    (await rowOf(reading, true)).at(-1),
+    (await rowOf(reading)).at(-1),
     "set driver_info.ipmi_cipher_suite (Victoria and later) to 3; BMC does not tell its cipher suites (N2I-D628)",
   );
   const failed: PowerReading = { ...reading, verdict: "busy", detail: "says 0xc0", power: null };
-  assert.match(String((await rowOf(failed, true)).at(-1)), /^says 0xc0; /);
-  const row = await rowOf({ ...reading, manufacturer: 674, firmware: "2.61" }, false);
-  const whole = powerView([], machines, false).columns;
+  assert.match(String((await rowOf(failed)).at(-1)), /^says 0xc0; /);
+  const row = await rowOf({ ...reading, manufacturer: 674, firmware: "2.61" });
+  const whole = powerView([], machines).columns;
   assert.deepEqual(
     whole.slice(0, 9).map((name, at) => [name, row[at]]),
     [

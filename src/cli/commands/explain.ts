@@ -1,11 +1,11 @@
 import { manualPage, topics } from "../../edge/disk/manual.ts";
-import { CODE_COLUMNS, codeRows, explain } from "../../report/explain.ts";
+import { codesView, explain } from "../../report/explain.ts";
 import type { ExplainArgs } from "../options/explain.ts";
 import { printView } from "../print/out.ts";
 import { print } from "./shared.ts";
 
 export async function explainCommand({ code = [], ...args }: ExplainArgs): Promise<void> {
-  if (code.length === 0) return printView({ columns: CODE_COLUMNS, rows: codeRows() }, args);
+  if (code.length === 0) return printView(codesView(), args);
   const pages = topics();
   const explained = (word: string): string =>
     pages.includes(word) ? manualPage(word) : explain(word, pages);

@@ -8,6 +8,7 @@ import type { Hands } from "../../stages/walk.ts";
 import { addConnections } from "../connections.ts";
 import { io } from "../io.ts";
 import { logTo } from "../log.ts";
+import { checkMatched } from "../matched.ts";
 import { applyOptions } from "../options/apply.ts";
 import { bootOptions } from "../options/boot.ts";
 import { checkOptions } from "../options/check.ts";
@@ -128,7 +129,14 @@ const COMMANDS: readonly Command[] = [
  * @throws MigrationError N2I-E100
  */
 function checkNames({ command, options = {} }: Declared): void {
-  const known = [...Object.keys(options), ...Object.keys(everyCommand), "help", "version"];
+  const aliases = Object.values(options).flatMap(({ alias = [] }) => alias);
+  const known = [
+    ...Object.keys(options),
+    ...aliases,
+    ...Object.keys(everyCommand),
+    "help",
+    "version",
+  ];
   const { words } = io();
   const end = words.indexOf("--");
   for (const word of end < 0 ? words : words.slice(0, end)) {
@@ -176,6 +184,7 @@ export function addCommands(program: Argv): Argv {
           declare(yargs.group([], "Options:"), options)
             .middleware(() => checkNames(options), true)
             .middleware((args) => addConnections(args, options), true)
+            .middleware(({ match }) => checkMatched(options, match))
             // What yargs finds wrong stands in no log: it may be the name of the run.
             .middleware(logged),
         async handler(args) {

@@ -34,7 +34,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   );
   if (args.diff !== undefined) {
     const { header, lines } = await openPlan(path);
-    await printDiff({ origins: header.origins, lines }, args.diff, args.all);
+    await printDiff({ origins: header.origins, lines }, args.diff, args.allRows);
   }
   if (made.proposal !== null) say(args, writeProposal(args, made.proposal));
   if (others !== null) say(args, `${others}: apply will refuse; plan --beside-others allows it.`);

@@ -13,10 +13,9 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   if (done === null) return say(args, AFTER.stoppedPower(args));
   const { counts, machines, want, known, site, novaRead } = done;
   const good = counts.verdicts.ok ?? 0;
-  const short = args.format === "table" && (args.column ?? []).length === 0;
-  await printView(powerView(done.shown, machines, short), args);
   for (const line of summary(counts.verdicts)) say(args, line);
   for (const line of groups(done.troubled, machines)) say(args, line);
+  await printView(powerView(done.shown, machines), args);
   const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);

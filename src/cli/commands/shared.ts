@@ -2,10 +2,12 @@ import { createInterface } from "node:readline/promises";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { FormatOptions } from "../../report/format.ts";
+import { withMachines } from "../../report/machines.ts";
 import { gatesView, guardsView, statesView, undoView } from "../../report/previews.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
 import { faultsView, verdictsView } from "../../report/verify.ts";
+import { machineFinder } from "../../stages/machine-finder.ts";
 import type { Expect, Lists, Progress, Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
@@ -126,7 +128,7 @@ const VIEWS: { readonly [K in keyof Lists]: (items: AsyncIterable<Lists[K]>) => 
 };
 
 /** What a stage says, as the command line wants it. */
-export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean }): Sink {
+export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
   return {
     say: (text) => say(args, text),
     result: (text) => printResult(args, text),
@@ -135,11 +137,20 @@ export function sinkOf(args: Voice & FormatOptions & { readonly yes?: boolean })
     confirm: (question) => confirm(question, args.yes === true),
     async list(of, items, step) {
       const progress = step && progressOf(step.title, step.machines, args);
-      await printView(VIEWS[of](items), args);
+      await printMachines(VIEWS[of](items), args);
       progress?.done(step?.summary() ?? "");
     },
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
+}
+
+/** How results are wanted, and of which run. */
+type At = FormatOptions & { readonly run?: string };
+
+/** A list, its machines with their names, BMCs and instances. */
+export async function printMachines(view: View, { run, ...options }: At): Promise<void> {
+  const known = run !== undefined && view.columns.includes("BM ID");
+  await printView(known ? withMachines(view, machineFinder(run)) : view, options);
 }
 
 /** How results are wanted: in what form, and whether stderr is for machines. */

@@ -1,13 +1,14 @@
 import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
+import { powerView } from "../../report/power.ts";
 import { machinesView, novaStepsView, snapshotView } from "../../report/show.ts";
 import { openShown, type Shown } from "../../stages/shown.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
-import { print } from "./shared.ts";
+import { print, printMachines } from "./shared.ts";
 
 export async function showCommand(args: ShowArgs): Promise<void> {
-  const { file, diff, all } = args;
+  const { file, diff, allRows } = args;
   const shown = await openShown(file, args.nova);
   if (diff !== undefined) {
     if (shown.kind !== "machines")
@@ -15,19 +16,22 @@ export async function showCommand(args: ShowArgs): Promise<void> {
         "N2I-E100",
         `--diff needs the machines of a plan, not ${WHAT[shown.kind]}`,
       );
-    return printDiff(shown, diff, all);
+    return printDiff(shown, diff, allRows);
   }
+  const at = { ...args, run: shown.run };
   switch (shown.kind) {
     case "snapshot":
-      return printView(snapshotView(shown.lines()), args);
+      return printMachines(snapshotView(shown.lines()), at);
     case "machines":
-      return printView(machinesView(shown.lines()), args);
+      return printMachines(machinesView(shown.lines()), at);
+    case "power":
+      return printView(powerView(shown.readings, shown.machines), args);
     case "nova":
       return printView(novaStepsView(shown.steps(), shown.findings()), args);
   }
 }
 
-const WHAT = { snapshot: "a snapshot", nova: "rows of Nova" } as const;
+const WHAT = { snapshot: "a snapshot", nova: "rows of Nova", power: "readings of BMCs" } as const;
 
 /**
  * Prints the diff of the machine named by uuid or bm_nodes.id, or of every machine for "".

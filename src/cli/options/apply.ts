@@ -4,7 +4,7 @@ import type { ApplyWords } from "../../stages/apply.ts";
 import type { WatchArgs } from "../commands/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, TARGET, WATCH } from "./shared.ts";
 
 export interface ApplyArgs extends Voice, FormatOptions, WatchArgs, ApplyWords {
@@ -29,7 +29,7 @@ export const applyOptions: Declared = {
       "Ask each machine once more right before its batch; leave out those that changed",
     ),
     ...common("after-finish", "outside-window", "yes", "key-file"),
-    ...formatOptions,
+    ...listOptions,
   },
   examples: [
     "$0 apply --run m1 --ironic-db conf:/etc/ironic/ironic.conf --yes",

@@ -2,7 +2,7 @@ import type { FormatOptions } from "../../report/format.ts";
 import type { BootWords } from "../../stages/boot.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word, words } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, nodeOption } from "./shared.ts";
 
 export interface BootArgs extends Voice, FormatOptions, BootWords {
@@ -24,7 +24,7 @@ export const bootOptions: Declared = {
     verify: flag("Read the tree as a machine would"),
     undo: flag("Take back what this run staged there"),
     ...common("key-file", "outside-window", "yes"),
-    ...formatOptions,
+    ...listOptions,
   },
   examples: ["$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1"],
 };

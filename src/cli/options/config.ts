@@ -3,7 +3,7 @@ import type { FormatOptions } from "../../report/format.ts";
 import type { ConfigWords } from "../../stages/config.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word, words } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 
 export type ConfigArgs = Voice & FormatOptions & ConfigWords;
 
@@ -33,7 +33,7 @@ export const configOptions: Declared = {
     "service-log": words(
       "[HOST=]FILE: log of nova-scheduler or nova-compute, for --restarted; repeat it for each",
     ),
-    ...formatOptions,
+    ...listOptions,
   },
   epilogue: "Exit status: 0 all is as needed, 2 something is to change",
   examples: [

@@ -1,6 +1,6 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { Declared } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 
 export interface ExplainArgs extends FormatOptions {
   readonly code?: readonly string[];
@@ -14,6 +14,6 @@ export const explainOptions: Declared = {
     "code",
     { type: "string", describe: "N2I-E304, or shorter: e304 d201; or a topic: runbook" },
   ],
-  options: formatOptions,
+  options: listOptions,
   examples: ["$0 explain N2I-E304", "$0 explain d600 d602"],
 };

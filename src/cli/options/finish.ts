@@ -2,7 +2,7 @@ import type { FormatOptions } from "../../report/format.ts";
 import type { FinishWords } from "../../stages/finish.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, nodeOption, TARGET } from "./shared.ts";
 
 export interface FinishArgs extends Voice, FormatOptions, FinishWords {
@@ -20,7 +20,7 @@ export const finishOptions: Declared = {
     undo: flag("Protect the machines again that this run cleared"),
     plan: flag("Only show what would be cleared"),
     ...common("outside-window", "yes"),
-    ...formatOptions,
+    ...listOptions,
   },
   examples: [
     "$0 finish --run m1 --ironic-db conf:/etc/ironic/ironic.conf --plan",

@@ -1,5 +1,5 @@
 import { FORMATS, type FormatOptions, QUOTES } from "../../report/format.ts";
-import { grouped } from "./declared.ts";
+import { flag, grouped, words } from "./declared.ts";
 
 /**
  * The output options of every command that lists or shows, named as OpenStack's clients name them.
@@ -39,3 +39,19 @@ export const formatOptions = grouped("Output:", {
   "fit-width": { type: "boolean", describe: "table: fit it to the screen (CLIFF_FIT_WIDTH=1)" },
   "print-empty": { type: "boolean", describe: "table: print the header when there is no row" },
 } as const);
+
+const lists = {
+  match: words(
+    "Only rows that fit: COLUMN=VALUE, * for any text; of one column any, of several all",
+  ),
+  "all-rows": flag("table: every row, where a long one is told by causes"),
+};
+
+/** Those of a command that lists. */
+export const listOptions = {
+  ...formatOptions,
+  ...grouped("Output:", { ...lists, "all-rows": { ...lists["all-rows"], alias: "all" } }),
+};
+
+/** Where --all says which machines. */
+export const listOptionsWithoutAll = { ...formatOptions, ...grouped("Output:", lists) };

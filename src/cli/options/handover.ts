@@ -2,7 +2,7 @@ import type { FormatOptions } from "../../report/format.ts";
 import type { HandoverWords } from "../../stages/handover.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, words } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, needed, nodeOption } from "./shared.ts";
 
 export interface HandoverArgs extends Voice, FormatOptions, HandoverWords {
@@ -30,7 +30,7 @@ export const handoverOptions: Declared = {
     ),
     undo: flag("Put machines this run released back into maintenance"),
     ...common("lock-wait", "after-finish", "outside-window", "yes"),
-    ...formatOptions,
+    ...listOptions,
   },
   examples: ["$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf"],
 };

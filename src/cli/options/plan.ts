@@ -6,7 +6,7 @@ import { common, meaning, NOVA_DATABASES, NOVA_ROWS, TARGET } from "./shared.ts"
 
 export interface PlanArgs extends Voice, NovaArgs, PlanWords {
   readonly diff?: string;
-  readonly all: boolean;
+  readonly allRows: boolean;
   readonly conductorIpmitool?: string;
   readonly detailedExitcode: boolean;
 }
@@ -23,7 +23,7 @@ export const planOptions: Declared = {
     "beside-others": flag(
       "Ironic's database holds nodes of others and is the right one; written into the plan",
     ),
-    ...common("diff", "all"),
+    ...common("diff", "all-rows"),
     "max-unreachable": number(
       "Load machines whose BMC does not answer, if they are no more than this",
       { default: 0, requiresArg: true },

@@ -4,7 +4,7 @@ import type { PowerAsked } from "../../stages/power.ts";
 import type { Client } from "../../stages/probe.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word, words } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, meaning, nodeOption } from "./shared.ts";
 
 const CLIENTS: readonly Client[] = ["native", "ipmitool", "both"];
@@ -39,7 +39,7 @@ export const powerOptions: Declared = {
     ),
     list: flag("List every machine, not only those in trouble"),
     ...common("key-file"),
-    ...formatOptions,
+    ...listOptions,
   },
   examples: [
     "$0 power --run m1",

@@ -2,7 +2,7 @@ import type { FormatOptions } from "../../report/format.ts";
 import type { RetireWords } from "../../stages/retire.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, TARGET } from "./shared.ts";
 
 export interface RetireArgs extends Voice, FormatOptions, Omit<RetireWords, "novaBmDb"> {
@@ -29,7 +29,7 @@ export const retireOptions: Declared = {
     restore: word("Instead: restore the archive into this empty database"),
     plan: flag("Only show what is missing; writes nothing"),
     ...common("yes", "key-file"),
-    ...formatOptions,
+    ...listOptions,
   },
   examples: [
     "$0 retire --run m1 --nova-bm-db conf:/etc/nova/nova.conf --ironic-db conf:/etc/ironic/ironic.conf --plan",

@@ -3,7 +3,7 @@ import type { RollbackWords } from "../../stages/rollback.ts";
 import type { WatchArgs } from "../commands/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptionsWithoutAll } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, nodeOption, TARGET, WATCH } from "./shared.ts";
 
 export interface RollbackArgs extends Voice, FormatOptions, WatchArgs, RollbackWords {
@@ -21,7 +21,7 @@ export const rollbackOptions: Declared = {
     ...nodeOption("This machine"),
     plan: flag("Only show what would be removed"),
     ...common("after-finish", "outside-window", "yes", "key-file"),
-    ...formatOptions,
+    ...listOptionsWithoutAll,
   },
   examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],
 };

@@ -54,6 +54,10 @@ const IRONIC = grouped("Ironic:", {
   }),
 });
 
+/** What `--all-rows` means where `--diff` is. */
+export const ALL_ROWS =
+  "Every row, where a long list is told by causes; with --diff, fields left NULL too";
+
 /** What means the same to every command that has it. */
 const COMMON = {
   ...{ ...NOVA, ...IRONIC },
@@ -71,7 +75,7 @@ const COMMON = {
   "outside-window": word("Why this may write though the run's window is closed; recorded"),
   yes: flag("Do not ask; needed without a terminal", { alias: "y" }),
   diff: { type: "string", describe: "Show every field with its origin, of one machine or all" },
-  all: flag("With --diff: fields left NULL too"),
+  "all-rows": flag(ALL_ROWS, { alias: "all" }),
 } satisfies OptionTable;
 
 /** Where Ironic is, for commands that take both backends. */

@@ -1,13 +1,13 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag } from "./declared.ts";
-import { formatOptions } from "./format.ts";
-import { common } from "./shared.ts";
+import { listOptions } from "./format.ts";
+import { ALL_ROWS, common } from "./shared.ts";
 
 export interface ShowArgs extends Voice, FormatOptions {
   readonly file: string;
   readonly diff?: string;
-  readonly all: boolean;
+  readonly allRows: boolean;
   readonly nova: boolean;
 }
 
@@ -22,8 +22,9 @@ export const showOptions: Declared = {
     },
   ],
   options: {
-    ...formatOptions,
-    ...common("diff", "all"),
+    ...listOptions,
+    ...common("diff"),
+    "all-rows": { ...listOptions["all-rows"], describe: ALL_ROWS },
     nova: flag("Of a plan: its rows of Nova and what was found of them"),
   },
   examples: [

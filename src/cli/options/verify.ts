@@ -3,10 +3,14 @@ import type { VerifyAsked } from "../../stages/verify.ts";
 import type { TakeoverAsked } from "../../stages/verify-takeover.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, word, words } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common, NOVA_DATABASES, TARGET } from "./shared.ts";
 
-export interface VerifyArgs extends Voice, FormatOptions, VerifyAsked, TakeoverAsked {
+export interface VerifyArgs
+  extends Voice,
+    Omit<FormatOptions, "allRows">,
+    VerifyAsked,
+    TakeoverAsked {
   readonly takeover: boolean;
 }
 
@@ -15,7 +19,6 @@ export const verifyOptions: Declared = {
   describe: "Compare Ironic row by row with the plan; trusts no counter and writes nothing",
   options: {
     ...common("run", ...TARGET, ...NOVA_DATABASES),
-    "all-rows": flag("List validated rows too"),
     takeover: flag("Show instead how far the hand-over of each machine is"),
     final: flag(
       "nova-compute has started: fail on a machine without hypervisor, in maintenance, without power state or with an error",
@@ -30,7 +33,8 @@ export const verifyOptions: Declared = {
       "With --final: log of a nova-compute, FILE or FILE:LINE to leave out what came before: its last start must be with the ironic driver, and without a fault since. Repeatable",
     ),
     ...common("key-file"),
-    ...formatOptions,
+    ...listOptions,
+    "all-rows": { ...listOptions["all-rows"], describe: "List validated rows too, and every row" },
   },
   examples: ["$0 verify --run m1 --ironic-db conf:/etc/ironic/ironic.conf -f csv"],
 };

@@ -1,7 +1,7 @@
 import type { FormatOptions } from "../../report/format.ts";
 import type { Voice } from "../commands/shared.ts";
 import type { Declared } from "./declared.ts";
-import { formatOptions } from "./format.ts";
+import { listOptions } from "./format.ts";
 import { common } from "./shared.ts";
 
 export interface WindowArgs extends Voice, FormatOptions {
@@ -16,6 +16,6 @@ export const windowOptions: Declared = {
     "action",
     { type: "string", choices: ["open", "close", "show"], describe: "open, close or show" },
   ],
-  options: { ...common("run"), ...formatOptions },
+  options: { ...common("run"), ...listOptions },
   examples: ["$0 window open --run m1", "$0 window show --run m1 -f csv"],
 };

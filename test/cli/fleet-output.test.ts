@@ -1,0 +1,74 @@
+import assert from "node:assert/strict";
+import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { test } from "node:test";
+import { writeCase } from "../../src/demo/write-case.ts";
+import { withBmcs } from "../lab/bmc/with-farm.ts";
+import { run } from "../power/deployed.ts";
+import { bmcOf, MACHINES, messy } from "../support/messy.ts";
+
+/** Lines that a tired operator reads: a page. */
+const PAGE = 60;
+
+test("of three hundred machines, a third of them broken, no command says more than a page", async (t) => {
+  const ids = Array.from({ length: MACHINES }, (_, at) => at + 1);
+  // A farm has no more addresses.
+  const [one, other] = [ids.slice(0, MACHINES / 2), ids.slice(MACHINES / 2)];
+  const farms = [await withBmcs(t, one.map(bmcOf)), await withBmcs(t, other.map(bmcOf))];
+  if (farms.includes(null)) return;
+  const folder = mkdtempSync(join(tmpdir(), "n2i-output-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const written = await writeCase(messy(farms.flatMap((farm) => farm?.addresses ?? [])), folder);
+  const { extract, ironic, plan } = written;
+  const says = async (status: number, line: string, more: readonly string[] = []) => {
+    const [command = "", ...words] = line.split(" ");
+    const at = ["show", "explain"].includes(command) ? [] : ["--run", "run"];
+    const { code, out, err } = await run(folder, [command, ...words, ...at, ...more]);
+    assert.equal(code, status, `${line}\n${out}${err}`);
+    const lines = `${out}${err}`.trimEnd().split("\n");
+    if (process.env.N2I_SEEN)
+      appendFileSync(
+        process.env.N2I_SEEN,
+        `\n$ ${line} (${lines.length} lines)\n${out}---\n${err}`,
+      );
+    return { out, err, lines };
+  };
+  const aPage = async (...asked: Parameters<typeof says>) => {
+    const said = await says(...asked);
+    assert.ok(said.lines.length <= PAGE, `${asked[1]}: ${said.lines.length} lines\n${said.out}`);
+    return said;
+  };
+  await aPage(0, "extract", extract);
+  await aPage(3, "power");
+  await says(0, "plan", [...ironic, ...plan]);
+  await aPage(0, "show run/snapshot.jsonl");
+  const { out: read } = await aPage(0, "show run/power.jsonl");
+  assert.match(read, /^ +19 {2}wrong-password {2}RAKP 2 .*\n +a0+-\S+-0+06 {2}tenant-6 {2}/m);
+  const { out: planned } = await aPage(0, "show run/plan");
+  assert.match(planned, /^ +31 {2}blocked {2}N2I-D100 deployment in flight\n/m);
+  assert.match(planned, /\n300 rows by .* --all-rows; .*--match .*\n$/);
+  const { out: found } = await says(0, "show run/plan --match Finding=D601 --match Host=compute-3");
+  assert.deepEqual(
+    found.match(/^\| +\d+ \| \S+ +\| \S+/gm)?.map((line) => line.replace(/ +\| \S+ +\|/, "")),
+    [20, 62, 104, 230, 272].map((id) => `| ${String(id).padStart(5)} compute-3`),
+  );
+  const { out: rows } = await says(0, "show run/plan --match verdict=blocked -f value -c UUID");
+  assert.equal(rows.trimEnd().split("\n").length, 142);
+  const { err } = await says(64, "show run/plan --match Findng=D601");
+  assert.match(err, /Did you mean Findings\? Choose from these columns: BM ID, /);
+  await says(0, "show run/plan --all -q");
+  await aPage(0, "explain");
+  await aPage(0, "status");
+  await aPage(0, "next");
+  await aPage(0, "report");
+  await aPage(0, "config");
+  await says(3, "apply --yes --skip-blocked --leave-nova", ironic);
+  await aPage(0, "verify", ironic);
+  await aPage(2, "verify --takeover", ironic);
+  await aPage(0, "boot --plan", ["--tftp-root", folder]);
+  await aPage(0, "rollback --all --plan --leave-nova", ironic);
+  await aPage(0, "finish --plan", ironic);
+  await aPage(0, "rollback --all --yes --leave-nova", ironic);
+  await aPage(0, "window show");
+});

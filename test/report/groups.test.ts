@@ -1,0 +1,38 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { gatherGroups, groupLines } from "../../src/report/groups.ts";
+
+function gathered(causes: number, each: number) {
+  const gather = gatherGroups();
+  for (let cause = 0; cause < causes; cause++)
+    for (let at = 0; at < each + causes - cause; at++)
+      gather.add(`cause ${cause}`, [`uuid-${cause}-${at}`, "tenant", "10.0.0.1", "compute-1"]);
+  return gather.groups();
+}
+
+test("the largest group comes first, with three examples", () => {
+  assert.deepEqual(groupLines(gathered(2, 3), undefined), [
+    "       5  cause 0",
+    ...[0, 1, 2].map((at) => `          uuid-0-${at}  tenant  10.0.0.1  compute-1`),
+    "       4  cause 1",
+    ...[0, 1, 2].map((at) => `          uuid-1-${at}  tenant  10.0.0.1  compute-1`),
+  ]);
+});
+
+test("groups fill no more than a page: fewer examples, then a count of what is left", () => {
+  for (const causes of [10, 11, 20, 40, 500])
+    assert.ok(groupLines(gathered(causes, 5), undefined).length <= 41, String(causes));
+  assert.match(groupLines(gathered(500, 5), undefined).at(-1) ?? "", /^ +\d+ {2}of other causes$/);
+});
+
+test("on a narrow screen an example loses its last columns, and no column is cut", () => {
+  const lines = groupLines(gathered(1, 3), 40);
+  assert.deepEqual(lines.slice(1, 2), ["          uuid-0-0  tenant  10.0.0.1"]);
+});
+
+test("causes beyond a thousand are counted", () => {
+  const gather = gatherGroups();
+  for (let at = 0; at < 1500; at++) gather.add(`cause ${at}`, []);
+  assert.equal(gather.groups().length, 1000);
+  assert.equal(gather.rest(), 500);
+});

@@ -125,9 +125,9 @@ export type ResourceEntry =
       readonly do: "resource";
       /** What marks it as ours, in it. */
       readonly mark: string;
-      /** A database of our own, or what is put into one that was given empty. */
-      readonly kind: "database" | "tables";
-      /** Its name, or the path of its file. */
+      /** A database of our own, or what is put into one that was given empty; an index of Ironic's. */
+      readonly kind: "database" | "tables" | "index";
+      /** Its name, or the path of its file; of an index `table.column`. */
       readonly name: string;
       /** As a command was given it; absent: beside the database it is a copy of. */
       readonly into?: string;
@@ -137,6 +137,15 @@ export type ResourceEntry =
   /** It is there, and marked in itself. */
   | { readonly do: "made"; readonly mark: string; readonly at: string }
   | { readonly do: "gone"; readonly mark: string; readonly at: string };
+
+/** Indexes of ours that may be in Ironic's database still. */
+export function indexesLeft(entries: readonly Entry[]): ReadonlySet<string> {
+  const left = new Set<string>();
+  for (const entry of entries)
+    if (entry.do === "resource" && entry.kind === "index") left.add(entry.mark);
+    else if (entry.do === "gone") left.delete(entry.mark);
+  return left;
+}
 
 /** A system is acted on for the first time: which it is. */
 interface TargetEntry {

@@ -35,6 +35,17 @@ export interface RemovalForecast extends Pick<Outcome, "found" | "left"> {
   readonly waiting: readonly Left[];
 }
 
+/** A foreign key to nodes without an index: for each node that is deleted the server reads its table whole. */
+export interface ScannedKey {
+  readonly table: string;
+  readonly column: string;
+  readonly rows: number;
+  /** The table is ours: we may make an index. */
+  readonly ours: boolean;
+  /** What ours is called. */
+  readonly index: string;
+}
+
 /** Where steps are performed: rows of a database, or machines adopted over REST. */
 export interface Target {
   readonly identity: TargetIdentity;

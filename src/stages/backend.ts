@@ -2,8 +2,8 @@ import type { Database } from "../edge/database/open.ts";
 import { lockTarget } from "../edge/database/write.ts";
 import { oldestNodes } from "../edge/ironic-db/current.ts";
 import { createGuard } from "../edge/ironic-db/guard.ts";
+import { createIndex, dropIndex, scannedKeys } from "../edge/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../edge/ironic-db/open.ts";
-import { scannedTables } from "../edge/ironic-db/remove.ts";
 import { createTarget } from "../edge/ironic-db/target.ts";
 import { createRestGuard } from "../edge/ironic-rest/guard.ts";
 import { sameOver } from "../edge/ironic-rest/row.ts";
@@ -15,7 +15,7 @@ import { type SameSecret, sameSecret } from "../model/compare.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Guard } from "../model/handover.ts";
 import type { Seal } from "../model/secret.ts";
-import type { Lock, Release, Target, Verifier } from "../model/target.ts";
+import type { Lock, Release, ScannedKey, Target, Verifier } from "../model/target.ts";
 import { BY_NAME, cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import type { Mappings } from "./documents.ts";
@@ -55,6 +55,13 @@ interface How {
   readonly unprotected?: ReadonlySet<string>;
 }
 
+/** Keys of Ironic's tables without an index, and indexes of ours for them. */
+export interface Indexes {
+  readonly scanned: () => Promise<readonly ScannedKey[]>;
+  readonly create: (key: ScannedKey) => Promise<void>;
+  readonly drop: (index: string) => Promise<void>;
+}
+
 /** A way to Ironic: its database, or its API. */
 export interface Backend {
   readonly kind: "db" | "rest";
@@ -72,8 +79,8 @@ export interface Backend {
   readonly identify: (said: string | undefined) => Promise<TargetIdentity>;
   /** Uuids of nodes that are there, the oldest first, so many at most; null over REST. */
   readonly oldest: ((most: number) => Promise<readonly string[]>) | null;
-  /** Tables that are read whole for each node that is deleted; null over REST. */
-  readonly scanned: (() => ReturnType<typeof scannedTables>) | null;
+  /** What makes deleting slow, and what helps; null over REST. */
+  readonly indexes: Indexes | null;
   readonly close: () => Promise<void>;
 }
 
@@ -141,7 +148,11 @@ export function databaseBackend(
     },
     identify: async (said) => (await identifyTarget(database, mappings, said)).identity,
     oldest: (most) => oldestNodes(database, most),
-    scanned: () => scannedTables(database),
+    indexes: {
+      scanned: () => scannedKeys(database),
+      create: (key) => createIndex(database, key),
+      drop: (index) => dropIndex(database, index),
+    },
     close: database.close,
   };
 }
@@ -192,7 +203,7 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
     },
     identify: async (said) => (await open(said)).identity,
     oldest: null,
-    scanned: null,
+    indexes: null,
     close: () => {
       for (const { session } of services) session.close();
       return Promise.resolve();

@@ -96,7 +96,7 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
       }
     };
     await sink.list("undos", rows());
-    const scanned = nodes === 0 ? null : await job.backend?.scanned?.();
+    const scanned = nodes === 0 ? null : await job.backend?.indexes?.scanned();
     const cost = costOfDelete(nodes, scanned ?? []);
     if (cost !== null) sink.note(cost);
     const end = words.afterFinish ? null : await endOfRun(job.run);

@@ -9,6 +9,7 @@ import { type PlannedMachine, type Step, stepsOf } from "../model/plan.ts";
 import type { UndoPreview } from "../model/preview.ts";
 import { batchOf, ironicLeg, ironicPart } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
+import { withIndexes } from "./indexes.ts";
 import { checkEngine, checkIdentity, withIronic } from "./ironic-place.ts";
 import { type Backing, previewNova, type Wanted, withNovaBack } from "./nova-back.ts";
 import { afterNova } from "./nova-place.ts";
@@ -77,17 +78,23 @@ async function undoPlan(
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
   const seal = await sealOf(run, reach.keyFile, header.key);
   const how = { header, seal, check: false };
-  const undone = await withIronic(run, session, backend, how, ({ part, check, precondition }) => {
+  const undone = await withIronic(run, session, backend, how, (place) => {
+    const { part, check, precondition } = place;
     const before = async (): Promise<void> => {
       await check();
       await inspect();
     };
     const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
-    return sink.during(
-      "rollback",
-      footer.footer.machines,
-      (progress) => execute([leg], session, { direction: "back", only: scope, excluded }, progress),
-      ({ done }) => `${done} rows removed`,
+    // Nobody names machines by the thousand.
+    const nodes = scope.all ? footer.footer.machines : 0;
+    return withIndexes(session, backend, nodes, sink, () =>
+      sink.during(
+        "rollback",
+        footer.footer.machines,
+        (progress) =>
+          execute([leg], session, { direction: "back", only: scope, excluded }, progress),
+        ({ done }) => `${done} rows removed`,
+      ),
     );
   });
   sink.result(

@@ -5,17 +5,7 @@ import { grouped } from "../../model/grouped.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Step } from "../../model/plan.ts";
 import type { RemovalForecast } from "../../model/target.ts";
-import type { Database } from "../database/open.ts";
-import {
-  ask,
-  askIn,
-  countRows,
-  integer,
-  marks,
-  portions,
-  type RawRow,
-  text,
-} from "../database/rows.ts";
+import { askIn, integer, marks, portions, type RawRow, text } from "../database/rows.ts";
 import { columnsOf, type Ironic, readRows, toNode, toPort } from "./current.ts";
 import { TRAITS, traitsOf } from "./traits.ts";
 
@@ -186,21 +176,4 @@ function reason(step: Step, ironic: Ironic, { nodes, ports, strange }: There): s
   return differs.length === 0
     ? null
     : `changed since it was loaded: ${differs.map(({ field }) => field).join(", ")}`;
-}
-
-/** Foreign keys to nodes that no index leads to. MySQL makes such an index by itself. */
-const KEYS =
-  "SELECT k.relname AS name, a.attname AS col FROM pg_constraint c JOIN pg_class k ON k.oid = c.conrelid JOIN pg_attribute a ON a.attrelid = c.conrelid AND a.attnum = c.conkey[1] WHERE c.contype = 'f' AND c.confrelid = 'nodes'::regclass AND NOT EXISTS (SELECT 1 FROM pg_index i WHERE i.indrelid = c.conrelid AND i.indkey[0] = c.conkey[1]) ORDER BY 1, 2";
-
-/** Tables that PostgreSQL reads whole for each node that is deleted, with their rows. */
-export async function scannedTables(
-  database: Database,
-): Promise<readonly { readonly table: string; readonly column: string; readonly rows: number }[]> {
-  if (database.engine !== "postgresql") return [];
-  const found = [];
-  for (const { name, col } of await ask(database, "looking for indexes", KEYS)) {
-    const [table, column] = [text(name) ?? "", text(col) ?? ""];
-    found.push({ table, column, rows: await countRows(database, table) });
-  }
-  return found;
 }

@@ -1,0 +1,66 @@
+import { MigrationError } from "../model/error.ts";
+import { indexesLeft } from "../model/journal.ts";
+import type { Backend } from "./backend.ts";
+import { costOfDelete, worthAnIndex } from "./cost.ts";
+import type { RunSession } from "./session.ts";
+import type { Sink } from "./sink.ts";
+import { surroundings } from "./surroundings.ts";
+
+/**
+ * Deletes with indexes where the server would read a table for each node: made for that time alone, each
+ * journalled before, and dropped however the work ends. A process that dies leaves them to `dropLeft`.
+ *
+ * @param nodes that are to be deleted
+ */
+export async function withIndexes<T>(
+  session: Pick<RunSession, "journal" | "now" | "by">,
+  { indexes }: Pick<Backend, "indexes">,
+  nodes: number,
+  { say, told }: Pick<Sink, "say" | "told">,
+  work: () => Promise<T>,
+): Promise<T> {
+  const { journal, now, by } = session;
+  if (indexes === null) return work();
+  const slow = worthAnIndex(nodes, await indexes.scanned());
+  const cost = costOfDelete(
+    nodes,
+    slow.filter((key) => !key.ours),
+  );
+  if (cost !== null) told(cost);
+  for (const key of slow.filter(({ ours }) => ours)) {
+    const { index, table, column } = key;
+    await journal.append({ do: "index", index, table, column, at: now(), by });
+    say(`Making an index on ${table}.${column}; it is dropped afterwards.`);
+    // What it saves is time: a busy table is no reason to stop.
+    await indexes.create(key).catch(unless(`No index on ${table}.${column}`));
+  }
+  try {
+    return await work();
+  } finally {
+    await dropLeft(session, { indexes });
+  }
+}
+
+/** Drops what `withIndexes` made, now or in a process that died; what cannot be dropped is said, and tried again. */
+export async function dropLeft(
+  { journal, now }: Pick<RunSession, "journal" | "now">,
+  { indexes }: Pick<Backend, "indexes">,
+): Promise<void> {
+  if (indexes === null) return;
+  for (const index of indexesLeft(journal.entries())) {
+    try {
+      await indexes.drop(index);
+      await journal.append({ do: "unindex", index, at: now() });
+    } catch (cause) {
+      unless(`The index ${index} stays, until apply or rollback runs again`)(cause);
+    }
+  }
+}
+
+/** @throws what is no failure of the database's */
+function unless(what: string): (cause: unknown) => void {
+  return (cause) => {
+    if (!(cause instanceof MigrationError)) throw cause;
+    surroundings().tell(`${what}: ${cause.message}`);
+  };
+}

@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { loadIronic } from "../../../src/demo/load-case.ts";
+import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
+import { openDatabase } from "../../../src/edge/database/open.ts";
+import { createIndex, dropIndex, scannedKeys } from "../../../src/edge/ironic-db/indexes.ts";
+import type { Engine } from "../../../src/model/database.ts";
+import type { Entry } from "../../../src/model/journal.ts";
+import { indexesLeft } from "../../../src/model/journal.ts";
+import { dropLeft, withIndexes } from "../../../src/stages/indexes.ts";
+import { privateFolder } from "../../hostile/deployment.ts";
+import { withDatabase } from "../../lab/index.ts";
+import { fleet } from "../../support/fleet.ts";
+
+const INDEX = "nova2ironic_ports_node_id";
+/** So many that a few ports are worth an index. */
+const MANY = 1e9;
+
+/** Ironic's database with two machines, by its owner or by a user who may only write rows. */
+async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "owner") {
+  const made = await withDatabase(engine, t);
+  if (made === null) return null;
+  await loadIronic(made.db, engine, fleet(2));
+  const rights = "SELECT, INSERT, UPDATE, DELETE";
+  const writer =
+    as === "writer" ? await made.server?.restrictedUser("writer", made.name, rights) : undefined;
+  const file = join(privateFolder(t), "url");
+  writeFileSync(file, writer?.url ?? made.url, { mode: 0o600 });
+  const role = { option: "--ironic-db", section: "database", key: "connection" };
+  const address = await readDatabaseAddress(`file:${file}`, role, {});
+  const database = await openDatabase(address, { readOnly: false });
+  t.after(() => database.close());
+  const ports = async () => (await scannedKeys(database)).find(({ table }) => table === "ports");
+  const indexes = {
+    scanned: () => scannedKeys(database),
+    create: (key: Parameters<typeof createIndex>[1]) => createIndex(database, key),
+    drop: (index: string) => dropIndex(database, index),
+  };
+  return { ports, indexes };
+}
+
+function noting() {
+  const entries: Entry[] = [];
+  const lines: string[] = [];
+  const append = (entry: Entry): Promise<void> => Promise.resolve(void entries.push(entry));
+  const journal = { entries: () => entries, append };
+  const session = { journal, now: () => "2023-05-01T10:00:00.000Z", by: "operator" };
+  const tell = (text: string): void => void lines.push(text);
+  return { entries, lines, session, sink: { say: tell, told: tell } };
+}
+
+for (const engine of ["sqlite", "postgresql"] as const)
+  test(`on ${engine}, a key that a deleted node makes the server read has an index for that time alone`, async (t) => {
+    const at = await ironic(engine, t);
+    if (at === null) return;
+    const { session, sink, entries } = noting();
+    const key = await at.ports();
+    assert.deepEqual([key?.column, key?.ours, key?.index], ["node_id", true, INDEX]);
+    assert.ok((key?.rows ?? 0) > 0);
+    const inside = withIndexes(session, at, MANY, sink, async () => {
+      assert.equal(await at.ports(), undefined);
+      assert.deepEqual([...indexesLeft(entries)], [INDEX]);
+      throw new Error("it failed amid of it");
+    });
+    await assert.rejects(inside, /amid/);
+    assert.ok(await at.ports());
+    assert.deepEqual(entries.map((entry) => entry.do).toSorted(), ["index", "unindex"]);
+    await withIndexes(session, at, 1, sink, async () => assert.ok(await at.ports()));
+    assert.equal(entries.length, 2);
+  });
+
+test("an index that a killed rollback left is dropped by the next one, and by apply", async (t) => {
+  const at = await ironic("sqlite", t);
+  assert.ok(at);
+  const { session, entries } = noting();
+  const key = await at.ports();
+  assert.ok(key);
+  const { index, table, column } = key;
+  await session.journal.append({ do: "index", index, table, column, at: "", by: "" });
+  await at.indexes.create(key);
+  await dropLeft(session, at);
+  assert.ok(await at.ports());
+  assert.deepEqual([...indexesLeft(entries)], []);
+  await dropLeft(session, at);
+  assert.equal(entries.length, 2);
+});
+
+test("who does not own the table makes no index, and is told what its owner runs", async (t) => {
+  const at = await ironic("postgresql", t, "writer");
+  if (at === null) return;
+  const { session, sink, entries, lines } = noting();
+  assert.equal((await at.ports())?.ours, false);
+  await withIndexes(session, at, MANY, sink, async () => assert.ok(await at.ports()));
+  assert.deepEqual(entries, []);
+  assert.match(lines.join("\n"), /CREATE INDEX nova2ironic_ports_node_id ON ports \(node_id\);/);
+});
+
+test("an index that cannot be made after all is said, and nothing stops", async (t) => {
+  const at = await ironic("postgresql", t, "writer");
+  if (at === null) return;
+  const { session, sink, entries } = noting();
+  const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
+  const tried = { indexes: { ...at.indexes, scanned } };
+  assert.equal(await withIndexes(session, tried, MANY, sink, async () => 1), 1);
+  assert.deepEqual([...indexesLeft(entries)], []);
+});
+
+test("MySQL makes an index for each key by itself", async (t) => {
+  const at = await ironic("mysql", t);
+  if (at !== null) assert.deepEqual(await at.indexes.scanned(), []);
+});

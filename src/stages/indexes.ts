@@ -16,7 +16,7 @@ export async function withIndexes<T>(
   session: Pick<RunSession, "journal" | "now" | "by">,
   { indexes }: Pick<Backend, "indexes">,
   nodes: number,
-  { say, told }: Pick<Sink, "say" | "told">,
+  { say, result }: Pick<Sink, "say" | "result">,
   work: () => Promise<T>,
 ): Promise<T> {
   const { journal, now, by } = session;
@@ -26,7 +26,7 @@ export async function withIndexes<T>(
     nodes,
     slow.filter((key) => !key.ours),
   );
-  if (cost !== null) told(cost);
+  if (cost !== null) result(cost);
   for (const key of slow.filter(({ ours }) => ours)) {
     const { index, table, column } = key;
     await journal.append({ do: "index", index, table, column, at: now(), by });

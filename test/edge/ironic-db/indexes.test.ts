@@ -48,7 +48,7 @@ function noting() {
   const journal = { entries: () => entries, append };
   const session = { journal, now: () => "2023-05-01T10:00:00.000Z", by: "operator" };
   const tell = (text: string): void => void lines.push(text);
-  return { entries, lines, session, sink: { say: tell, told: tell } };
+  return { entries, lines, session, sink: { say: tell, result: tell } };
 }
 
 for (const engine of ["sqlite", "postgresql"] as const)

@@ -3,6 +3,7 @@ import type { OddText, StoredText } from "./charset.ts";
 import type { Lacking, Privileges, SpecCall } from "./database.ts";
 import type { Finding } from "./finding.ts";
 import type { Conductor } from "./service.ts";
+import type { ScannedKey } from "./target.ts";
 
 /** Exit statuses of `check`, as nova-status has them; the worst row decides. src/manual/readiness.md prints them. */
 export const CHECK_STATUS = {
@@ -136,6 +137,8 @@ export interface IronicFacts {
   /** Of what a load and its rollback want. */
   readonly forbidden: Lacking;
   readonly conductors: readonly Conductor[];
+  /** What a rollback reads whole for each node. */
+  readonly keys: readonly ScannedKey[];
   readonly nodes: readonly {
     readonly uuid: string;
     readonly instance_uuid: string | null;
@@ -248,6 +251,8 @@ export interface PlanFacts {
   readonly applies: PlanApplies;
   /** Whether another pairing than the rule's was wanted of it. */
   readonly paired: boolean;
+  /** Ports that it makes. */
+  readonly ports: number;
   /** Databases it and its snapshot were made of, by the options that name them. */
   readonly madeFor: ReadonlyMap<string, ServerIdentity>;
   /** Release of Ironic it was made for. */

@@ -83,7 +83,8 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   const madeFor = await madeOf(run, plan.header, nova);
   const applies = await appliesOf(run, plan);
   const said = { besideOthers, paired, release, traits, madeFor, applies };
-  return { machines, skipped, ...said, images, made, nova: changes };
+  const { ports } = plan.footer.footer;
+  return { machines, skipped, ports, ...said, images, made, nova: changes };
 }
 
 /** Over REST a plan was made for no database. */

@@ -1,7 +1,7 @@
+import { slowDelete, worthAnIndex } from "../core/plan/delete-cost.ts";
 import { MigrationError } from "../model/error.ts";
 import { indexesLeft } from "../model/journal.ts";
 import type { Backend } from "./backend.ts";
-import { costOfDelete, worthAnIndex } from "./cost.ts";
 import type { RunSession } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { surroundings } from "./surroundings.ts";
@@ -21,15 +21,14 @@ export async function withIndexes<T>(
 ): Promise<T> {
   const { journal, now, by } = session;
   if (indexes === null) return work();
-  const slow = worthAnIndex(nodes, await indexes.scanned());
-  const cost = costOfDelete(
-    nodes,
-    slow.filter((key) => !key.ours),
-  );
-  if (cost !== null) result(cost);
-  for (const key of slow.filter(({ ours }) => ours)) {
+  const keys = await indexes.scanned();
+  const slow = slowDelete(nodes, keys);
+  if (slow !== null) result(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+  const ours = worthAnIndex(nodes, keys).filter((key) => key.ours);
+  for (const key of ours) {
     const { index, table, column } = key;
-    await journal.append({ do: "index", index, table, column, at: now(), by });
+    const name = `${table}.${column}`;
+    await journal.append({ do: "resource", kind: "index", mark: index, name, at: now(), by });
     say(`Making an index on ${table}.${column}; it is dropped afterwards.`);
     // What it saves is time: a busy table is no reason to stop.
     await indexes.create(key).catch(unless(`No index on ${table}.${column}`));
@@ -50,7 +49,7 @@ export async function dropLeft(
   for (const index of indexesLeft(journal.entries())) {
     try {
       await indexes.drop(index);
-      await journal.append({ do: "unindex", index, at: now() });
+      await journal.append({ do: "gone", mark: index, at: now() });
     } catch (cause) {
       unless(`The index ${index} stays, until apply or rollback runs again`)(cause);
     }

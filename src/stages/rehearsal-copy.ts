@@ -139,6 +139,7 @@ export async function removeCopies(inner: RunFolder, source: Database): Promise<
   const removed: string[] = [];
   for (const entry of entries) {
     if (entry.do !== "resource" || gone.has(entry.mark)) continue;
+    if (entry.kind === "index") continue; // it goes with its table
     const address = await addressOf(source, entry.into);
     if (address.database !== entry.name)
       throw new MigrationError(

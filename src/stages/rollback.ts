@@ -1,3 +1,4 @@
+import { lentIndexes, slowDelete } from "../core/plan/delete-cost.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { findPlan } from "../edge/disk/plan-folder.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
@@ -8,7 +9,6 @@ import type { UndoPreview } from "../model/preview.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
 import { NOVA_NAMES } from "../parts/nova.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
-import { costOfDelete } from "./cost.ts";
 import { closing } from "./databases.ts";
 import { loadMappings } from "./documents.ts";
 import { checkNotFinished, endOfRun } from "./finished.ts";
@@ -96,9 +96,11 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
       }
     };
     await sink.list("undos", rows());
-    const scanned = nodes === 0 ? null : await job.backend?.indexes?.scanned();
-    const cost = costOfDelete(nodes, scanned ?? []);
-    if (cost !== null) sink.note(cost);
+    const keys = (nodes === 0 ? null : await job.backend?.indexes?.scanned()) ?? [];
+    const slow = slowDelete(nodes, keys);
+    if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);
+    const lent = lentIndexes(nodes, keys);
+    if (lent !== null) sink.note(lent);
     const end = words.afterFinish ? null : await endOfRun(job.run);
     // What is shown is refused until somebody says that it is meant.
     if (end !== null)

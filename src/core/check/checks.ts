@@ -8,7 +8,7 @@ import { joined, warning } from "./look.ts";
 import { evacuations, queued, reaped, volumes } from "./records.ts";
 import { applies, repeated } from "./repeated.ts";
 import { computes, deploys, duplicates, unmatched } from "./source.ts";
-import { conductors, netboot, owned, power } from "./target.ts";
+import { conductors, goingBack, netboot, owned, power } from "./target.ts";
 import { clocks, galera, pairing, privileges, schemas, space } from "./world.ts";
 
 export interface Check {
@@ -53,6 +53,7 @@ export const CHECKS: readonly Check[] = [
   { title: "Target empty or ours", inspect: owned },
   { title: "Conductors stopped or staged", inspect: conductors },
   { title: "Power state in maintenance", inspect: power },
+  { title: "Time of a rollback", inspect: goingBack, planned: true },
 ];
 
 export function checkAll(view: CheckView): readonly CheckRow[] {

@@ -1,5 +1,6 @@
 import type { IronicFacts } from "../../model/check.ts";
-import { fine, isRefused, lower, needing, resultOf, unseen } from "./look.ts";
+import { lentIndexes, onceLoaded, slowDelete } from "../plan/delete-cost.ts";
+import { fine, isRefused, lower, needing, resultOf, unseen, warning } from "./look.ts";
 
 /**
  * A node is ours when the run's journal says so. The mark alone says that this tool loaded it, by
@@ -18,6 +19,15 @@ export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
         "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
         plan?.besideOthers === true ? "Warning" : "Failure",
       );
+});
+
+/** Before the load its ports are the plan's. */
+export const goingBack = needing(["ironic"], ({ ironic, plan }) => {
+  const nodes = plan?.machines.filter(({ blocked }) => !blocked).length ?? ironic.nodes.length;
+  const keys = onceLoaded(ironic.keys, plan?.ports ?? 0);
+  const slow = slowDelete(nodes, keys);
+  if (slow !== null) return warning(slow.what, slow.fix);
+  return fine(lentIndexes(nodes, keys) ?? "Nothing slows it down.");
 });
 
 /** The finding of a machine that this Ironic cannot boot; explain has what to do. */

@@ -218,8 +218,6 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
     archive: { sha256: "text", rows: "number", grace: "number", at: "text", by: "text" },
     drop: { table: "text", at: "text", by: "text" },
     dropped: { table: "text", at: "text" },
-    index: { index: "text", table: "text", column: "text", at: "text", by: "text" },
-    unindex: { index: "text", at: "text" },
     restored: { to: "text", at: "text", by: "text" },
     resource: { mark: "text", kind: "text", name: "text", into: "text?", at: "text", by: "text" },
     made: { mark: "text", at: "text" },

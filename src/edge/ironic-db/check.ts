@@ -6,6 +6,7 @@ import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { lacking } from "../database/rights.ts";
 import { isTrue, string, text } from "../database/rows.ts";
+import { scannedKeys } from "./indexes.ts";
 import { identifyTarget, type KnownReleases } from "./open.ts";
 import { readService } from "./service.ts";
 import { TRAITS } from "./traits.ts";
@@ -48,6 +49,7 @@ export async function checkIronic(
       stages,
       forbidden: await forbidden(writing, release, traits),
       conductors,
+      keys: await scannedKeys(writing),
       nodes: rows.map(({ extra, reason, ...row }) => ({
         ...row,
         staged: isOurs(row.maintenance, reason),

@@ -31,6 +31,11 @@ const WHOLE = {
   ...{ wsrep_cluster_status: "Primary", wsrep_local_state_comment: "Synced", wsrep_ready: "ON" },
 };
 
+const KEY = {
+  ...{ table: "ports", column: "node_id", rows: 0, ours: true },
+  index: "nova2ironic_ports_node_id",
+};
+
 const CASES: readonly CheckCase[] = [
   ...CASES_MORE,
   ...CASES_APPLIES,
@@ -198,6 +203,19 @@ const CASES: readonly CheckCase[] = [
     "Success",
     /^null$/,
   ],
+  [
+    "Time of a rollback",
+    { ...ironic({ keys: [{ ...KEY, ours: false }] }), ...plan({ ports: 50_000_000 }) },
+    "Warning",
+    /^Taking back 2 nodes .*\nFix: before a rollback its owner runs: CREATE INDEX nova2ironic_ports_node_id/,
+  ],
+  [
+    "Time of a rollback",
+    { ...ironic({ keys: [KEY] }), ...plan({ ports: 50_000_000 }) },
+    "Success",
+    /^Rollback makes an index on ports\.node_id and drops it afterwards/,
+  ],
+  ["Time of a rollback", ironic({ keys: [KEY] }), "Success", /^Nothing slows it down\.$/],
 ];
 
 test("a deployment that is ready passes every check, with exit status 0", () => {

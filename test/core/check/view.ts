@@ -55,7 +55,7 @@ export const LOADED = {
 };
 export const IRONIC: IronicFacts = {
   ...{ release: "juno", charset: "utf8mb3", stages: false, forbidden: MAY },
-  ...{ conductors: [], nodes: [] },
+  ...{ conductors: [], keys: [], nodes: [] },
   ...{ local: false, flavored: true, clustered: true, cells: false },
 };
 export const LINE = {
@@ -75,7 +75,7 @@ export const PLAN: PlanFacts = {
   machines: [LINE, { ...LINE, id: 2, uuid: "a-2", instance_uuid: null }],
   ...{
     skipped: new Set(),
-    ...{ besideOthers: false, paired: false, release: "juno", traits: false },
+    ...{ besideOthers: false, ports: 4, paired: false, release: "juno", traits: false },
     images: new Set(["new"]),
     made: new Set(),
     nova: null,

@@ -66,7 +66,7 @@ for (const engine of ["sqlite", "postgresql"] as const)
     });
     await assert.rejects(inside, /amid/);
     assert.ok(await at.ports());
-    assert.deepEqual(entries.map((entry) => entry.do).toSorted(), ["index", "unindex"]);
+    assert.deepEqual(entries.map((entry) => entry.do).toSorted(), ["gone", "resource"]);
     await withIndexes(session, at, 1, sink, async () => assert.ok(await at.ports()));
     assert.equal(entries.length, 2);
   });
@@ -77,8 +77,8 @@ test("an index that a killed rollback left is dropped by the next one, and by ap
   const { session, entries } = noting();
   const key = await at.ports();
   assert.ok(key);
-  const { index, table, column } = key;
-  await session.journal.append({ do: "index", index, table, column, at: "", by: "" });
+  const left = { kind: "index", mark: key.index, name: "ports.node_id", at: "", by: "" } as const;
+  await session.journal.append({ do: "resource", ...left });
   await at.indexes.create(key);
   await dropLeft(session, at);
   assert.ok(await at.ports());

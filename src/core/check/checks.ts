@@ -53,7 +53,7 @@ export const CHECKS: readonly Check[] = [
   { title: "Target empty or ours", inspect: owned },
   { title: "Conductors stopped or staged", inspect: conductors },
   { title: "Power state in maintenance", inspect: power },
-  { title: "Time of a rollback", inspect: goingBack, planned: true },
+  { title: "Time of a rollback", inspect: goingBack },
 ];
 
 export function checkAll(view: CheckView): readonly CheckRow[] {

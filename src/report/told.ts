@@ -15,6 +15,7 @@ export function aboutOf({
   at,
   tool,
   plan,
+  state,
 }: ReportFacts): readonly (readonly [string, string])[] {
   const { source, target, made_from, target_before } = plan.header;
   const release = `Ironic ${target.release}, ${target.engine === "rest" ? "microversion" : "alembic"} ${target.alembic_head}`;
@@ -38,6 +39,7 @@ export function aboutOf({
     ],
     ["Site document", made_from.site === null ? "none" : `sha256 ${made_from.site.slice(0, 12)}`],
     ["Plan", `sha256 ${plan.sha256}`],
+    ["Rehearsal", state.rehearse ?? "none"],
   ];
 }
 

@@ -35,9 +35,9 @@ export async function rehearsing(
   const { at, source, reader, plan, run, folder, ironic } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-  const copy = `${ironic.name}_nova2ironic_rehearsal`;
+  const copy = copyOf(ironic.name);
   const url = join(folder, "rehearser.url");
-  writeFileSync(url, await rehearserOf(ironic, copy), { mode: 0o600 });
+  writeFileSync(url, await rehearserOf(ironic), { mode: 0o600 });
   const { server } = ironic;
   if (server !== null) t.after(() => server.dropDatabase(copy));
   const journal = join(run, "rehearsal", "journal.jsonl");
@@ -56,21 +56,26 @@ export async function rehearsing(
 }
 
 /** The address of a login that may make the copy, and may not write to what is copied. */
-async function rehearserOf(
-  { engine, name, url, server }: TestDatabase,
-  copy: string,
-): Promise<string> {
-  if (server === null) return url;
-  const account = await server.restrictedUser("rehearser", name, "SELECT");
-  const admin = connect({ ...server, database: name });
-  const pattern = copy.replaceAll("_", "\\_");
-  const grant =
-    engine === "mysql"
-      ? `GRANT ALL PRIVILEGES ON \`${pattern}\`.* TO '${account.user}'@'127.0.0.1'`
-      : `ALTER ROLE ${account.user} CREATEDB`;
-  await admin.raw(grant.replaceAll("\\", "\\\\").replaceAll("?", "\\?").replaceAll("\\\\", "\\"));
-  await admin.destroy();
+async function rehearserOf(ironic: TestDatabase): Promise<string> {
+  if (ironic.server === null) return ironic.url;
+  const account = await ironic.server.restrictedUser("rehearser", ironic.name, "SELECT");
+  await letCopy(ironic, account.user);
   return account.url;
+}
+
+/** Lets a user make the copy of a database. */
+export async function letCopy({ engine, name, db, server }: TestDatabase, user: string) {
+  if (server === null) return;
+  const pattern = copyOf(name).replaceAll("_", "\\_");
+  await db.raw(
+    engine === "mysql"
+      ? `GRANT ALL PRIVILEGES ON \`${pattern}\`.* TO '${user}'@'127.0.0.1'`
+      : `ALTER ROLE ${user} CREATEDB`,
+  );
+}
+
+function copyOf(name: string): string {
+  return `${name}_nova2ironic_rehearsal`;
 }
 
 const TABLES = {
@@ -99,4 +104,19 @@ export async function dumpOf({ db, engine }: Pick<TestDatabase, "db" | "engine">
 
 function plainly(_: string, value: unknown): unknown {
   return typeof value === "bigint" ? String(value) : value;
+}
+
+/** A database of the copy's name that somebody else made. */
+export async function takenBy({ copy, ironic }: Rehearsing): Promise<TestDatabase> {
+  const { engine, server } = ironic;
+  if (server === null) {
+    const place = { host: "", port: 0, user: "", password: "", socket: "" };
+    const db = connect({ ...place, engine: "sqlite", database: copy });
+    await db.raw("CREATE TABLE theirs (id integer)");
+    return { ...ironic, name: copy, db };
+  }
+  await server.newDatabase(copy);
+  const db = connect({ ...server, database: copy });
+  await db.raw("CREATE TABLE theirs (id integer)");
+  return { engine, name: copy, url: server.url(copy), db, server };
 }

@@ -24,6 +24,15 @@ test("how long a load takes is said for what is left of it, and not before a rat
   assert.equal(expected(files([begin, done]), "apply", rate).seconds, 1);
 });
 
+test("until there was a load its rate is that of the rehearsal, which is said", () => {
+  const rehearsed = { ...NOTHING, rehearsed: { count: 8, seconds: 4 } };
+  const { seconds, basis, source } = expected(files([]), "apply", rehearsed);
+  assert.deepEqual([seconds, basis], [2, "measured"]);
+  assert.match(source, /^4 rows at 2.0 a second, as rehearsed \(rehearsal\.json\)$/);
+  const loaded = { ...rehearsed, loaded: { count: 4, seconds: 4 } };
+  assert.equal(expected(files([]), "apply", loaded).seconds, 4);
+});
+
 test("how long a hand-over takes is said for machines that are staged still", () => {
   const begun = files([], { staged: 20, released: 9 });
   const estimate = expected(begun, "handover", NOTHING);

@@ -1,0 +1,88 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { refused, runs, start } from "../hostile/cli.ts";
+import { dumpOf, type Rehearsing, rehearsing, takenBy } from "./scene.ts";
+
+/** Whether a copy is there by then, for whoever looks. */
+const POINTS = [
+  ["resource.after", false],
+  ["copy.made", true],
+  ["copy.filled", true],
+  ["commit.after", true],
+  ["gone.before", false],
+] as const;
+
+test("whatever a rehearsal is killed at, the target is as it was, and the copy goes", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  if (made === null) return;
+  const { words, dump, isCopied, entries, found } = made;
+  const before = await dump();
+  for (const [at, [point, isThere]] of POINTS.entries()) {
+    await killedAt(made, point);
+    assert.equal(await dump(), before, point);
+    assert.equal(await isCopied(), isThere, point);
+    const again = at % 2 === 0 ? ["--undo"] : ["--yes"];
+    const { out } = await runs(0, [...words, ...again]);
+    if (isThere) assert.match(out, REMOVED, point);
+    assert.equal(await isCopied(), false, point);
+    const { mark } = entries().findLast((entry) => entry.do === "resource") ?? {};
+    assert.ok(entries().some((entry) => entry.do === "gone" && entry.mark === mark));
+  }
+  await runs(0, [...words, "--yes", "-q"]);
+  assert.equal(found().held, true);
+  assert.equal(await dump(), before);
+});
+
+const REMOVED = /Removed .*_nova2ironic_rehearsal, which an earlier/;
+
+async function killedAt({ words }: Rehearsing, point: string): Promise<void> {
+  const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:kill` };
+  const killed = await start([...words, "--yes"], { env }).ended;
+  assert.equal(killed.status, 128, `${point}\n${killed.err}`);
+}
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, what a kill left goes, and what somebody put in its place stays`, async (t) => {
+    const made = await rehearsing(engine, t);
+    if (made === null || made.ironic.server === null) return;
+    const { words, dump, isCopied, found, copy } = made;
+    const { server } = made.ironic;
+    const before = await dump();
+    await killedAt(made, "copy.made");
+    assert.equal(await isCopied(), true);
+    assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
+    assert.equal(await isCopied(), false);
+    await killedAt(made, "commit.after");
+    await server.dropDatabase(copy);
+    const theirs = await takenBy(made);
+    for (const asked of ["--undo", "--yes"])
+      await refused([...words, asked, "-q"], 4, "N2I-E351", [/did not make it/]);
+    assert.match(await dumpOf(theirs), /theirs/);
+    await theirs.db.destroy();
+    await server.dropDatabase(copy);
+    await runs(0, [...words, "--yes", "-q"]);
+    assert.equal(found().held, true);
+    assert.equal(await dump(), before);
+  });
+
+for (const [engine, point, signal, status] of [
+  ["mysql", "copy.made", "SIGINT", 130],
+  ["sqlite", "commit.before", "SIGHUP", 143],
+] as const)
+  test(`on ${engine}, a rehearsal that is asked to stop at ${point} removes its copy first`, async (t) => {
+    const made = await rehearsing(engine, t);
+    if (made === null) return;
+    const { words, dump, isCopied } = made;
+    const before = await dump();
+    const env = { NOVA2IRONIC_FAILPOINT: `${point}:1:pause` };
+    const stopped = start([...words, "--yes"], { env });
+    await stopped.said(`failpoint ${point}`);
+    stopped.signal(signal);
+    await stopped.said("Stopping after this batch");
+    stopped.signal("SIGUSR2");
+    const ended = await stopped.ended;
+    assert.equal(ended.status, status, ended.err);
+    assert.match(ended.err, /Stopped; the copy is removed, and Ironic is as it was/);
+    assert.equal(await isCopied(), false, ended.err);
+    assert.equal(await dump(), before);
+  });

@@ -1,0 +1,89 @@
+import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import type { Engine } from "../../src/model/database.ts";
+import { refused, runs } from "../hostile/cli.ts";
+import { connect } from "../lab/connect.ts";
+import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { dumpOf, type Rehearsing, rehearsing, takenBy } from "./scene.ts";
+
+const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
+
+function named({ folder }: Rehearsing, name: string, { url }: Pick<TestDatabase, "url">): string {
+  const path = join(folder, `${name}.url`);
+  writeFileSync(path, url, { mode: 0o600 });
+  return `file:${path}`;
+}
+
+for (const engine of ENGINES)
+  test(`on ${engine}, a database of the copy's name that this run did not make is refused, and stays`, async (t) => {
+    const made = await rehearsing(engine, t);
+    if (made === null) return;
+    const { words } = made;
+    const theirs = await takenBy(made);
+    const before = await dumpOf(theirs);
+    await refused([...words, "--yes", "-q"], 4, "N2I-E351", [/this run did not make it/, /--into/]);
+    const undone = await runs(0, [...words, "--undo"]);
+    assert.match(undone.out, /nothing is done/);
+    assert.equal(await dumpOf(theirs), before);
+    await theirs.db.destroy();
+  });
+
+for (const engine of ENGINES)
+  test(`on ${engine}, a database that was given empty is used and empty again, and no other is`, async (t) => {
+    const made = await rehearsing(engine, t);
+    const empty = made && (await withDatabase(engine, t));
+    if (made === null || empty === null) return;
+    const { words, dump, isCopied, found, reader } = made;
+    if (engine === "sqlite") writeFileSync(empty.name, "");
+    const into = ["--into", named(made, "empty", empty)];
+    const before = await dump();
+    await runs(0, [...words, ...into, "--yes", "-q"]);
+    assert.equal(found().held, true);
+    assert.deepEqual([await dumpOf(empty), await isCopied()], ["[]", false]);
+    await empty.db.raw("CREATE TABLE theirs (id integer)");
+    await refused([...words, ...into, "--yes", "-q"], 4, "N2I-E351", [/is not empty/]);
+    assert.match(await dumpOf(empty), /theirs/);
+    const itself = ["--into", reader[1] ?? ""];
+    await refused([...words, ...itself, "--yes", "-q"], 4, "N2I-E351", [/is not empty/]);
+    assert.equal(await dump(), before);
+  });
+
+test("a copy of another kind of server is refused", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  const other = made && (await withDatabase("mysql", t));
+  if (made === null || other === null) return;
+  const into = ["--into", named(made, "other", other)];
+  await refused([...made.words, ...into, "--yes", "-q"], 4, "N2I-E352", [/is mysql/]);
+});
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, a login that may not make the copy gets the statement, which is enough`, async (t) => {
+    const made = await rehearsing(engine, t);
+    if (made === null) return;
+    const { at, reader, ironic, isCopied } = made;
+    const words = ["rehearse", ...at, ...reader, "--yes", "-q"];
+    const { err } = await refused(words, 12, "N2I-E350", [/--into/]);
+    const [, statement = ""] = /says: (.*?;) Or/.exec(err.replaceAll("\n", " ")) ?? [];
+    await ironic.db.raw(statement);
+    await runs(0, words);
+    assert.equal(await isCopied(), false);
+  });
+
+test("PostgreSQL copies whole what nobody else uses, and by definitions what a service is connected to", async (t) => {
+  const made = await rehearsing("postgresql", t);
+  if (made === null || made.ironic.server === null) return;
+  const { at, ironic, found, dump } = made;
+  const words = ["rehearse", ...at, "--ironic-db", named(made, "owner", ironic), "--yes", "-q"];
+  const before = await dump();
+  await runs(0, words);
+  assert.equal(found().copy, "made from its definitions, with its rows");
+  await ironic.db.destroy();
+  await runs(0, words);
+  assert.equal(found().copy, "copied whole, as a template");
+  assert.equal(found().held, true);
+  const db = connect({ ...made.ironic.server, database: ironic.name });
+  t.after(() => db.destroy());
+  assert.equal(await dumpOf({ db, engine: "postgresql" }), before);
+});

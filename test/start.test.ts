@@ -60,6 +60,7 @@ test("status loads no package, and of the systems outside only the run's folder"
   const { files, packages } = loadedWith("cli/commands/status.js");
   const edges = files.flatMap((file) => /^edge\/([\w-]+)\//.exec(file)?.[1] ?? []);
   assert.deepEqual([[...new Set(edges)], packages], [["disk", "process"], []]);
+  assert.ok(!files.includes("stages/documents.js"), "nor the mapping documents");
 });
 
 test("packages that are installed beside the program are loaded when they are used", () => {

@@ -73,7 +73,7 @@ export function finishRun(words: FinishWords, sink: Sink): Promise<Ended> {
       const whole = words.node === undefined && !made.stopped && made.broke === null;
       if (whole && !words.undo && isNothing(made))
         throw new MigrationError("N2I-E320", `no machine that ${job.run.path} loaded is in Ironic`);
-      if (!knowsGuards(release))
+      if (!knowsGuards(release.doc.release))
         sink.result(
           `Ironic ${release.doc.release} protects no machine: there is nothing to clear.`,
         );

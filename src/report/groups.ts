@@ -1,7 +1,10 @@
 import { displayWidth, visible } from "./text.ts";
 
 /** Examples of a group. */
-const EXAMPLES = 3;
+export const EXAMPLES = 3;
+
+/** Rows of a list that fit on a screen; more are told by causes. */
+export const SCREENFUL = 20;
 
 /** Lines that groups take at most: with what stands around them they fit on a page of 60. */
 const MOST = 40;
@@ -63,17 +66,29 @@ export function groupLines(
   let examples = EXAMPLES;
   while (examples > 0 && linesWith(examples) > most) examples -= 1;
   const shown = groups.slice(0, most);
-  const columns = columnWidths(shown.flatMap((group) => group.examples));
+  const draw = drawer(
+    shown.flatMap((group) => group.examples),
+    width,
+  );
   const digits = Math.max(...shown.map(({ count }) => String(count).length), 6);
   const lines = shown.flatMap((group) => [
     `  ${String(group.count).padStart(digits)}  ${visible(group.cause)}`,
-    ...group.examples.slice(0, examples).map((cells) => exampleLine(cells, columns, width)),
+    ...group.examples.slice(0, examples).map(draw),
   ]);
   const more = groups.slice(most).reduce((sum, { count }) => sum + count, 0);
   return more === 0 ? lines : [...lines, `  ${String(more).padStart(digits)}  of other causes`];
 }
 
 const INDENT = "          ";
+
+/** Draws examples below each other, in columns as wide as the widest of them all. */
+export function drawer(
+  all: readonly (readonly string[])[],
+  width: number | undefined,
+): (cells: readonly string[]) => string {
+  const widths = columnWidths(all);
+  return (cells) => exampleLine(cells, widths, width);
+}
 
 function exampleLine(
   cells: readonly string[],

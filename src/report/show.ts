@@ -1,8 +1,8 @@
+import { acceptedOf, causeOf } from "../core/render/cause.ts";
 import type { Finding } from "../model/finding.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { acceptedOf, causeOf } from "./cause.ts";
 import { type Columns, type View, viewOf } from "./table.ts";
 
 type Batches<T> = AsyncIterable<readonly T[]>;

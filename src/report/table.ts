@@ -12,7 +12,7 @@ import {
 } from "./data.ts";
 import { type FormatOptions, type Screen, tableLimit } from "./format.ts";
 import { asGrid } from "./grid.ts";
-import { gatherGroups, groupLines, IDENTITY } from "./groups.ts";
+import { gatherGroups, groupLines, IDENTITY, SCREENFUL } from "./groups.ts";
 import { matching } from "./match.ts";
 
 /** A result as rows under their columns; the options of format say what is shown of it. */
@@ -123,9 +123,6 @@ function matched(
   }
   return fitting();
 }
-
-/** Rows of a table that fit on a screen; more are told by causes. */
-const SCREENFUL = 20;
 
 /** A table of a screenful whole, a longer one by causes with examples; the total comes last. */
 async function* shortly(

@@ -1,3 +1,4 @@
+import { causeOf } from "../core/render/cause.ts";
 import { renderCounts } from "../core/render/summary.ts";
 import { isEqual, type Verified } from "../core/verify/tally.ts";
 import { readJournal } from "../edge/disk/journal.ts";
@@ -33,7 +34,7 @@ import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
 import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
-import type { Sink } from "./sink.ts";
+import type { One, Sink } from "./sink.ts";
 import { compare } from "./verify.ts";
 import { checkWindow } from "./window-file.ts";
 
@@ -118,22 +119,20 @@ export function apply(
       );
       if (loaded === null) return null;
       const partial = leaves && (loaded.equal || loaded.failed > 0);
-      if (partial) await listLeftOut(lines(), sink);
+      if (partial) await sink.several("Left out", leftOutOf(lines()));
       return { ...loaded, again, partial: partial || loaded.failed > 0 };
     }),
   );
 }
 
-async function listLeftOut(
-  lines: AsyncIterable<readonly PlannedMachine[]>,
-  { result }: Sink,
-): Promise<void> {
+async function* leftOutOf(lines: AsyncIterable<readonly PlannedMachine[]>): AsyncGenerator<One> {
   for await (const batch of lines)
-    for (const { verdict, uuid, bm_node_id, reason } of batch)
-      if (verdict === "blocked" || verdict === "conflict")
-        result(
-          `Left out: ${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}) ${verdict}: ${reason ?? ""}`,
-        );
+    for (const line of batch) {
+      const { verdict, uuid, bm_node_id, reason } = line;
+      if (verdict !== "blocked" && verdict !== "conflict") continue;
+      const text = `${uuid ?? "without uuid"} (bm_nodes.id=${bm_node_id}) ${verdict}: ${reason ?? ""}`;
+      yield { text, cause: `${verdict}: ${causeOf(line)}`, bm_node_id };
+    }
 }
 
 /** What a load is made of. */
@@ -187,7 +186,7 @@ export async function load(job: Job): Promise<Loaded | null> {
   const applied = await loadMachines(job, guard).catch((cause: unknown) => {
     throw beside(cause);
   });
-  tellApplied(applied, sink);
+  await tellApplied(applied, sink);
   if (applied.broke !== null) throw beside(applied.broke);
   if (applied.stopped) {
     const failures = applied.failed.length;
@@ -228,13 +227,16 @@ export async function load(job: Job): Promise<Loaded | null> {
 async function changeNova(
   what: string,
   nova: NovaSide | null,
-  { result }: Sink,
+  { result, several }: Sink,
   change: (nova: NovaSide) => ReturnType<NovaSide["hosts"]>,
 ): Promise<{ readonly done: number; readonly left: number } | null> {
   if (nova === null) return { done: 0, left: 0 };
   const { done, found, left, stopped } = await change(nova);
   result(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
-  for (const { id, why } of left) result(`Left: ${id} ${why}`);
+  await several(
+    "Left",
+    left.map(({ id, why }) => ({ text: `${id} ${why}`, cause: why })),
+  );
   return stopped ? null : { done, left: left.length };
 }
 
@@ -284,10 +286,10 @@ async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walke
     .finally(() => probe?.close());
 }
 
-function tellApplied(
+async function tellApplied(
   { done, found, left, excluded, failed }: Walked<PlannedMachine>,
-  { result }: Sink,
-): void {
+  { result, several }: Sink,
+): Promise<void> {
   const drifted =
     left.length > 0 ? `, ${left.length} changed since they were loaded and left alone` : "";
   result(`Apply: ${done} rows created, ${found} unchanged${drifted}.`);
@@ -295,6 +297,10 @@ function tellApplied(
     ["Left out", excluded],
     ["Failed", failed],
   ] as const)
-    for (const { line, why } of some)
-      result(`${what}: ${line.uuid} (bm_nodes.id=${line.bm_node_id}) ${why}`);
+    await several(
+      what,
+      some.map(({ line: { uuid, bm_node_id }, why }) => ({
+        ...{ text: `${uuid} (bm_nodes.id=${bm_node_id}) ${why}`, cause: why, bm_node_id },
+      })),
+    );
 }

@@ -5,6 +5,12 @@ import { machineOf } from "./selection.ts";
 
 type Lines = AsyncIterator<readonly (readonly [number, MachineOf])[]>;
 
+interface MachineFinder {
+  readonly find: (bm_node_id: number) => Promise<MachineOf | null>;
+  /** The snapshot may be read in part. */
+  readonly close: () => Promise<void>;
+}
+
 /** Looks back in the snapshot before all of it is held: what is listed backwards would read it for each row. */
 const RESTARTS = 3;
 
@@ -12,7 +18,7 @@ const RESTARTS = 3;
  * Finds what machines are in a run's snapshot, by bm_nodes.id. It reads along, as lists have their order, and
  * holds a batch; nothing is read before it is asked. Null for a machine, or a snapshot, that is not there.
  */
-export function machineFinder(run: string): (id: number) => Promise<MachineOf | null> {
+export function machineFinder(run: string): MachineFinder {
   let [lines, restarts, last]: [Lines | null, number, number] = [null, 0, -1];
   let near = new Map<number, MachineOf>();
   // The highest id read so far: a snapshot is in the order of ids.
@@ -30,11 +36,12 @@ export function machineFinder(run: string): (id: number) => Promise<MachineOf | 
       near = new Map(whole ? [...near, ...next.value] : next.value);
     }
   };
-  return async (id) => {
+  const find: MachineFinder["find"] = async (id) => {
     if (!near.has(id) && !whole) {
       if (id < last) {
         restarts += 1;
         whole = restarts > RESTARTS;
+        await lines?.return?.();
         [lines, near, top] = [null, new Map(), -1];
       }
       await read(id);
@@ -42,6 +49,7 @@ export function machineFinder(run: string): (id: number) => Promise<MachineOf | 
     }
     return near.get(id) ?? null;
   };
+  return { find, close: async () => void (await lines?.return?.()) };
 }
 
 async function* nothing(): AsyncGenerator<never> {}

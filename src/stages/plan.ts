@@ -6,7 +6,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { plansNamed } from "../model/journal.ts";
 import type { Machine } from "../model/machine.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import type { ConductorIpmitool } from "../model/power.ts";
+import type { ConductorIpmitool, MachineOf } from "../model/power.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
 import { othersAt } from "./check-others.ts";
 import { identified } from "./cloud.ts";
@@ -25,6 +25,7 @@ import { type NovaAsked, type NovaPlaces, planNova } from "./nova-plan.ts";
 import { POWER, readingsOf, viewOf } from "./power-file.ts";
 import { openProposal } from "./propose.ts";
 import { inRun, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
+import { machineOf } from "./selection.ts";
 import type { Sink } from "./sink.ts";
 
 /** What a plan is given. */
@@ -69,7 +70,7 @@ export function plan(
   words: PlanWords,
   asked: Asked,
   sink: Sink,
-  each: (line: PlannedMachine) => void,
+  each: (line: PlannedMachine, machine: MachineOf) => void,
 ): Promise<Made> {
   return inRun(words.run, "plan", { create: false }, (run) =>
     closing(async (keep) => {
@@ -112,7 +113,7 @@ async function sayHowSlow(
 interface Given {
   readonly words: PlanWords;
   readonly sink: Sink;
-  readonly each: (line: PlannedMachine) => void;
+  readonly each: (line: PlannedMachine, machine: MachineOf) => void;
 }
 
 async function make(
@@ -131,7 +132,7 @@ async function make(
   const { allowPairing: pairing, besideOthers: others } = words;
   const all = { ...from, allow: { pairing, others, ipmitool } };
   const watch = (line: PlannedMachine, machine: Machine): void => {
-    each(line);
+    each(line, machineOf(machine));
     proposal?.add(line, machine);
   };
   const planned = await sink.during(

@@ -174,6 +174,7 @@ function within({ sink }: RehearsalJob, machines: number): Sink {
   return {
     ...{ say: silent, result: silent, note: silent, stage: silent },
     confirm: () => Promise.resolve(),
+    several: () => Promise.resolve(),
     async list(_of, items, step) {
       const read = async (): Promise<void> => {
         for await (const _ of items);

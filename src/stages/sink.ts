@@ -20,6 +20,15 @@ export interface Lists {
   readonly faults: LogFault & { readonly path: string };
 }
 
+/** One of several things that something became of. */
+export interface One {
+  readonly text: string;
+  /** What it has in common with others. */
+  readonly cause: string;
+  /** Of its machine. */
+  readonly bm_node_id?: number;
+}
+
 /** What a stage says while it works; who runs it shows it as it likes, or not at all. */
 export interface Sink {
   /** A line beside the result. */
@@ -38,6 +47,8 @@ export interface Sink {
     items: AsyncIterable<Lists[K]>,
     step?: { readonly title: string; readonly machines: number; readonly summary: () => string },
   ) => Promise<void>;
+  /** Lines of the result, `Failed: ...` each; many are told by cause. */
+  readonly several: (what: string, things: AsyncIterable<One> | Iterable<One>) => Promise<void>;
   /** Runs a step whose progress is shown, and what came of it in a few words. */
   readonly during: <T>(
     title: string,

@@ -41,7 +41,11 @@ test("of three hundred machines, a third of them broken, no command says more th
   };
   await aPage(0, "extract", extract);
   await aPage(3, "power");
-  await says(0, "plan", [...ironic, ...plan]);
+  const made = await aPage(0, "plan", [...ironic, ...plan]);
+  assert.match(made.out, /\n {2}! +142 blocked: .*\n {2}\+ +148 create: .*\n {2}- +10 skipped: /);
+  assert.match(made.out, /^ {2}N2I-D601 blocks +18 {2}.*\n {10}a0\S+-0+06 {2}tenant-6 /m);
+  assert.match(made.out, /\nPlan: 148 nodes, .*300 machines in all\.\n$/);
+  await aPage(2, "check --watch 0", [...extract.slice(0, 4), ...ironic]);
   await aPage(0, "show run/snapshot.jsonl");
   const { out: read } = await aPage(0, "show run/power.jsonl");
   assert.match(read, /^ +19 {2}wrong-password {2}RAKP 2 .*\n +a0+-\S+-0+06 {2}tenant-6 {2}/m);
@@ -63,7 +67,8 @@ test("of three hundred machines, a third of them broken, no command says more th
   await aPage(0, "next");
   await aPage(0, "report");
   await aPage(0, "config");
-  await says(3, "apply --yes --skip-blocked --leave-nova", ironic);
+  const loaded = await aPage(3, "apply --yes --skip-blocked --leave-nova", ironic);
+  assert.match(loaded.out, /^Left out: 142, by cause\. .*\n +65 {2}blocked: N2I-D227 /m);
   await aPage(0, "verify", ironic);
   await aPage(2, "verify --takeover", ironic);
   await aPage(0, "boot --plan", ["--tftp-root", folder]);

@@ -197,7 +197,7 @@ test("sources of two releases fail the pairing until it is wanted", async (t) =>
   const at = await place("sqlite", t, { nova: { version: 234 } });
   if (at === null) return;
   assert.ok((await rowsOf(at.words)).bad.includes("Pairing of releases"));
-  const wanted = await run([...at.words, "--watch", "0", "--allow-pairing"]);
+  const wanted = await run([...at.words, "--watch", "0", "--allow-pairing", "--all"]);
   assert.equal(wanted.status, 1);
   assert.match(wanted.out, /^\+-+\+\n\| Upgrade Check Results +\|\n\+-+\+\n\| Check: Databases/);
 });

@@ -1,5 +1,5 @@
 import { statusOfChecks } from "../../core/check/checks.ts";
-import { checksJson, checksTable } from "../../report/checks.ts";
+import { checksJson, checksTable, checksTotal } from "../../report/checks.ts";
 import { check } from "../../stages/check.ts";
 import { io } from "../io.ts";
 import type { CheckArgs } from "../options/check.ts";
@@ -7,10 +7,11 @@ import { exitWith, say } from "./shared.ts";
 
 export async function checkCommand(args: CheckArgs): Promise<void> {
   const rows = await check(args, { say: (text) => say(args, text) });
-  // Amid a run only what wants a look; by itself the table that nova-status has.
-  const shown = args.walked === true ? rows.filter(({ result }) => result !== "Success") : rows;
-  if (args.walked === true) say(args, `Checks: ${rows.length}, ${shown.length} want a look.`);
-  if (args.json || shown.length > 0)
-    io().stdout.write(args.json ? checksJson(rows) : checksTable(shown));
+  if (args.json) io().stdout.write(checksJson(rows));
+  else {
+    const shown = args.allRows ? rows : rows.filter(({ result }) => result !== "Success");
+    if (shown.length > 0) io().stdout.write(checksTable(shown, args.allRows));
+    io().stdout.write(`${checksTotal(rows, !args.allRows)}\n`);
+  }
   exitWith(statusOfChecks(rows));
 }

@@ -1,10 +1,4 @@
-import {
-  renderCounts,
-  renderFinding,
-  renderFindingCounts,
-  renderHeader,
-  renderNovaCounts,
-} from "../../core/render/summary.ts";
+import { renderCounts, renderHeader, renderNovaCounts } from "../../core/render/summary.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { ipmitoolOf } from "../../model/power.ts";
 import { createLines } from "../../report/plan-lines.ts";
@@ -13,21 +7,20 @@ import { plan } from "../../stages/plan.ts";
 import { writeProposal } from "../../stages/propose.ts";
 import { openPlan } from "../../stages/run.ts";
 import type { PlanArgs } from "../options/plan.ts";
+import { widthOf } from "../print/out.ts";
 import { novaAsked } from "./nova-options.ts";
 import { exitWith, print, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 export async function planCommand(args: PlanArgs): Promise<void> {
   const asked = { nova: novaAsked(args), ipmitool: ipmitoolOf(args.conductorIpmitool) };
-  const lines = createLines();
+  const lines = createLines(args.allRows);
   const made = await plan(args, asked, sinkOf({ ...args, format: "table" }), lines.add);
   const { nova, counts, others, path } = made;
   print(
     [
       renderHeader(made.header, made.conductors),
-      ...lines.text(),
-      ...made.late.map(renderFinding),
-      ...renderFindingCounts(counts.findings),
+      ...lines.text(counts, made.late, widthOf({ format: "table" })),
       renderCounts(counts),
       ...(nova === null ? [] : [renderNovaCounts(nova)]),
     ].join("\n"),

@@ -4,6 +4,7 @@ import { EXIT_STATUS } from "../../model/exit-status.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { withMachines } from "../../report/machines.ts";
 import { gatesView, guardsView, statesView, undoView } from "../../report/previews.ts";
+import { severalLines } from "../../report/several.ts";
 import type { View } from "../../report/table.ts";
 import { visibleLines } from "../../report/text.ts";
 import { faultsView, verdictsView } from "../../report/verify.ts";
@@ -12,7 +13,7 @@ import type { Expect, Lists, Progress, Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
-import { printView } from "../print/out.ts";
+import { printView, widthOf } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
 import { stageList } from "../print/stage-list.ts";
 import { runStages } from "../print/stages.ts";
@@ -140,6 +141,7 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
       await printMachines(VIEWS[of](items), args);
       progress?.done(step?.summary() ?? "");
     },
+    several: (what, things) => several(args, what, things),
     during: (title, machines, work, summary) => inStage(title, machines, args, work, summary),
   };
 }
@@ -147,11 +149,31 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
 /** How results are wanted, and of which run. */
 type At = FormatOptions & { readonly run?: string };
 
-/** A list, its machines with their names, BMCs and instances. */
-export async function printMachines(view: View, { run, ...options }: At): Promise<void> {
-  const known = run !== undefined && view.columns.includes("BM ID");
-  await printView(known ? withMachines(view, machineFinder(run)) : view, options);
+/** Lines of several things; programs read them all. */
+async function several(args: Voice & At, what: string, things: Parameters<Sink["several"]>[1]) {
+  const all = args.allRows === true || args.format !== "table";
+  const how = { all, width: widthOf(args) };
+  const lines = await knowing(args.run, (find) => severalLines(what, things, find, how));
+  if (lines.length > 0) printResult(args, lines.join("\n"));
 }
+
+/** A list, its machines with their names, BMCs and instances. */
+export function printMachines(view: View, { run, ...options }: At): Promise<void> {
+  if (!view.columns.includes("BM ID")) return printView(view, options);
+  return knowing(run, (find) => printView(withMachines(view, find), options));
+}
+
+/** Works with what is known of the machines of a run. */
+async function knowing<T>(run: string | undefined, work: (find: Find) => Promise<T>): Promise<T> {
+  const finder = run === undefined ? null : machineFinder(run);
+  try {
+    return await work(finder?.find ?? (() => Promise.resolve(null)));
+  } finally {
+    await finder?.close();
+  }
+}
+
+type Find = ReturnType<typeof machineFinder>["find"];
 
 /** How results are wanted: in what form, and whether stderr is for machines. */
 type Telling = FormatOptions & Pick<Voice, "json">;

@@ -4,7 +4,9 @@ import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word, words } from "./declared.ts";
 import { common, meaning, needed } from "./shared.ts";
 
-export interface CheckArgs extends Voice, CheckAsked {}
+export interface CheckArgs extends Voice, CheckAsked {
+  readonly allRows: boolean;
+}
 
 export const checkOptions: Declared = {
   command: "check",
@@ -31,6 +33,7 @@ export const checkOptions: Declared = {
       "Nova's policy (plan --flavors-via rest) and Glance: cloud of clouds.yaml; OS_CLOUD without it",
     ),
     ...common("os-cacert", "insecure"),
+    ...meaning("all-rows", "Show checks that succeed too"),
     watch: number("Seconds that nova-compute's heartbeats are watched standing still", {
       ...{ default: 60, requiresArg: true },
     }),

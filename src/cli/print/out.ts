@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { MigrationError } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
-import type { FormatOptions, Screen } from "../../report/format.ts";
+import { type FormatOptions, type Screen, tableLimit } from "../../report/format.ts";
 import { renderObject, renderRows, type View } from "../../report/table.ts";
 import { io } from "../io.ts";
 
@@ -88,6 +88,11 @@ export async function printView(view: View | null, options: FormatOptions): Prom
 /** @throws MigrationError N2I-E100 when a field of the options does not exist */
 export async function printObject(object: JsonObject, options: FormatOptions): Promise<void> {
   await writeAll(io().stdout, renderObject(object, options, screen()));
+}
+
+/** Columns that text may take; undefined for no limit. */
+export function widthOf(options: FormatOptions): number | undefined {
+  return tableLimit(options, screen());
 }
 
 function screen(): Screen {

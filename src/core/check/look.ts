@@ -10,7 +10,7 @@ import {
 import { listed } from "../../model/text.ts";
 
 /** Things a detail names; the others are counted. */
-const MOST = 5;
+const MOST = 3;
 
 export const FINE: CheckResult = { result: "Success", details: null };
 

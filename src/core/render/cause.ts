@@ -1,6 +1,6 @@
-import type { Finding } from "../model/finding.ts";
-import { FINDINGS } from "../model/findings.ts";
-import type { PlannedMachine } from "../model/plan.ts";
+import type { Finding } from "../../model/finding.ts";
+import { FINDINGS } from "../../model/findings.ts";
+import type { PlannedMachine } from "../../model/plan.ts";
 
 /** What somebody answers for by name. */
 export function acceptedOf({ findings }: Pick<PlannedMachine, "findings">): readonly Finding[] {

@@ -91,6 +91,7 @@ async function command(words: readonly string[]): Promise<void> {
       "$0 <command>\n\nCarries a nova-baremetal deployment to Ironic: planned, shown, applied, verified, undone.",
     )
     .parserConfiguration({
+      "boolean-negation": false, // --no-window takes a reason
       "dot-notation": false,
       "parse-numbers": false,
       "parse-positional-numbers": false,

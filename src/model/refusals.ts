@@ -310,7 +310,7 @@ export const REFUSALS = {
   "N2I-E327": refused(
     "the window of this run is closed",
     "Its maintenance period was declared, and what writes belongs into it.",
-    "Open it with: nova2ironic window open; or say why not with --outside-window REASON, which is recorded.",
+    "Open it with: nova2ironic window open; or say why not with --no-window REASON, which is recorded.",
   ),
   "N2I-E328": refused(
     "the run stops here",

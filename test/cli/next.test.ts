@@ -15,7 +15,7 @@ import { commandOf, read } from "../support/command-line.ts";
 
 /** Options that no next command has from an earlier one, and why. */
 const ASKED_ANEW: { readonly [option: string]: string } = {
-  ...{ yes: "a word for one time", "outside-window": "likewise" },
+  ...{ yes: "a word for one time", "no-window": "likewise" },
   ...{ plan: "what one run shows", verify: "likewise", undo: "likewise", diff: "likewise" },
   ...{ all: "what is to be undone", "detailed-exitcode": "for scripts" },
   ...{ "propose-site": "is written once", "all-rows": "how it is shown" },

@@ -176,7 +176,7 @@ test("whoever declared a window writes within it, or says why not; the record ha
   assert.equal((await made.ironic.db("nodes")).length, 4);
   // What only shows is nobody's window.
   await runs(0, ["rollback", ...at, "--all", "--plan", "-q"]);
-  const told = await made.act(["rollback", "--all", "--outside-window", "ticket 7"]);
+  const told = await made.act(["rollback", "--all", "--no-window", "ticket 7"]);
   assert.equal(told.status, 0, told.err);
   assert.match(await shown(), /"rollback",.*"ticket 7"/);
 });

@@ -98,7 +98,7 @@ test("a drop waits for its time, and for a nova_bm that is as archived", async (
   await refused(drop, 4, "N2I-E340", [/table nodes was added/, /another service lives there/]);
   await bm.db.schema.dropTable("nodes");
   // A run that goes on makes the archive a thing of the past.
-  const outside = ["--outside-window", "a test"];
+  const outside = ["--no-window", "a test"];
   await runs(0, ["rollback", ...at, ...writer, "--all", "--after-finish", ...outside, "--yes"]);
   await refused(drop, 4, "N2I-E340", [/finish has not ended it/, /went on since the archive/]);
 });

@@ -154,8 +154,8 @@ function checkNames({ command, options = {} }: Declared): void {
 }
 
 function logged(args: { readonly [name: string]: unknown }): void {
-  const { run, outsideWindow } = args;
-  if (typeof outsideWindow === "string") surroundings().window.outside = outsideWindow;
+  const { run, noWindow } = args;
+  if (typeof noWindow === "string") surroundings().window.outside = noWindow;
   if (typeof run === "string") logTo(resolve(io().cwd(), run));
 }
 

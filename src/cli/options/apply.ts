@@ -28,7 +28,7 @@ export const applyOptions: Declared = {
     "recheck-power": flag(
       "Ask each machine once more right before its batch; leave out those that changed",
     ),
-    ...common("after-finish", "outside-window", "yes", "key-file"),
+    ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptions,
   },
   examples: [

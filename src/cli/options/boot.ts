@@ -23,7 +23,7 @@ export const bootOptions: Declared = {
     plan: flag("Show what would change, and stop"),
     verify: flag("Read the tree as a machine would"),
     undo: flag("Take back what this run staged there"),
-    ...common("key-file", "outside-window", "yes"),
+    ...common("key-file", "no-window", "yes"),
     ...listOptions,
   },
   examples: ["$0 boot --run m1 --tftp-root /tftpboot --from compute-1=/root/tftp/compute-1"],

@@ -19,7 +19,7 @@ export const finishOptions: Declared = {
     ...nodeOption("Only this machine"),
     undo: flag("Protect the machines again that this run cleared"),
     plan: flag("Only show what would be cleared"),
-    ...common("outside-window", "yes"),
+    ...common("no-window", "yes"),
     ...listOptions,
   },
   examples: [

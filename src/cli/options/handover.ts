@@ -29,7 +29,7 @@ export const handoverOptions: Declared = {
       "Log of a conductor, or a copy kept fresh: FILE, or FILE:LINE as verify has it; failures quote it. Repeatable",
     ),
     undo: flag("Put machines this run released back into maintenance"),
-    ...common("lock-wait", "after-finish", "outside-window", "yes"),
+    ...common("lock-wait", "after-finish", "no-window", "yes"),
     ...listOptions,
   },
   examples: ["$0 handover --run m1 --ironic-db conf:/etc/ironic/ironic.conf"],

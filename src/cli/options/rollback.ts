@@ -20,7 +20,7 @@ export const rollbackOptions: Declared = {
     all: flag("Every machine of this run"),
     ...nodeOption("This machine"),
     plan: flag("Only show what would be removed"),
-    ...common("after-finish", "outside-window", "yes", "key-file"),
+    ...common("after-finish", "no-window", "yes", "key-file"),
     ...listOptionsWithoutAll,
   },
   examples: ["$0 rollback --run m1 --ironic-db conf:/etc/ironic/ironic.conf --all --plan"],

@@ -72,7 +72,7 @@ const COMMON = {
   ),
   // Machines that Nova manages once a run is finished.
   "after-finish": flag("Do it though finish ended this run"),
-  "outside-window": word("Why this may write though the run's window is closed; recorded"),
+  "no-window": word("Why this may write though the run's window is closed; recorded"),
   yes: flag("Do not ask; needed without a terminal", { alias: "y" }),
   diff: { type: "string", describe: "Show every field with its origin, of one machine or all" },
   "all-rows": flag(ALL_ROWS, { alias: "all" }),

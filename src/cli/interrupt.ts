@@ -1,3 +1,5 @@
+import { closeSync } from "node:fs";
+import { isatty } from "node:tty";
 import type { Interrupt } from "../stages/surroundings.ts";
 import { io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
@@ -33,6 +35,24 @@ export function endOnSignal(): void {
         aside("\nInterrupted; nothing is lost. Run the same command again to go on.");
       process.exit(STATUS[signal]);
     });
+}
+
+/**
+ * A terminal that is gone ends the process as SIGHUP does. A question finds out before the signal comes; and at
+ * its end node aborts where it cannot set a terminal back, which may leave a core file with every password in it:
+ * of what is gone it is to know nothing.
+ */
+export function endOnLostTerminal(host: NodeJS.Process): void {
+  const terminals = [0, 1, 2].filter((file) => isatty(file));
+  const lost = (): readonly number[] => terminals.filter((file) => !isatty(file));
+  host.on("uncaughtExceptionMonitor", () => {
+    if (lost().length === 0) return;
+    log("end", { status: STATUS.SIGHUP, name: "SIGHUP" });
+    host.exit(STATUS.SIGHUP);
+  });
+  host.on("exit", () => {
+    for (const file of lost()) closeSync(file);
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { setFlagsFromString } from "node:v8";
-import { endOnSignal } from "./interrupt.ts";
+import { endOnLostTerminal, endOnSignal } from "./interrupt.ts";
 import { processIo } from "./io.ts";
 import { endOnBrokenPipe } from "./print/out.ts";
 import { run } from "./program.ts";
@@ -13,6 +13,7 @@ export async function start(host: NodeJS.Process): Promise<void> {
   setFlagsFromString("--heap-growing-percent=100");
   host.umask(0o077);
   endOnSignal();
+  endOnLostTerminal(host);
   endOnBrokenPipe(host.stdout, (status) => host.exit(status));
   endOnBrokenPipe(host.stderr, (status) => host.exit(status));
   host.exitCode = await run(processIo);

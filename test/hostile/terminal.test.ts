@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import {
@@ -120,4 +121,28 @@ test("every code a refusal can have is explained", async () => {
   assert.ok(codes.length > 60, out);
   for (const code of ["N2I-E206", "n2i-e303", "N2I-D201"])
     assert.match((await runs(0, ["explain", code])).out, new RegExp(code, "i"));
+});
+
+/** A terminal that goes away when it has shown a question; exits as its child did. */
+const LOST = `
+import os, pty, sys
+child, ours = pty.fork()
+if child == 0: os.execvp(sys.argv[1], sys.argv[1:])
+seen = b""
+while b"to continue:" not in seen: seen += os.read(ours, 4096)
+os.close(ours)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) % 256)
+`;
+
+test("a terminal that is lost at a question ends the command, and the log says so", async (t) => {
+  if (spawnSync("python3", ["--version"]).status !== 0) return t.skip("needs python3");
+  const made = await planned(t);
+  const before = await digest(made.ironic);
+  const apply = [process.execPath, MAIN, "apply", ...made.at, ...made.writer, "--leave-nova"];
+  const ran = await startProgram("python3", ["-c", LOST, ...apply]).ended;
+  assert.equal(ran.status, 143, ran.err);
+  assert.equal(await digest(made.ironic), before);
+  const log = readFileSync(join(made.run, "log.jsonl"), "utf8").trimEnd().split("\n");
+  assert.match(log.at(-1) ?? "", /"type":"end","status":143,"name":"SIGHUP"/);
+  assert.ok(!existsSync(join(made.run, "run.lock")));
 });

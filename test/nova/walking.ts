@@ -30,7 +30,10 @@ export async function conductorsStart({ ironic }: PlannedCloud): Promise<void> {
 }
 
 /** The new nova-compute starts, and has every machine. */
-export async function computeStarts({ nova, ironic }: PlannedCloud): Promise<void> {
+export async function computeStarts({
+  nova,
+  ironic,
+}: Pick<PlannedCloud, "nova" | "ironic">): Promise<void> {
   const none = { vcpus: 0, memory_mb: 0, local_gb: 0, vcpus_used: 0, memory_mb_used: 0 };
   await nova.db("compute_nodes").del();
   for (const id of [1, 2, 3, 4])

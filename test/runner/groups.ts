@@ -25,7 +25,7 @@ const ALONE =
  * Each starts the program dozens of times, so a quick look leaves them to the whole suite.
  */
 const PROCESSES =
-  /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals|terminal|disk)[.])/;
+  /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals(-walk)?|terminal|disk)[.])/;
 
 /** What takes longer in the whole suite is not for a quick look either, but for the heart of it. */
 const QUICK_S = 30;

@@ -75,7 +75,7 @@ const MAP: readonly Room[] = [
     packages: ["node:", "ajv", "yaml", "knex"],
   },
   // What results look like, for people and for programs; it reads no world.
-  { room: "report", rooms: ["model", "core/*"], packages: ["node:", "yaml"] },
+  { room: "report", rooms: ["model", "core/*"], packages: ["node:", "yaml", "picocolors"] },
   {
     room: "cli",
     rooms: ["model", "core/*", "edge/*", "engine", "parts", "stages", "demo", "report"],

@@ -53,13 +53,13 @@ test("help, completion and errors of the command line load no stage, no system a
     ],
     ...["stages/patience.js", "stages/surroundings.js", "stages/version.js"],
   ];
-  assert.deepEqual([elsewhere, packages], [known, ["yargs"]]);
+  assert.deepEqual([elsewhere, packages], [known, ["picocolors", "yargs"]]);
 });
 
-test("status loads no package, and of the systems outside only the run's folder", () => {
+test("status loads colours alone of packages, and of the systems outside only the run's folder", () => {
   const { files, packages } = loadedWith("cli/commands/status.js");
   const edges = files.flatMap((file) => /^edge\/([\w-]+)\//.exec(file)?.[1] ?? []);
-  assert.deepEqual([[...new Set(edges)], packages], [["disk", "process"], []]);
+  assert.deepEqual([[...new Set(edges)], packages], [["disk", "process"], ["picocolors"]]);
   assert.ok(!files.includes("stages/documents.js"), "nor the mapping documents");
 });
 

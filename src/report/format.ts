@@ -21,9 +21,23 @@ export interface FormatOptions {
 
 /** Where a table is to be read. */
 export interface Screen {
+  /** Verdicts are in colour. */
+  readonly colour?: boolean;
   readonly isTTY?: boolean;
   readonly columns?: number;
   readonly env: { readonly [name: string]: string | undefined };
+}
+
+/**
+ * Whether verdicts are in colour: on a terminal that is not dumb, or by FORCE_COLOR; never with NO_COLOR.
+ *
+ * @source no-color.org, force-color.org
+ */
+export function isColoured({ isTTY, env }: Screen): boolean {
+  if ((env.NO_COLOR ?? "") !== "") return false;
+  const { FORCE_COLOR: forced = "" } = env;
+  if (forced !== "") return forced !== "0" && forced !== "false";
+  return isTTY === true && env.TERM !== "dumb";
 }
 
 /** Columns of the screen a table may use; undefined when it may be as wide as it likes. */

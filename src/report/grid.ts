@@ -13,6 +13,8 @@ interface GridShape {
   readonly printEmpty: boolean;
   /** Numbers stand right, as the first row has them; otherwise everything stands left. */
   readonly alignNumbers: boolean;
+  /** Colours a cell that is padded already. */
+  readonly paint?: (column: string, padded: string) => string;
 }
 
 /**
@@ -35,14 +37,14 @@ export async function* asGrid(
     const cells = columns.map((_, at) => visibleLines(short(cellText(row[at] ?? null))));
     if (draw !== undefined) yield draw.row(cells);
     else if (measured.push(cells) === ROWS_MEASURED) {
-      draw = pen(widthsOf(head, measured, shape), right);
+      draw = pen(widthsOf(head, measured, shape), right, colours(head, shape));
       yield begin(draw, head, measured);
     }
   }
   if (draw !== undefined) yield draw.rule;
   else if (measured.length === 0 && !shape.printEmpty) yield "\n";
   else {
-    const last = pen(widthsOf(head, measured, shape), right);
+    const last = pen(widthsOf(head, measured, shape), right, colours(head, shape));
     yield begin(last, head, measured) + last.rule;
   }
 }
@@ -71,7 +73,14 @@ function begin({ rule, row }: Draw, head: readonly string[], rows: readonly (rea
   return rule + row(head.map((name) => [name])) + rule + rows.map(row).join("");
 }
 
-function pen(widths: readonly number[], right: readonly boolean[]): Draw {
+/** Colours a cell by where it stands. */
+type Colour = (at: number, padded: string) => string;
+
+function colours(head: readonly string[], { paint }: GridShape): Colour {
+  return (at, padded) => (paint === undefined ? padded : paint(head[at] ?? "", padded));
+}
+
+function pen(widths: readonly number[], right: readonly boolean[], colour: Colour): Draw {
   return {
     rule: `+${widths.map((width) => "-".repeat(width + 2)).join("+")}+\n`,
     row(cells) {
@@ -82,7 +91,7 @@ function pen(widths: readonly number[], right: readonly boolean[]): Draw {
       let text = "";
       for (let line = 0; line < height; line++) {
         const parts = widths.map((width, at) =>
-          pad(wrapped[at]?.[line] ?? "", width, right[at] === true),
+          colour(at, pad(wrapped[at]?.[line] ?? "", width, right[at] === true)),
         );
         text += `| ${parts.join(" | ")} |\n`;
       }

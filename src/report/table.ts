@@ -1,5 +1,6 @@
 import { MigrationError } from "../model/error.ts";
 import type { Json, JsonObject } from "../model/json.ts";
+import { paintCell, paintLine } from "./colour.ts";
 import {
   asCsv,
   asJson,
@@ -96,6 +97,7 @@ function asTable(
     narrowest: 8,
     printEmpty: options.printEmpty ?? false,
     alignNumbers: true,
+    ...(screen.colour === true && { paint: paintCell }),
   });
 }
 
@@ -151,7 +153,8 @@ async function* shortly(
   if (count <= SCREENFUL)
     return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
   const groups = gathered.groups();
-  yield `${groupLines(groups, tableLimit(options, screen)).join("\n")}\n`;
+  const lines = groupLines(groups, tableLimit(options, screen));
+  yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
   yield `${count} rows by ${causes.join(", ")}. Every row: --all-rows; some: --match COLUMN=VALUE.\n`;
 }
 

@@ -2,12 +2,12 @@ import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts
 import { extract } from "../../stages/extract.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import type { ExtractArgs } from "../options/extract.ts";
-import { print, say, sinkOf } from "./shared.ts";
+import { printLines, say, sinkOf } from "./shared.ts";
 
 export async function extractCommand(args: ExtractArgs): Promise<void> {
   const made = await extract(args, sinkOf({ ...args, format: "table" }));
   const { machines, deleted, interfaces, orphans, instances } = made.counts;
-  print(
+  printLines(
     [
       `Snapshot: ${machines} machines (${deleted} soft-deleted), ${interfaces} interfaces (and ${orphans} without a node), ${instances} with an instance.`,
       ...renderUnknown(made.header.unknown_columns, made.unknown),

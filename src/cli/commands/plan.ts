@@ -9,7 +9,7 @@ import { openPlan } from "../../stages/run.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
 import { novaAsked } from "./nova-options.ts";
-import { exitWith, print, say, sinkOf } from "./shared.ts";
+import { exitWith, printLines, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 export async function planCommand(args: PlanArgs): Promise<void> {
@@ -17,7 +17,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const lines = createLines(args.allRows);
   const made = await plan(args, asked, sinkOf({ ...args, format: "table" }), lines.add);
   const { nova, counts, others, path } = made;
-  print(
+  printLines(
     [
       renderHeader(made.header, made.conductors),
       ...lines.text(counts, made.late, widthOf({ format: "table" })),

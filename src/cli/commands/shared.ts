@@ -1,6 +1,8 @@
 import { createInterface } from "node:readline/promises";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
+import { paintText } from "../../report/colour.ts";
+import { foldText } from "../../report/fold.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { withMachines } from "../../report/machines.ts";
 import { gatesView, guardsView, statesView, undoView } from "../../report/previews.ts";
@@ -13,7 +15,7 @@ import type { Expect, Lists, Progress, Sink } from "../../stages/sink.ts";
 import { io } from "../io.ts";
 import { log } from "../log.ts";
 import { createEvents } from "../print/events.ts";
-import { printView, widthOf } from "../print/out.ts";
+import { printView, screen, widthOf } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
 import { stageList } from "../print/stage-list.ts";
 import { runStages } from "../print/stages.ts";
@@ -99,7 +101,7 @@ export function say(voice: Voice, said: string): void {
   if (lines.length === 0) return;
   const text = lines.join("\n");
   log("said", { text });
-  if (!voice.quiet && !voice.json) io().stderr.write(`${text}\n`);
+  if (!voice.quiet && !voice.json) io().stderr.write(`${beside(text)}\n`);
 }
 
 /** A stage of a run begins: its name, and on a terminal the list of all. */
@@ -182,14 +184,14 @@ type Telling = FormatOptions & Pick<Voice, "json">;
 export function note(voice: Pick<Voice, "json">, text: string): void {
   log("said", { text });
   if (voice.json) createEvents(io().stderr, Date.now)("notice", { text });
-  else io().stderr.write(`${visibleLines(text).join("\n")}\n`);
+  else io().stderr.write(`${beside(visibleLines(text).join("\n"))}\n`);
 }
 
 /** What was done, in words: the result where it is read by people, beside it where programs read. */
 export function printResult(how: Telling, text: string): void {
   if (how.format === "table") {
     log("said", { text });
-    print(text);
+    printLines(text);
   } else note(how, text);
 }
 
@@ -197,6 +199,19 @@ export function printResult(how: Telling, text: string): void {
 export function print(text: string): void {
   const seen = visibleLines(text).join("\n");
   io().stdout.write(seen.endsWith("\n") ? seen : `${seen}\n`);
+}
+
+/** What was found, in lines: on a terminal folded at its width, with verdicts in colour. */
+export function printLines(text: string): void {
+  const seen = visibleLines(text).join("\n");
+  const shown = foldText(seen, widthOf({ format: "table" }));
+  io().stdout.write(`${screen().colour === true ? paintText(shown) : shown}\n`);
+}
+
+/** A line beside the result, folded at the terminal's width. */
+function beside(text: string): string {
+  const { live, width } = terminalOf(io().stderr, io().env);
+  return live ? foldText(text, width()) : text;
 }
 
 /** A command leaves its exit status here; main ends with it. */

@@ -1,7 +1,7 @@
 import type { Writable } from "node:stream";
 import { MigrationError } from "../../model/error.ts";
 import type { JsonObject } from "../../model/json.ts";
-import { type FormatOptions, type Screen, tableLimit } from "../../report/format.ts";
+import { type FormatOptions, isColoured, type Screen, tableLimit } from "../../report/format.ts";
 import { renderObject, renderRows, type View } from "../../report/table.ts";
 import { io } from "../io.ts";
 
@@ -95,11 +95,13 @@ export function widthOf(options: FormatOptions): number | undefined {
   return tableLimit(options, screen());
 }
 
-function screen(): Screen {
+/** What stdout is shown on. */
+export function screen(): Screen {
   const { stdout, env } = io();
-  return {
+  const seen = {
     env,
     ...(stdout.isTTY !== undefined && { isTTY: stdout.isTTY }),
     ...(stdout.columns !== undefined && { columns: stdout.columns }),
   };
+  return { ...seen, colour: isColoured(seen) };
 }

@@ -173,7 +173,8 @@ export interface Heads {
 
 /** What the site document says of the machines it matches; later entries win. */
 export interface SiteEntry {
-  readonly match: { readonly [column: string]: string };
+  /** Of a list one text has to fit. */
+  readonly match: { readonly [column: string]: string | readonly string[] };
   readonly set?: JsonObject;
   readonly skip?: string;
   readonly accept?: readonly Acceptance[];

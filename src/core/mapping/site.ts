@@ -34,6 +34,11 @@ function ruleFaults(rules: readonly Rule[], path: string): readonly string[] {
   );
 }
 
+/** Whether it can be the uuid of one machine only. */
+function isOne(uuid: SiteEntry["match"][string] | undefined): boolean {
+  return uuid !== undefined && typeof uuid !== "object" && !String(uuid).includes("*");
+}
+
 /** Rules a form cannot express; every fault is collected. */
 function faultsOf(entry: SiteEntry, at: number): readonly string[] {
   const path = `/machines/${at}`;
@@ -42,7 +47,7 @@ function faultsOf(entry: SiteEntry, at: number): readonly string[] {
     secretKeys(set[column] ?? {}).map((key) => `${path}/set/${column}/${key}`),
   );
   return [
-    ...(set.name !== undefined && (match.uuid === undefined || String(match.uuid).includes("*"))
+    ...(set.name !== undefined && !isOne(match.uuid)
       ? [`${path}/set/name is for one machine: match its whole uuid`]
       : []),
     ...secrets.map((at) => `${at} ${NO_SECRET}`),
@@ -84,7 +89,10 @@ export function parseSite(
     machines: machines.map((entry) => ({
       ...entry,
       match: Object.fromEntries(
-        Object.entries(entry.match).map(([column, value]) => [column, String(value)]),
+        Object.entries(entry.match).map(([column, value]) => [
+          column,
+          typeof value === "object" ? value.map(String) : String(value),
+        ]),
       ),
     })),
     rules: { node: rules.node ?? [], port: rules.port ?? [] },

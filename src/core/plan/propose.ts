@@ -102,7 +102,7 @@ function render(
     ...hard.map((text) => `#   ${text}`),
     "format: nova2ironic/site@1",
   ];
-  const body = [...(images ? IMAGES : []), ...entries.flatMap(entryLines)];
+  const body = [...(images ? IMAGES : []), ...decisionLines(entries)];
   return [...lines, ...(body.length === 0 ? ["machines: []"] : ["machines:", ...body]), ""].join(
     "\n",
   );
@@ -113,14 +113,27 @@ const IMAGES = [
   '    set: {deploy_kernel: "", deploy_ramdisk: ""}',
 ];
 
-function entryLines({
-  uuid,
-  wantsClass,
-  found,
-  driver_info,
-  accept,
-  size,
-}: Entry): readonly string[] {
+/**
+ * Each decision once, with every machine that it is about: what wants a reason, then what is set.
+ * A later entry adds to an earlier one.
+ */
+function decisionLines(entries: readonly Entry[]): readonly string[] {
+  const groups = new Map<string, { readonly body: readonly string[]; readonly uuids: string[] }>();
+  const add = (uuid: string, body: readonly string[]): void => {
+    if (body.length === 0) return;
+    const key = body.join("\n");
+    const group = groups.get(key) ?? { body, uuids: [] };
+    groups.set(key, group);
+    group.uuids.push(uuid);
+  };
+  for (const { uuid, accept } of entries)
+    for (const { finding, why } of accept)
+      add(uuid, [`    accept: [{finding: ${finding}, reason: ""}]   # ${why}`]);
+  for (const entry of entries) add(entry.uuid, settingLines(entry));
+  return [...groups.values()].flatMap(({ body, uuids }) => [...matchLines(uuids), ...body]);
+}
+
+function settingLines({ wantsClass, found, driver_info, size }: Entry): readonly string[] {
   const settings = Object.entries(driver_info).map(([key, value]) => `${key}: ${quoted(value)}`);
   const set = [
     ...(wantsClass
@@ -128,12 +141,16 @@ function entryLines({
       : []),
     ...(settings.length > 0 ? [`driver_info: {${settings.join(", ")}}   # power found it`] : []),
   ];
-  if (set.length + accept.length === 0) return [];
+  return set.length > 0 ? ["    set:", ...set.map((line) => `      ${line}`)] : [];
+}
+
+function matchLines(uuids: readonly string[]): readonly string[] {
+  const [only = ""] = uuids;
+  if (uuids.length === 1) return [`  - match: {uuid: ${quoted(only)}}`];
   return [
-    `  - match: {uuid: ${quoted(uuid)}}`,
-    ...(set.length > 0 ? ["    set:", ...set.map((line) => `      ${line}`)] : []),
-    ...(accept.length > 0 ? ["    accept:"] : []),
-    ...accept.map(({ finding, why }) => `      - {finding: ${finding}, reason: ""}   # ${why}`),
+    `  - match:   # ${uuids.length} machines`,
+    "      uuid:",
+    ...uuids.map((uuid) => `        - ${quoted(uuid)}`),
   ];
 }
 

@@ -12,8 +12,6 @@ export interface Decided {
 
 const NOTHING: Decided = { set: {}, skip: null, accept: [] };
 
-type Matcher = (machine: Machine) => boolean;
-
 /** `*` stands for any text; everything else for itself. Upper and lower case are the same. */
 function pattern(text: string): (value: string) => boolean {
   const [first = "", ...rest] = text.toLowerCase().split("*");
@@ -33,20 +31,53 @@ function pattern(text: string): (value: string) => boolean {
   };
 }
 
-function matcher(entry: SiteEntry): Matcher {
-  const conditions = Object.entries(entry.match).map(
-    ([column, text]) => [column, pattern(text)] as const,
+/** One of the texts of a condition, and whether a machine had it. */
+interface Wanted {
+  readonly text: string;
+  met: boolean;
+}
+
+/**
+ * What an entry wants of one column. Of a list one text has to fit; those without a star are looked up, as
+ * there may be one for each machine.
+ */
+function condition(column: string, texts: string | readonly string[]) {
+  const wanted = [texts].flat().map((text): Wanted => ({ text, met: false }));
+  const whole = new Map(
+    wanted.filter(({ text }) => !text.includes("*")).map((one) => [one.text.toLowerCase(), one]),
   );
-  return ({ node }) =>
-    conditions.every(([column, matches]) => {
+  const patterns = wanted
+    .filter(({ text }) => text.includes("*"))
+    .map((one) => ({ one, matches: pattern(one.text) }));
+  const find = (value: string): Wanted | undefined =>
+    whole.get(value.toLowerCase()) ?? patterns.find(({ matches }) => matches(value))?.one;
+  return {
+    matches({ node }: Machine): boolean {
       const value = columnsOf(node)[column];
-      return (typeof value === "string" || typeof value === "number") && matches(String(value));
-    });
+      if (typeof value !== "string" && typeof value !== "number") return false;
+      const found = find(String(value));
+      if (found !== undefined) found.met = true;
+      return found !== undefined;
+    },
+    /** Of a list, texts that no machine had. */
+    missed: (): readonly object[] =>
+      typeof texts === "string"
+        ? []
+        : wanted.filter(({ met }) => !met).map(({ text }) => ({ [column]: text })),
+  };
+}
+
+function matcher(entry: SiteEntry) {
+  const conditions = Object.entries(entry.match).map(([column, texts]) => condition(column, texts));
+  return {
+    matches: (machine: Machine): boolean => conditions.every(({ matches }) => matches(machine)),
+    missed: () => conditions.flatMap(({ missed }) => missed()),
+  };
 }
 
 /** Reads the site document once; asks it for each machine. */
 export function compileSite(site: Site) {
-  const entries = site.machines.map((entry) => ({ entry, matches: matcher(entry) }));
+  const entries = site.machines.map((entry) => ({ entry, ...matcher(entry) }));
   const matched = new Set<SiteEntry>();
   const of = (machine: Machine): Decided =>
     entries
@@ -59,16 +90,20 @@ export function compileSite(site: Site) {
           accept: [...(entry.accept ?? []), ...decided.accept],
         };
       }, NOTHING);
-  /** Entries that matched none of the machines asked about so far; an empty match never misses. */
+  /** Entries that matched none of the machines asked about so far, and texts of lists; an empty match never misses. */
   const unmatched = (): readonly Finding[] =>
-    site.machines.flatMap((entry, at) =>
-      findingIf(
-        !matched.has(entry) && Object.keys(entry.match).length > 0,
-        "N2I-D310",
-        `${site.file ?? "the site document"} /machines/${at}/match`,
-        `no machine has ${JSON.stringify(entry.match)}`,
-      ),
-    );
+    entries.flatMap(({ entry, missed }, at) => {
+      const whole = !matched.has(entry) && Object.keys(entry.match).length > 0;
+      const none: readonly object[] = whole ? [entry.match] : missed();
+      return none.flatMap((match) =>
+        findingIf(
+          true,
+          "N2I-D310",
+          `${site.file ?? "the site document"} /machines/${at}/match`,
+          `no machine has ${JSON.stringify(match)}`,
+        ),
+      );
+    });
   return { of: entries.length === 0 ? () => NOTHING : of, unmatched };
 }
 

@@ -168,3 +168,22 @@ test("Placement's class stands before any flavor's, and machines beside flavors 
     ["iron", "lead", ""],
   );
 });
+
+test("a decision stands once, with every machine that it is about", () => {
+  const disk = ["N2I-D403", "Ironic boots from disk only"] as const;
+  const text = proposed([{ told: [disk] }, { told: [] }, { told: [disk, CANNOT] }], {});
+  assert.equal(
+    text.slice(text.indexOf("machines:")),
+    [
+      "machines:",
+      "  - match:   # 2 machines",
+      "      uuid:",
+      '        - "m1"',
+      '        - "m3"',
+      '    accept: [{finding: N2I-D403, reason: ""}]   # Ironic boots from disk only',
+      '  - match: {uuid: "m3"}',
+      `    accept: [{finding: N2I-D602, reason: ""}]   # ${CANNOT[1]}`,
+      "",
+    ].join("\n"),
+  );
+});

@@ -28,7 +28,7 @@ const HERE = dirname(fileURLToPath(import.meta.url));
  *
  * A real Ironic is started when a test file in a folder `ironic` is among them.
  * `--fast` starts none, and the tests that need one skip themselves; by itself it leaves out as well
- * what starts the program again and again, and what takes half a minute in the whole suite. Other arguments are parts of file names. With N2I_FORBID_SKIP=1 a missing server or a skipped test is a failure, but in the
+ * what starts the program again and again, and what takes twenty seconds in the whole suite. Other arguments are parts of file names. With N2I_FORBID_SKIP=1 a missing server or a skipped test is a failure, but in the
  * fast part, which skips by design.
  */
 async function main(args: readonly string[]): Promise<number> {

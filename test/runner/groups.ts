@@ -28,7 +28,7 @@ const PROCESSES =
   /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals(-walk)?|terminal|disk)[.])/;
 
 /** What takes longer in the whole suite is not for a quick look either, but for the heart of it. */
-const QUICK_S = 30;
+const QUICK_S = 20;
 const ALWAYS = "fixtures.test.js";
 
 /** Whether a file is in the fast lane, which is to last two minutes. */

@@ -40,7 +40,7 @@ export interface TargetIdentity extends Omit<ServerIdentity, "engine"> {
 }
 
 export interface SnapshotHeader {
-  readonly format: "nova2ironic/snapshot@1";
+  readonly format: "nova2ironic/snapshot@2";
   readonly tool: string;
   /** ISO 8601, UTC. */
   readonly taken_at: string;

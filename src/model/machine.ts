@@ -140,7 +140,7 @@ export interface NovaView {
 }
 
 /** Other live rows that claim the same thing; at most five ids each. */
-interface Rivals {
+interface Duplicates {
   /** Rows with the same uuid, ignoring case. */
   readonly uuid: readonly number[];
   readonly instance_uuid: readonly number[];
@@ -157,7 +157,7 @@ export interface Machine {
   readonly interfaces: readonly BmInterface[];
   /** Null when the nova database was not read. */
   readonly nova: NovaView | null;
-  readonly rivals: Rivals;
+  readonly duplicates: Duplicates;
   /** What its compute host's TFTP tree holds; absent without trees, and without an instance. */
   readonly boot?: BootFile;
   /** Credentials as they were meant; absent where nothing speaks for another reading. */

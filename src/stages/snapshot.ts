@@ -53,7 +53,7 @@ export async function takeSnapshot(
   const schema = await readSchema(bm);
   const novaIs = nova === null ? null : { ...(await identify(nova)), ...(await novaVersion(nova)) };
   const header: SnapshotHeader = {
-    format: "nova2ironic/snapshot@1",
+    format: "nova2ironic/snapshot@2",
     tool: VERSION,
     taken_at: takenAt,
     source: { nova_bm: { ...(await identify(bm)), schema_version: schema.version }, nova: novaIs },

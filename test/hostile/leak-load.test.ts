@@ -80,7 +80,7 @@ for (const engine of ENGINES) {
     assert.equal(await digest(made.ironic), before);
   });
 
-  test(`on ${engine}, a rival's row that appears during the load is refused without the row's values`, async (t) => {
+  test(`on ${engine}, another's row that appears during the load is refused without the row's values`, async (t) => {
     const made = await deploySecrets(engine, t);
     if (made === null) return;
     await planned(made);
@@ -93,11 +93,11 @@ for (const engine of ENGINES) {
         env: { ...made.env, NOVA2IRONIC_FAILPOINT: "begin.after:1:pause" },
       });
       await paused.said("failpoint begin.after");
-      const rival = made.watch(canary(`password of the rival by ${place}`));
+      const other = made.watch(canary(`password of the other by ${place}`));
       await made.ironic.db("nodes").insert({
         uuid: "f0000000-0000-4000-8000-000000000099",
         driver: "fake",
-        driver_info: JSON.stringify({ ipmi_password: rival.text }),
+        driver_info: JSON.stringify({ ipmi_password: other.text }),
         [place]: column,
       });
       const before = await digest(made.ironic);

@@ -72,7 +72,7 @@ test("a plan of a version that sealed otherwise is refused, and not loaded as it
 
 test("a snapshot's password of another machine is refused", async (t) => {
   const run = await tempRun(t);
-  const writer = await createArtefact(run, "snapshot.jsonl", { format: "nova2ironic/snapshot@1" });
+  const writer = await createArtefact(run, "snapshot.jsonl", { format: "nova2ironic/snapshot@2" });
   const node = { id: 1, uuid: ONE, service_host: null, pm_password: secret };
   await writer.write({ node, interfaces: [] });
   await writer.finish({ machines: 1 });

@@ -55,7 +55,7 @@ export interface Choice {
  */
 export function choiceOf(words: readonly string[]): Choice {
   const rules = words.map(ruleOf).toSorted((one, other) => rank(one) - rank(other));
-  refuseRivals(rules);
+  refuseTwoHosts(rules);
   const targets = new Map<string, readonly string[] | null>();
   for (const { by, to } of rules) {
     const known = targets.get(to);
@@ -74,16 +74,16 @@ export function choiceOf(words: readonly string[]): Choice {
   };
 }
 
-function refuseRivals(rules: readonly Rule[]): void {
+function refuseTwoHosts(rules: readonly Rule[]): void {
   for (const { by, to } of rules) {
-    const rival = rules.find(
-      (other) => other.by?.kind === by?.kind && other.by?.value === by?.value && other.to !== to,
+    const other = rules.find(
+      (rule) => rule.by?.kind === by?.kind && rule.by?.value === by?.value && rule.to !== to,
     );
-    if (rival === undefined) continue;
+    if (other === undefined) continue;
     const of = by === null ? "all machines" : `${by.kind}:${by.value}`;
     throw new MigrationError(
       "N2I-E100",
-      `--compute-host names both ${to} and ${rival.to} for ${of}`,
+      `--compute-host names both ${to} and ${other.to} for ${of}`,
     );
   }
 }

@@ -53,7 +53,7 @@ export function unknownOf({ node, interfaces }: Machine): readonly string[] {
  *
  * @source facts/nova-bm.md 1.11, 2.4, 5.1-5.3
  */
-function inspectNova({ node, nova, rivals }: Machine): readonly Finding[] {
+function inspectNova({ node, nova, duplicates }: Machine): readonly Finding[] {
   if (node.deleted === true || nova === null) return [];
   const where = `bm_nodes.id=${node.id}`;
   const place = `${where} instance_uuid`;
@@ -79,7 +79,7 @@ function inspectNova({ node, nova, rivals }: Machine): readonly Finding[] {
     ),
     ...(instance === null || instance.deleted
       ? []
-      : inspectInstance(instance, node, where, rivals.instance_uuid.length > 0)),
+      : inspectInstance(instance, node, where, duplicates.instance_uuid.length > 0)),
   ];
 }
 

@@ -10,7 +10,7 @@ export function inspectRows(machine: Machine): readonly Finding[] {
   const where = `bm_nodes.id=${node.id}`;
   if (node.deleted === true) return inspectDeleted(machine, where);
   const live = interfaces.filter(({ deleted }) => deleted !== true);
-  const others = machine.rivals.uuid;
+  const others = machine.duplicates.uuid;
   const same = `the same as on bm_nodes.id ${others.join(", ")}, ignoring case`;
   const addressed =
     typeof node.prov_mac_address === "string" || live.some(({ address }) => address !== null);
@@ -26,7 +26,7 @@ export function inspectRows(machine: Machine): readonly Finding[] {
     ...findingIf(!addressed, "N2I-D007", where, bare),
     ...nulCharacters("bm_nodes", node),
     ...inspectMac(node.prov_mac_address, `${where} prov_mac_address`),
-    ...provisioningRivals(machine),
+    ...provisioningDuplicates(machine),
     ...interfaces.flatMap((row) => inspectInterface(row, machine)),
   ];
 }
@@ -64,14 +64,14 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   const where = `bm_interfaces.id=${row.id}`;
   if (row.deleted === true) return [finding("N2I-D014", where, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
-  const rivals = mac === null ? undefined : machine.rivals.address[mac];
-  const shared = `${mac} is also on bm_nodes.id ${rivals?.join(", ")}, ignoring case`;
+  const duplicates = mac === null ? undefined : machine.duplicates.address[mac];
+  const shared = `${mac} is also on bm_nodes.id ${duplicates?.join(", ")}, ignoring case`;
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
   return [
     ...findingIf(row.deleted === null, "N2I-D003", `${where} deleted`, UNDECIDED),
     ...findingIf(row.address === null, "N2I-D012", `${where} address`, "is NULL"),
     ...inspectMac(row.address, `${where} address`),
-    ...findingIf(rivals !== undefined, "N2I-D011", `${where} address`, shared),
+    ...findingIf(duplicates !== undefined, "N2I-D011", `${where} address`, shared),
     ...spelling(row, mac, machine, where),
     ...findingIf(stale, "N2I-D110", `${where} vif_uuid`, "set, and the node has no instance"),
     ...nulCharacters("bm_interfaces", row),
@@ -110,10 +110,10 @@ function spelling(
 }
 
 /** Up to schema 6 a machine's own interface row may repeat its provisioning MAC; another's may not. */
-function provisioningRivals({ node, rivals }: Machine): readonly Finding[] {
+function provisioningDuplicates({ node, duplicates }: Machine): readonly Finding[] {
   const mac =
     typeof node.prov_mac_address === "string" ? normaliseMac(node.prov_mac_address) : null;
-  const others = (rivals.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
+  const others = (duplicates.address[mac ?? ""] ?? []).filter((id) => id !== node.id);
   const place = `bm_nodes.id=${node.id} prov_mac_address`;
   const shared = `${mac} is also on bm_nodes.id ${others.join(", ")}`;
   return findingIf(others.length > 0, "N2I-D011", place, shared);

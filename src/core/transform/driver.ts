@@ -64,13 +64,14 @@ export function driverOf(
 }
 
 /** What nova-baremetal itself would have refused, or two rows should not share. */
-export function inspectPower({ node, rivals }: Machine, row: DriverRow): readonly Finding[] {
+export function inspectPower({ node, duplicates }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
   const absent = row.credentials.filter((column) => columnsOf(node)[column] === null);
   const reads = row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
   const { terminal_port: port } = node;
   const strange = reads && port !== null && Number(port) !== 0 && !isPort(port);
-  const others = row.credentials.length > 0 && row.shared_address !== true ? rivals.pm_address : [];
+  const others =
+    row.credentials.length > 0 && row.shared_address !== true ? duplicates.pm_address : [];
   const columns = absent.join(", ");
   const same = `the same as on bm_nodes.id ${others.join(", ")}`;
   const is = `terminal_port is ${show(String(port))}`;

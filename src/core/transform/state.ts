@@ -35,12 +35,12 @@ function novaSays({ nova }: Machine): NovaSays {
  *
  * @source facts/nova-bm.md 2.4
  */
-function claimOf({ node, nova, rivals }: Machine): Claim {
-  if (rivals.instance_uuid.length === 0) return "sole";
+function claimOf({ node, nova, duplicates }: Machine): Claim {
+  if (duplicates.instance_uuid.length === 0) return "sole";
   const named = nova?.instance?.node;
   if (typeof named !== "string" || nova?.instance?.deleted !== false) return "unresolved";
   if (named.toLowerCase() === node.uuid?.toLowerCase()) return "won";
-  return rivals.holders.includes(named.toLowerCase()) ? "lost" : "unresolved";
+  return duplicates.holders.includes(named.toLowerCase()) ? "lost" : "unresolved";
 }
 
 export function factsOf(machine: Machine): StateFacts {

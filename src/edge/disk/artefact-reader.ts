@@ -267,8 +267,11 @@ export function isOf(wanted: string, head: string, path: string): boolean {
   throw refusal("N2I-E113", path, `is ${format}, not ${wanted} as wanted here`);
 }
 
+/** Of all others there was one form. */
+const SECOND: readonly ArtefactKind[] = ["nova", "snapshot"];
+
 function formatOf(kind: ArtefactKind): string {
-  return `nova2ironic/${kind}@${kind === "nova" ? 2 : 1}`;
+  return `nova2ironic/${kind}@${SECOND.includes(kind) ? 2 : 1}`;
 }
 
 /** @param length bytes; fewer come when the file became shorter meanwhile */

@@ -145,7 +145,7 @@ function join(
     const own = rows.map(interfaceOf);
     byNode.delete(node.id);
     return {
-      ...{ node, interfaces: own, nova: null, rivals: duplicatesOf(node, own, shared) },
+      ...{ node, interfaces: own, nova: null, duplicates: duplicatesOf(node, own, shared) },
       findings: [...findings, ...faultsOf(node, rows)],
       ...(decoded !== undefined && { decoded }),
     };

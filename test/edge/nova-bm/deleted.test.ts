@@ -174,7 +174,7 @@ function said(
 }
 
 for (const engine of ["mysql", "postgresql", "sqlite"] as const)
-  test(`on ${engine}, deleted is read alike from every type by extract, its looks for rivals, and check`, async (t) => {
+  test(`on ${engine}, deleted is read alike from every type by extract, its looks for duplicates, and check`, async (t) => {
     const place = await withDatabase(engine, t);
     if (place === null) return;
     await place.db.raw(
@@ -200,11 +200,11 @@ for (const engine of ["mysql", "postgresql", "sqlite"] as const)
           told(owner.interfaces.map((row) => said(row, "bm_interfaces", owner))),
           wanted,
         );
-        for (const { node, rivals } of nodes) {
+        for (const { node, duplicates } of nodes) {
           const others = node.deleted === true ? [] : kept.filter((id) => id !== node.id);
           // Five of them are named at most.
           const first = kept.slice(0, 5).filter((id) => others.includes(id));
-          assert.deepEqual([rivals.pm_address, rivals.instance_uuid], [first, first], type);
+          assert.deepEqual([duplicates.pm_address, duplicates.instance_uuid], [first, first], type);
         }
         const { nodes: checked } = await checkNovaBm(database);
         assert.deepEqual(

@@ -48,7 +48,7 @@ export function leavingNova(words: readonly string[]): readonly string[] {
 }
 
 /** How each question of the tool ends. */
-const QUESTION = /Type "yes" to continue: /;
+const QUESTION = /Type ("yes" to continue|the database's name, \S+): /;
 
 /** Runs the tool on a pseudo-terminal and types an answer to its question. */
 export function onTerminal(words: readonly string[], answer: string): Promise<Ran> {

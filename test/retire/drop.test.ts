@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
-import { refused, run, runs, start } from "../hostile/cli.ts";
+import { onTerminal, refused, run, runs, start } from "../hostile/cli.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
 import { finishedRun } from "./scene.ts";
 
@@ -70,6 +70,23 @@ for (const engine of ENGINES)
     await runs(0, ["rollback", ...at, ...writer, "--all", ...gone]);
     assert.equal((await ironic.db("nodes")).length, 0);
   });
+
+test("on a terminal a drop asks for the database's name, and takes no other word", async (t) => {
+  const made = await finishedRun("sqlite", t);
+  if (made === null) return;
+  const { words, owner, bm } = made;
+  await runs(0, [...words, "--grace", "0", "--yes", "-q"]);
+  const drop = [...owner, "--drop"];
+  for (const answer of ["yes", "", "NOVA_BM"]) {
+    const { status, out } = await onTerminal(drop, `${answer}\n`);
+    assert.equal(status, 4, out);
+    assert.match(out, /Rollback ends with them; .* Type the database's name, /s);
+    assert.deepEqual(await there(bm), OURS);
+  }
+  const { status, out } = await onTerminal(drop, `${nameOf(bm)}\n`);
+  assert.equal(status, 0, out);
+  assert.deepEqual(await there(bm), []);
+});
 
 test("a drop waits for its time, and for a nova_bm that is as archived", async (t) => {
   const made = await finishedRun("sqlite", t);

@@ -41,8 +41,9 @@ async function goesOn(deployment: Deployment, phase: string, server: string): Pr
 /** One who gives it back, and whose machine another gets. */
 async function gives(deployment: Deployment, phase: string, server: string): Promise<void> {
   const freed = await nodeOf(deployment, server);
-  await actor(deployment, phase)("delete", server, null, null, false);
-  await make(deployment, phase, freed);
+  const given = await actor(deployment, phase)("delete", server, null, null, false);
+  // Else nobody gets it, and minutes pass until that is said.
+  if (given) await make(deployment, phase, freed);
 }
 
 /** Stops and starts one server: what a tenant may do at any time, also on the way back. */
@@ -59,7 +60,7 @@ export async function deleteServer(deployment: Deployment, phase: string): Promi
   await actor(deployment, phase)("delete", last, null, null, false);
 }
 
-/** Asks for one thing and waits until server and machine are as asked; what came of it is kept. */
+/** Asks for one thing and waits until server and machine are as asked, whether they are; what came of it is kept. */
 function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
   return async (
     what: string,
@@ -67,7 +68,7 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     body: object | null,
     status: string | null,
     on: boolean,
-  ): Promise<void> => {
+  ): Promise<boolean> => {
     const { asks } = stack;
     const show = async () =>
       (await asks<{ readonly server: Shown }>("nova", "GET", `/servers/${server}`))?.server ?? null;
@@ -93,6 +94,7 @@ function actor({ stack, observer, acts, tell }: Deployment, phase: string) {
     const seconds = (Date.now() - began) / 1000;
     acts.push({ phase, what, server, fault, seconds });
     tell(`${what}: ${fault ?? `${seconds.toFixed(1)} s`}`);
+    return fault === null;
   };
 }
 

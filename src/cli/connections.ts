@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { join, resolve } from "node:path";
-import { BESIDE, CALLED, camel, NOTHING_FOR, PLACES, ROADS, TARGET } from "../stages/next.ts";
+import { BACKENDS, BESIDE, CALLED, camel, NOTHING_FOR, PLACES, TARGET } from "../stages/next.ts";
 import { type Connection, surroundings } from "../stages/surroundings.ts";
 import { type Io, io } from "./io.ts";
 import type { Declared, OptionTable } from "./options/declared.ts";
@@ -113,7 +113,7 @@ function wanted(
 ): (option: string) => boolean {
   const [command = ""] = declared.split(" ");
   // To check a cloud is no other way to Ironic: it asks policy and images there.
-  const elsewhere = command !== "check" && ROADS.some((name) => isSaid(args, name));
+  const elsewhere = command !== "check" && BACKENDS.some((name) => isSaid(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
   const flavors = args["flavors-via"] ?? connections.get("flavors-via");
   const alone =

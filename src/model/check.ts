@@ -127,7 +127,7 @@ export interface IronicFacts {
   readonly local: boolean;
   /** Whether Nova of this release takes deploy images from flavors. @source facts/nova-bm.md 4.2 */
   readonly flavored: boolean;
-  /** Whether all its nova-computes have one host name: to Mitaka. @source facts/nova-bm.md 5.3 */
+  /** Whether all its nova-computes have one host name: through Mitaka. @source facts/nova-bm.md 5.3 */
   readonly clustered: boolean;
   /** Whether Nova of this release has cells and Placement: Ocata and later. */
   readonly cells: boolean;

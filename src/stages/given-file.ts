@@ -12,7 +12,7 @@ import {
   wordsFor,
 } from "./given.ts";
 import { readKept, writeKept } from "./kept.ts";
-import { KEPT, type NextCommand, ROADS, TARGET } from "./next.ts";
+import { BACKENDS, KEPT, type NextCommand, TARGET } from "./next.ts";
 import { absolute } from "./paths.ts";
 import type { Connection } from "./surroundings.ts";
 
@@ -37,7 +37,7 @@ export async function rememberGiven(
   const now = givenOf(command, args, absolute);
   const given = withGiven(earlier, now, begun);
   const known = connectionsIn(earlier);
-  const elsewhere = ROADS.some((road) => road in now.options);
+  const elsewhere = BACKENDS.some((option) => option in now.options);
   // What nobody gave a command, a person wrote there.
   const own = [...kept].filter(
     ([name]) => !(known.has(name) || (elsewhere && TARGET.some((one) => one === name))),

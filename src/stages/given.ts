@@ -1,4 +1,5 @@
 import {
+  BACKENDS,
   BESIDE,
   CALLED,
   CONNECTIONS,
@@ -9,7 +10,6 @@ import {
   kebab,
   type NextCommand,
   nextCommand,
-  ROADS,
   TARGET,
   withoutSecret,
 } from "./next.ts";
@@ -146,14 +146,14 @@ export function connectionsIn(given: readonly Given[]): ReadonlyMap<string, Word
 /** Where Ironic is, is said as a whole: nothing of another way there is left. */
 function put(words: Map<string, Word>, options: Given["options"], names: readonly string[]): void {
   const asked = Object.entries(options).filter(([option]) => names.includes(option));
-  if (asked.some(([option]) => ROADS.includes(option)))
+  if (asked.some(([option]) => BACKENDS.includes(option)))
     for (const option of TARGET) words.delete(option);
   for (const [option, word] of asked) words.set(option, word);
 }
 
 /** What stands for the way to Ironic in a line, where these words do not say it. */
 export function backendOf(words: object, rest = false): object {
-  if (ROADS.some((option) => camel(option) in words)) return {};
+  if (BACKENDS.some((option) => camel(option) in words)) return {};
   return rest ? { ironicUrl: "URL" } : { ironicDb: "DB" };
 }
 

@@ -29,15 +29,15 @@ export async function namedIn(
   const wanted = new Set(names.map((name) => name.toLowerCase()));
   const namesOf = ({ uuid, bm_node_id }: PlannedMachine): readonly string[] =>
     [uuid?.toLowerCase() ?? "", String(bm_node_id)].filter((name) => wanted.has(name));
-  const unmet = new Set(wanted);
+  const unfound = new Set(wanted);
   for await (const batch of lines())
     for (const machine of batch) {
-      const met = namesOf(machine);
-      for (const name of met) unmet.delete(name);
-      if (met.length > 0 && machine.uuid !== null) uuids.add(machine.uuid);
+      const found = namesOf(machine);
+      for (const name of found) unfound.delete(name);
+      if (found.length > 0 && machine.uuid !== null) uuids.add(machine.uuid);
     }
-  if (unmet.size > 0) {
-    const quoted = [...unmet].map((name) => JSON.stringify(name)).join(", ");
+  if (unfound.size > 0) {
+    const quoted = [...unfound].map((name) => JSON.stringify(name)).join(", ");
     throw new MigrationError("N2I-E306", `${quoted} ${missing}`);
   }
   return { wants: (machine) => namesOf(machine).length > 0, uuids };

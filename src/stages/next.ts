@@ -9,7 +9,7 @@ export const TARGET = [
   ...["ironic-db", "via", "os-cloud", "ironic-url", "os-cacert", "insecure", "api-timeout"],
 ] as const;
 /** Those of them that say where Ironic is. */
-export const ROADS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
+export const BACKENDS: readonly string[] = ["ironic-db", "via", "os-cloud", "ironic-url"];
 export const NOVA = ["nova-db", "nova-api-db", "flavors-via"] as const;
 /** Options of Nova's side; a command that does not look at it is given none of them. */
 export const BESIDE: readonly string[] = [...NOVA, "placement-db"];
@@ -21,7 +21,7 @@ export const CONNECTIONS: readonly string[] = [
   ...["compute-log", "compute-host", "helper-host"],
 ];
 /** Databases and services: a command line that names one is the operator's, and whole. */
-export const PLACES: readonly string[] = ["nova-bm-db", ...ROADS, ...BESIDE];
+export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
 /** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
 export const NOTHING_FOR: readonly string[] = ["config", "status"];
 
@@ -117,7 +117,7 @@ export function nextCommand(command: NextCommand, given: object, more: object = 
       : [];
   });
   const inFile = new Set(said.flatMap(({ words, isInFile }) => (isInFile ? words : [])));
-  const all = oneRoad(
+  const all = oneBackend(
     command,
     said.flatMap((one) => one.words),
   ).filter((word) => !inFile.has(word));
@@ -167,7 +167,7 @@ function withoutKept(
  * Where OS_* alone say where Ironic is, the backend has to be named; beside Ironic's database, a cloud
  * stays only where Nova's API or Glance is asked too.
  */
-function oneRoad(command: NextCommand, words: readonly string[]): readonly string[] {
+function oneBackend(command: NextCommand, words: readonly string[]): readonly string[] {
   const kept: readonly string[] = KEPT[command];
   if (!kept.includes("via")) return words;
   if (words.some((word) => word.startsWith("--ironic-db "))) {
@@ -207,8 +207,8 @@ function connectedTo(
   const isGiven = (name: string): boolean => words.get(camel(name)) !== undefined;
   // Where Ironic is, is said as a whole, and so is Nova.
   const elsewhere =
-    ROADS.some(isOther) ||
-    (ROADS.some(isGiven) && connections.has("ironic-db") && !isGiven("ironic-db"));
+    BACKENDS.some(isOther) ||
+    (BACKENDS.some(isGiven) && connections.has("ironic-db") && !isGiven("ironic-db"));
   const apart = BESIDE.some(isOther);
   const target: readonly string[] = TARGET;
   return (name) =>

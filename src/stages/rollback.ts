@@ -142,11 +142,11 @@ async function withJob<T>(
       return null;
     }
     const scope = { all, wants };
-    const wish = {
+    const wanted = {
       ...{ all, machines: wants, plans: changed ? await novaPlans(run) : [] },
       wants: ({ machine }: { readonly machine: string | null }) => all || uuids.has(machine ?? ""),
     };
-    const untold = (await novaStepsBack(wish, entries, words)) > 0 && words.novaDb === undefined;
+    const untold = (await novaStepsBack(wanted, entries, words)) > 0 && words.novaDb === undefined;
     const leaving = await leavingOf(run, plans, entries, scope);
     if (!access.preview) {
       await checkWindow(run, "rollback");
@@ -154,7 +154,7 @@ async function withJob<T>(
     }
     const there = plans.some((sha256) => isThere(entries, sha256));
     const optional = changed && words.novaDb !== undefined && !there;
-    const nova = changed ? wish : null;
+    const nova = changed ? wanted : null;
     return closing(async (keep) => {
       const backend = await backendOf(words, access, optional, sink);
       if (backend !== null) keep(backend);

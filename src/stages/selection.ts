@@ -38,7 +38,7 @@ export async function idsOf(
 ): Promise<ReadonlySet<number> | null> {
   if (nodes.length === 0 && hosts.length === 0) return null;
   const named = new Set(nodes.map((text) => text.toLowerCase()));
-  const unmet = new Set([...named, ...hosts]);
+  const unfound = new Set([...named, ...hosts]);
   const found = new Set<number>();
   for await (const batch of snapshot.lines())
     for (const line of batch) {
@@ -46,14 +46,14 @@ export async function idsOf(
       const { id, uuid, service_host } = line.node;
       const names = [String(id), uuid?.toLowerCase() ?? ""].filter((name) => named.has(name));
       const host = hosts.includes(service_host ?? "") ? [service_host ?? ""] : [];
-      for (const met of [...names, ...host]) unmet.delete(met);
+      for (const found of [...names, ...host]) unfound.delete(found);
       if ((nodes.length === 0 || names.length > 0) && (hosts.length === 0 || host.length > 0))
         found.add(id);
     }
-  if (unmet.size > 0)
+  if (unfound.size > 0)
     throw new MigrationError(
       "N2I-E306",
-      `${[...unmet].map((name) => JSON.stringify(name)).join(", ")} is not in the snapshot`,
+      `${[...unfound].map((name) => JSON.stringify(name)).join(", ")} is not in the snapshot`,
     );
   return found;
 }

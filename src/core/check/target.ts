@@ -10,11 +10,11 @@ import { fine, isRefused, lower, needing, resultOf, unseen, warning } from "./lo
  */
 export const owned = needing(["ironic"], ({ ironic, ours, plan }) => {
   if (ironic.nodes.length === 0) return fine("Ironic is empty.");
-  const foreign = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
-  return foreign.length === 0
+  const others = ironic.nodes.filter(({ uuid }) => !ours.has(lower(uuid)));
+  return others.length === 0
     ? fine(`${ironic.nodes.length} nodes, all loaded by this run.`)
     : resultOf(
-        foreign.map(({ uuid, marked }) => `${uuid}${marked ? " with our mark" : ""}`),
+        others.map(({ uuid, marked }) => `${uuid}${marked ? " with our mark" : ""}`),
         "nodes this run did not load, by its journal",
         "look whose they are; for one with our mark, rollback of the run that loaded it; to load beside them, plan --beside-others",
         plan?.besideOthers === true ? "Warning" : "Failure",

@@ -34,7 +34,7 @@ function pattern(text: string): (value: string) => boolean {
 /** One of the texts of a condition, and whether a machine had it. */
 interface Wanted {
   readonly text: string;
-  met: boolean;
+  isUsed: boolean;
 }
 
 /**
@@ -42,7 +42,7 @@ interface Wanted {
  * there may be one for each machine.
  */
 function condition(column: string, texts: string | readonly string[]) {
-  const wanted = [texts].flat().map((text): Wanted => ({ text, met: false }));
+  const wanted = [texts].flat().map((text): Wanted => ({ text, isUsed: false }));
   const whole = new Map(
     wanted.filter(({ text }) => !text.includes("*")).map((one) => [one.text.toLowerCase(), one]),
   );
@@ -56,14 +56,14 @@ function condition(column: string, texts: string | readonly string[]) {
       const value = columnsOf(node)[column];
       if (typeof value !== "string" && typeof value !== "number") return false;
       const found = find(String(value));
-      if (found !== undefined) found.met = true;
+      if (found !== undefined) found.isUsed = true;
       return found !== undefined;
     },
     /** Of a list, texts that no machine had. */
     missed: (): readonly object[] =>
       typeof texts === "string"
         ? []
-        : wanted.filter(({ met }) => !met).map(({ text }) => ({ [column]: text })),
+        : wanted.filter(({ isUsed }) => !isUsed).map(({ text }) => ({ [column]: text })),
   };
 }
 

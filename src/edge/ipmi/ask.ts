@@ -12,12 +12,12 @@ import {
 } from "./session.ts";
 import {
   type Chance,
-  type Clock,
   type Limits,
   type Line,
   SYSTEM_CHANCE,
   SYSTEM_CLOCK,
   startTalk,
+  type Timers,
 } from "./talk.ts";
 import { type Mux, type OpenLine, openMux } from "./transport.ts";
 
@@ -191,7 +191,7 @@ export type PowerAnswer = Omit<BmcReading, "address" | "pass">;
 export async function askPower(
   line: Line,
   credentials: Credentials,
-  { clock, chance }: { readonly clock: Clock; readonly chance: Chance },
+  { clock, chance }: { readonly clock: Timers; readonly chance: Chance },
   limits: Limits,
   options: SessionOptions = SESSION_DEFAULTS,
 ): Promise<PowerAnswer> {

@@ -9,7 +9,7 @@ import {
   type Same,
   seeded,
 } from "./queue.ts";
-import { type Clock, type Limits, SYSTEM_CLOCK } from "./talk.ts";
+import { type Limits, SYSTEM_CLOCK, type Timers } from "./talk.ts";
 
 export interface Schedule {
   /** BMCs asked at the same time; at most 512, as more overflow the neighbour table. */
@@ -41,7 +41,7 @@ export type Reading = Pick<BmcReading, "elapsed" | "attempts" | "pass"> & {
 };
 
 /** One answer, and all the targets it is of: they name one BMC and one login. */
-export interface Answered<T, R> {
+export interface FleetAnswer<T, R> {
   readonly targets: Same<T>;
   readonly reading: R;
 }
@@ -54,8 +54,8 @@ interface FleetOptions<T, R> {
   readonly signal?: AbortSignal;
   readonly schedule?: Partial<Schedule>;
   /** Hears of each failure that will be looked at again. */
-  readonly failed?: (answer: Answered<T, R>) => void;
-  readonly clock?: Clock;
+  readonly failed?: (answer: FleetAnswer<T, R>) => void;
+  readonly clock?: Timers;
 }
 
 /**
@@ -72,15 +72,15 @@ interface FleetOptions<T, R> {
 export function askAll<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
   options?: FleetOptions<T, BmcReading>,
-): AsyncGenerator<Answered<T, BmcReading>, void>;
+): AsyncGenerator<FleetAnswer<T, BmcReading>, void>;
 export function askAll<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   options: FleetOptions<T, R> & { readonly ask: Ask<T, R> },
-): AsyncGenerator<Answered<T, R>, void>;
+): AsyncGenerator<FleetAnswer<T, R>, void>;
 export async function* askAll<T extends BmcTarget>(
   targets: AsyncIterable<T> | Iterable<T>,
   { ask, ...options }: FleetOptions<T, BmcReading> & { readonly ask?: Ask<T, BmcReading> } = {},
-): AsyncGenerator<Answered<T, BmcReading>, void> {
+): AsyncGenerator<FleetAnswer<T, BmcReading>, void> {
   if (ask !== undefined) return yield* askEach(targets, ask, options);
   const client = openClient();
   try {
@@ -94,7 +94,7 @@ async function* askEach<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   ask: Ask<T, R>,
   { signal: given, clock = SYSTEM_CLOCK, failed, ...options }: FleetOptions<T, R>,
-): AsyncGenerator<Answered<T, R>, void> {
+): AsyncGenerator<FleetAnswer<T, R>, void> {
   const schedule = { ...SCHEDULE, ...options.schedule };
   if (!(schedule.inFlight >= 1 && schedule.inFlight <= 512))
     throw new RangeError("inFlight is from 1 to 512");
@@ -160,7 +160,7 @@ interface Flight {
   readonly ended: () => Promise<unknown>;
 }
 
-function createFlight(clock: Clock, signal: AbortSignal): Flight {
+function createFlight(clock: Timers, signal: AbortSignal): Flight {
   const running = new Set<Promise<void>>();
   const bugs: unknown[] = [];
   let wake = (): void => undefined;
@@ -217,9 +217,9 @@ interface Looks<T, R> {
   readonly end: (look: Look<T, R>) => void;
   readonly isEmpty: () => boolean;
   /** What is known and was not given out yet. */
-  readonly take: () => readonly Answered<T, R>[];
+  readonly take: () => readonly FleetAnswer<T, R>[];
   /** Of those that never had a second answer, what the first look said. */
-  readonly owed: () => Iterable<Answered<T, R>>;
+  readonly owed: () => Iterable<FleetAnswer<T, R>>;
 }
 
 /** What a BMC's address says whoever asks it, and with whatever credentials. */
@@ -228,7 +228,7 @@ const NOBODY_THERE: readonly string[] = ["unreachable", "port-closed"];
 function createLooks<T extends BmcTarget, R extends Reading>(
   targets: AsyncIterable<T> | Iterable<T>,
   { gap, window, seed, deadline }: Schedule,
-  clock: Clock,
+  clock: Timers,
   failed: FleetOptions<T, R>["failed"],
 ): Looks<T, R> {
   const gaps = createGaps(clock, gap);
@@ -239,7 +239,7 @@ function createLooks<T extends BmcTarget, R extends Reading>(
     first: (bmc: string) => (silent.first.has(bmc) ? 0 : gaps.delay(bmc)),
     second: (bmc: string) => (silent.second.has(bmc) ? 0 : gaps.delay(bmc)),
   };
-  let answers: Answered<T, R>[] = [];
+  let answers: FleetAnswer<T, R>[] = [];
   const silentIn = ({ first }: Look<T, R>): Map<string, R> =>
     first === null ? silent.first : silent.second;
   const tell = (look: Look<T, R>, reading: R): void => {
@@ -299,13 +299,13 @@ const SAYS_LITTLE: readonly string[] = ["unreachable", "deadline"];
 /** BMCs that failed in a way that time may better, each to be asked once more. */
 interface SecondLooks<T, R> {
   /** @returns false when this failure is not looked at again */
-  readonly add: (answer: Answered<T, R>) => boolean;
+  readonly add: (answer: FleetAnswer<T, R>) => boolean;
   readonly take: (delay: Delay) => Look<T, R> | undefined;
   readonly heldFor: (delay: Delay) => number;
   readonly isEmpty: () => boolean;
   /** What both looks together say. */
   readonly conclude: (look: Look<T, R>, first: R, second: R) => R;
-  readonly owed: () => Iterable<Answered<T, R>>;
+  readonly owed: () => Iterable<FleetAnswer<T, R>>;
 }
 
 /** @param deadline milliseconds for both looks together */
@@ -313,7 +313,7 @@ function createSecondLooks<T extends BmcTarget, R extends Reading>(
   deadline: number,
 ): SecondLooks<T, R> {
   const waiting: Look<T, R>[] = [];
-  const owed = new Map<Same<T>, Answered<T, R>>();
+  const owed = new Map<Same<T>, FleetAnswer<T, R>>();
   return {
     add(answer) {
       const { targets, reading } = answer;

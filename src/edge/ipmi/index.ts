@@ -15,7 +15,7 @@ export {
 } from "./ask.ts";
 export type { Chassis, Device } from "./commands.ts";
 export { type BmcSession, type ConnectOptions, connect } from "./connect.ts";
-export { type Answered, askAll, type Reading, SCHEDULE, type Schedule } from "./fleet.ts";
+export { askAll, type FleetAnswer, type Reading, SCHEDULE, type Schedule } from "./fleet.ts";
 export { isCut, whyNotUser } from "./login.ts";
 export { type BmcVerdict, IpmiError, type Level } from "./policy.ts";
 export { SESSION_DEFAULTS, type SessionOptions } from "./session.ts";

@@ -1,6 +1,6 @@
 import { IPMI_PORT } from "./address.ts";
 import type { BmcTarget } from "./ask.ts";
-import type { Clock } from "./talk.ts";
+import type { Timers } from "./talk.ts";
 
 /** Milliseconds until a BMC may be asked; Infinity while it is being asked. */
 export type Delay = (bmc: string) => number;
@@ -115,7 +115,7 @@ interface Bucket {
   readonly delay: () => number;
 }
 
-export function createBucket(clock: Clock, rate: number): Bucket {
+export function createBucket(clock: Timers, rate: number): Bucket {
   const most = Math.max(1, rate / 10);
   let tokens = most;
   let filled = clock.now();
@@ -146,7 +146,7 @@ interface Gaps {
   readonly delay: (bmc: string) => number;
 }
 
-export function createGaps(clock: Clock, gap: number): Gaps {
+export function createGaps(clock: Timers, gap: number): Gaps {
   const asked = new Set<string>();
   /** In the order in which they ended. */
   const ended = new Map<string, number>();

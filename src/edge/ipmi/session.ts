@@ -137,7 +137,7 @@ export async function establish<T>(
 
 /** What the BMC, asked what it speaks, says by its silence. */
 function silence(talk: Talk, line: Line): Diagnosis {
-  if (talk.strays() > 0)
+  if (talk.unexpected() > 0)
     return { verdict: "protocol-error", detail: "answers, but not as IPMI does" };
   const fault = line.fault();
   if (fault === "ECONNREFUSED")

@@ -21,7 +21,7 @@ export interface Line {
   readonly fault: () => string | null;
 }
 
-export interface Clock {
+export interface Timers {
   /** Milliseconds since some moment; never goes back. */
   readonly now: () => number;
   /** What the calendar says, for people. */
@@ -78,7 +78,7 @@ export interface Talk {
   readonly rtt: () => number | null;
   readonly elapsed: () => number;
   /** Datagrams that were no answer. */
-  readonly strays: () => number;
+  readonly unexpected: () => number;
   readonly newSession: () => number;
   /** The next datagrams leave from another local port. */
   readonly renew: () => Promise<void>;
@@ -94,16 +94,16 @@ const nothing = (): void => undefined;
 
 export function startTalk(
   line: Line,
-  clock: Clock,
+  clock: Timers,
   chance: Chance,
   { deadline, signal }: Limits,
 ): Talk {
   const begun = clock.now();
   const limit = createLimit(clock, deadline);
   let rtt: number | null = null;
-  let strays = 0;
+  let unexpected = 0;
   const stray = (): void => {
-    strays += 1;
+    unexpected += 1;
   };
   /** Ends the wait that is going on. */
   let stop = nothing;
@@ -148,7 +148,7 @@ export function startTalk(
     allow: limit.allow,
     rtt: () => rtt,
     elapsed: () => clock.now() - begun,
-    strays: () => strays,
+    unexpected: () => unexpected,
     newSession: line.newSession,
     renew: line.renew,
     end: () => signal.removeEventListener("abort", abort),
@@ -161,7 +161,7 @@ interface Limit {
   readonly allow: (deadline: number) => void;
 }
 
-function createLimit(clock: Clock, deadline: number): Limit {
+function createLimit(clock: Timers, deadline: number): Limit {
   let until = clock.now() + deadline;
   return {
     /** Whole milliseconds count: a timer may end a little early. */
@@ -184,7 +184,7 @@ function createLimit(clock: Clock, deadline: number): Limit {
  */
 function carry<T>(
   line: Line,
-  clock: Clock,
+  clock: Timers,
   limit: Limit,
   { make, waits, accept, stray }: Exchange<T> & { readonly stray: () => void },
   over: (answer: T | null, took: number | null) => void,
@@ -221,7 +221,7 @@ function coarse(delay: number): number {
 }
 const COARSE = 50;
 
-export const SYSTEM_CLOCK: Clock = {
+export const SYSTEM_CLOCK: Timers = {
   now: () => performance.now(),
   date: () => new Date(),
   after: (delay, run) => {

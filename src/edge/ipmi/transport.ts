@@ -20,7 +20,7 @@ export interface Mux {
   readonly line: (endpoint: Endpoint) => Promise<OpenLine>;
   readonly sockets: () => number;
   /** Datagrams from senders we did not ask, or for sessions that are over. */
-  readonly strays: () => number;
+  readonly unexpected: () => number;
   /** Lines that are still open hear nothing more. */
   readonly close: () => Promise<void>;
 }
@@ -73,7 +73,7 @@ export function openMux(chance: Chance): Mux {
       };
     },
     sockets: shared.count,
-    strays: routes.strays,
+    unexpected: routes.unexpected,
     close: async () => {
       own.close();
       await shared.close();
@@ -91,7 +91,7 @@ interface Route {
 interface Routes {
   readonly received: Received;
   readonly add: (endpoint: Endpoint) => Route;
-  readonly strays: () => number;
+  readonly unexpected: () => number;
 }
 
 interface Entry {
@@ -105,7 +105,7 @@ function createRoutes(chance: Chance): Routes {
   const bySource = new Map<string, Entry>();
   const bySession = new Map<number, Entry>();
   let lastSession = chance.bytes(4).readUInt32LE();
-  let strays = 0;
+  let unexpected = 0;
   return {
     /**
      * By our session's number where the datagram names one, and then only from that session's BMC;
@@ -115,7 +115,7 @@ function createRoutes(chance: Chance): Routes {
       const session = sessionNamed(datagram);
       const entry = session === null ? bySource.get(endpointKey(from)) : bySession.get(session);
       const isFrom = entry?.address === from.address && entry.port === from.port;
-      if (!isFrom || entry.handler === null) strays += 1;
+      if (!isFrom || entry.handler === null) unexpected += 1;
       else entry.handler(datagram);
     },
     add({ address, port }) {
@@ -140,7 +140,7 @@ function createRoutes(chance: Chance): Routes {
         },
       };
     },
-    strays: () => strays,
+    unexpected: () => unexpected,
   };
 }
 

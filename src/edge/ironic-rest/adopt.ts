@@ -97,7 +97,7 @@ async function makeNode(
   }
   const { row } = made.seen;
   const state = foundState(goalOf(node, row, journal), row, link.rows.same, ended);
-  if (state.is === "foreign") {
+  if (state.is === "not ours") {
     outcome.stands = "";
     await observed({ refused: all });
     fail("a node with this uuid is there that this tool did not make");

@@ -36,7 +36,7 @@ export async function create(link: Link, resource: Resource, row: Row): Promise<
     if (!mayPass(answer)) return { why: answer.fault, none };
     const seen = await lookAt(link, resource, String(row.uuid));
     if (seen !== null) return { seen, now: !none && isNew(resource, seen) };
-    const why = await barred(link, resource, row, answer);
+    const why = await refusalOf(link, resource, row, answer);
     if (why !== null || tries === TRIES) return { why: why ?? answer.fault, none };
     await pause(tries);
   }
@@ -51,7 +51,7 @@ function isNew(resource: Resource, { row }: SeenRow): boolean {
  * Why no other try would make it; null when one may: a duplicate of a node's name or instance is no
  * lock to wait for, while a port's node may be locked for a moment.
  */
-async function barred(
+async function refusalOf(
   link: Link,
   resource: Resource,
   { address }: Row,

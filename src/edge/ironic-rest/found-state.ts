@@ -55,7 +55,7 @@ type FoundState =
   /** Ours, and somebody changed these fields. */
   | { readonly is: "changed"; readonly fields: readonly string[] }
   /** Without our mark of this machine. */
-  | { readonly is: "foreign" };
+  | { readonly is: "not ours" };
 
 /**
  * What a node that is there already is to the plan. Half-made is one that carries our mark and
@@ -64,7 +64,7 @@ type FoundState =
  * @param ended whether the journal says the machine came to its end
  */
 export function foundState(planned: Row, found: Row, same: SameSecret, ended: boolean): FoundState {
-  if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "foreign" };
+  if (markOf(found) === undefined || markOf(found) !== markOf(planned)) return { is: "not ours" };
   const fields = compareRow(planned, found, same).differs.map(({ field }) => field);
   const unguarded = GUARD.filter((field) => isUnset(planned, found, field));
   if (fields.length === 0) return { is: unguarded.length === 0 ? "planned" : "half-made" };

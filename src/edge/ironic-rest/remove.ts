@@ -162,7 +162,7 @@ function reasonToLeave(
     // What failed at its last step refuses cleaning still, and is ours to take back.
     const goal = isUntouched(node, row) ? asMade(node) : node;
     const state = foundState(goal, row, rows.same, true);
-    if (state.is === "foreign") return "it no longer carries this tool's mark";
+    if (state.is === "not ours") return "it no longer carries this tool's mark";
     if (state.is === "changed") return `changed since it was loaded: ${state.fields.join(", ")}`;
     if (strange.length > 0) return `it has ${strange.join(" and ")} that this tool did not write`;
   }

@@ -8,8 +8,8 @@ import {
   suiteOrder,
 } from "../../model/power.ts";
 import {
-  type Answered,
   askAll,
+  type FleetAnswer,
   IpmiError,
   type Observation,
   openClient,
@@ -94,13 +94,13 @@ export async function* askQuestions(
     signal,
     schedule,
     ...(failed !== undefined && {
-      failed: (answer: Answered<PowerQuestion, PowerReading>) => failed(ofAll(answer)),
+      failed: (answer: FleetAnswer<PowerQuestion, PowerReading>) => failed(ofAll(answer)),
     }),
   };
   for await (const answer of askAll(questions, options)) yield ofAll(answer);
 }
 
 /** A reading is of all machines that name its BMC with its login. */
-function ofAll({ targets, reading }: Answered<PowerQuestion, PowerReading>): PowerReading {
+function ofAll({ targets, reading }: FleetAnswer<PowerQuestion, PowerReading>): PowerReading {
   return { ...reading, bm_node_ids: targets.flatMap(({ bm_node_ids }) => bm_node_ids) };
 }

@@ -1,9 +1,9 @@
 import { setImmediate as settled } from "node:timers/promises";
 import { seeded } from "../../../src/edge/ipmi/queue.ts";
-import type { Chance, Clock } from "../../../src/edge/ipmi/talk.ts";
+import type { Chance, Timers } from "../../../src/edge/ipmi/talk.ts";
 
 /** Time that goes on only when everything waits for it. */
-export interface SimClock extends Clock {
+export interface SimClock extends Timers {
   /** Lets time go on until `work` has ended. @throws what it throws, and when it waits for nothing */
   readonly run: <T>(work: Promise<T>) => Promise<T>;
 }

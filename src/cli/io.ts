@@ -27,7 +27,7 @@ const scope = new AsyncLocalStorage<Io>();
  */
 export function within<T>(
   io: Io,
-  own: Pick<Surroundings, "tell" | "onInterrupt">,
+  own: Pick<Surroundings, "tell" | "wait" | "onInterrupt">,
   work: () => T,
 ): T {
   return scope.run(io, () => {

@@ -14,7 +14,7 @@ import { type Io, io, isForMachines, within } from "./io.ts";
 import { log } from "./log.ts";
 import { everyCommand } from "./options/every.ts";
 import { emitExit, errorText, exitStatus, outOfFiles, refusalOf } from "./print/error.ts";
-import { aside, createEvents } from "./print/events.ts";
+import { aside, createEvents, waiting } from "./print/events.ts";
 import { onLost } from "./print/out.ts";
 
 /**
@@ -25,7 +25,7 @@ import { onLost } from "./print/out.ts";
  * @returns the exit status
  */
 export function run(world: Io): Promise<number> {
-  return within(world, { tell: aside, onInterrupt }, async () => {
+  return within(world, { tell: aside, wait: waiting, onInterrupt }, async () => {
     /** `check` has nova-status's exit statuses, not the tool's. */
     const checks = world.words[0] === "check";
     const events = (): ReturnType<typeof createEvents> => createEvents(world.stderr, Date.now);

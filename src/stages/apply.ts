@@ -36,6 +36,7 @@ import { wasStaged } from "./run-files.ts";
 import { type RunSession, withSession } from "./session.ts";
 import type { One, Sink } from "./sink.ts";
 import { compare } from "./verify.ts";
+import { waitingFor } from "./waiting.ts";
 import { checkWindow } from "./window-file.ts";
 
 /** What apply is given. */
@@ -77,7 +78,7 @@ export function apply(
       await checkNotRetired(run, "what would be loaded again could not be taken back");
       await checkNotFinished(run, "apply would load again what is gone of it", words);
       await checkWindow(run, "apply");
-      const plan = await openPlan(`${run.path}/${PLAN}`);
+      const plan = await waitingFor("reading the plan", () => openPlan(`${run.path}/${PLAN}`));
       const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, words.skipBlocked);
       const seal = await sealOf(run, words.keyFile, header.key);
@@ -172,9 +173,11 @@ export async function load(job: Job): Promise<Loaded | null> {
   if (plan.header.beside_others !== true) await checkOthers(run, backend, place.target, entries);
   const guard = guardOf(job, same);
   // A rebuild must find the new images whatever becomes of the load; nothing is changed that would be refused.
+  if (nova !== null) sink.say("Looking at Ironic, its conductors and Nova before the first write.");
   const flavors = await changeNova("flavors", nova, sink, async (side) => {
     await guard();
     await side.check();
+    sink.say("Changing flavors of Nova.");
     return side.flavors();
   });
   if (flavors === null) {
@@ -227,10 +230,11 @@ export async function load(job: Job): Promise<Loaded | null> {
 async function changeNova(
   what: string,
   nova: NovaSide | null,
-  { result, several }: Sink,
+  { say, result, several }: Sink,
   change: (nova: NovaSide) => ReturnType<NovaSide["hosts"]>,
 ): Promise<{ readonly done: number; readonly left: number } | null> {
   if (nova === null) return { done: 0, left: 0 };
+  if (what === "hosts") say("Changing hosts in Nova's rows.");
   const { done, found, left, stopped } = await change(nova);
   result(`Apply to nova, ${what}: ${done} rows changed, ${found} so already, ${left.length} left.`);
   await several(
@@ -250,11 +254,12 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
     entries,
   });
   const conductors = findConductors(lines, target);
-  return async () => {
-    await place.precondition();
-    await inspect();
-    await conductors();
-  };
+  return () =>
+    waitingFor("looking at what Ironic holds before the first write", async () => {
+      await place.precondition();
+      await inspect();
+      await conductors();
+    });
 }
 
 async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walked<PlannedMachine>> {

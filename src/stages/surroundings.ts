@@ -27,6 +27,8 @@ export interface Surroundings {
   readonly window: { outside?: string };
   /** Says a line that no stage's result has. */
   readonly tell: (text: string) => void;
+  /** Says what is waited for. */
+  readonly wait: (text: string) => void;
   /** From here on a request to stop waits until what acts has come to a good place. */
   readonly onInterrupt: () => Interrupt;
 }
@@ -50,6 +52,7 @@ const ALONE: Surroundings = {
   kept: new Map(),
   window: {},
   tell: () => undefined,
+  wait: () => undefined,
   onInterrupt: () => ({
     ...{ stopping: () => false, signal: new AbortController().signal, end: () => undefined },
   }),

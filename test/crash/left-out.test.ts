@@ -51,6 +51,7 @@ async function applyAsking(
         kept: new Map(),
         window: {},
         tell: () => undefined,
+        wait: () => undefined,
         onInterrupt,
       };
       applied = await surrounded(world, () =>

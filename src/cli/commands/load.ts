@@ -34,6 +34,7 @@ import { supportOptions } from "../options/support.ts";
 import { verifyOptions } from "../options/verify.ts";
 import { windowOptions } from "../options/window.ts";
 import { aside } from "../print/events.ts";
+import { tookText, verbosely } from "../verbose.ts";
 
 interface Command {
   readonly options: Declared;
@@ -190,7 +191,10 @@ export function addCommands(program: Argv): Argv {
         async handler(args) {
           const run = await work();
           // What yargs made of the options that stand beside it.
+          verbosely(args, options.command);
           await run(args as never);
+          const text = args.verbose === true ? tookText() : null;
+          if (text !== null) aside(text);
         },
       }),
     program,

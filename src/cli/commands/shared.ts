@@ -19,6 +19,7 @@ import { printView, screen, widthOf } from "../print/out.ts";
 import { createProgress, measure, sentence, terminalOf } from "../print/progress.ts";
 import { stageList } from "../print/stage-list.ts";
 import { runStages } from "../print/stages.ts";
+import { took } from "../verbose.ts";
 
 /** What main's global options say of the output. */
 export interface Voice {
@@ -53,7 +54,24 @@ function progressOf(stage: string, total: number | undefined, voice: Voice) {
       behind = before;
     },
     done: progress.done,
+    pulse: progress.pulse,
   };
+}
+
+/** Milliseconds between two looks at whether something is to be said. */
+const PULSE = 1000;
+
+/** Does the work, and calls once a second meanwhile: who waits is told for what. */
+async function pulsing<T>(title: string, pulse: () => void, work: () => Promise<T>): Promise<T> {
+  const began = Date.now();
+  const timer = setInterval(pulse, PULSE);
+  timer.unref();
+  try {
+    return await work();
+  } finally {
+    clearInterval(timer);
+    took(title, Date.now() - began);
+  }
 }
 
 /**
@@ -69,23 +87,29 @@ async function inStage<T>(
 ): Promise<T> {
   if (voice.quiet || voice.json || !terminalOf(io().stderr, io().env).live) {
     const progress = progressOf(title, total, voice);
-    const result = await work(progress.at, progress.expect);
+    const result = await pulsing(title, progress.pulse, () => work(progress.at, progress.expect));
     progress.done(summary(result));
     return result;
   }
   const results: T[] = [];
   const began = Date.now();
-  let [all, earlier] = [total, 0];
+  let [all, earlier, behind, came] = [total, 0, 0, began];
+  let about: string | undefined;
   const run = async (report: (text: string) => void): Promise<void> => {
-    const result = await work(
-      (machines, more) => {
-        const done = sentence(measure(machines, all, Date.now() - began, earlier));
-        report(more === undefined ? done : `${done}; ${more}`);
-      },
-      (now, before) => {
-        [all, earlier] = [now, before];
-      },
-    );
+    const pulse = (): void => {
+      const now = Date.now();
+      const done = sentence(measure(behind, all, now - began, earlier, now - came));
+      report(about === undefined ? done : `${done}; ${about}`);
+    };
+    const at: Progress = (machines, more) => {
+      if (machines > behind) came = Date.now();
+      [behind, about] = [machines, more];
+      pulse();
+    };
+    const expect: Expect = (now, before) => {
+      [all, earlier, behind] = [now, before, before];
+    };
+    const result = await pulsing(title, pulse, () => work(at, expect));
     report(summary(result));
     results.push(result);
   };
@@ -140,7 +164,8 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
     confirm: (question) => confirm(question, args.yes === true),
     async list(of, items, step) {
       const progress = step && progressOf(step.title, step.machines, args);
-      await printMachines(VIEWS[of](items), args);
+      const print = () => printMachines(VIEWS[of](items), args);
+      await (step && progress ? pulsing(step.title, progress.pulse, print) : print());
       progress?.done(step?.summary() ?? "");
     },
     several: (what, things) => several(args, what, things),

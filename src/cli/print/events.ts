@@ -30,6 +30,11 @@ export function timestamp(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19)}Z`;
 }
 
+/** Says what is waited for, unless nothing of the kind is wanted. */
+export function waiting(text: string): void {
+  if (!io().words.some((word) => word === "-q" || word === "--quiet")) aside(text);
+}
+
 /** Says something that no stage asked for, amid whatever is going on. */
 export function aside(text: string): void {
   log("said", { text: text.trim() });

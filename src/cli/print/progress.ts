@@ -9,6 +9,8 @@ export interface ProgressLine {
   readonly expect: (total: number, before: number) => void;
   /** So many more are done. @param detail what came of all so far, shown behind the figures */
   readonly tick: (more: number, detail?: string) => void;
+  /** Nothing has come yet: says so where a line is due. */
+  readonly pulse: () => void;
   /** Something a person should know now: what is waited for, what was left out. */
   readonly note: (text: string) => void;
   /** The stage is complete. */
@@ -33,7 +35,14 @@ interface ProgressOptions {
 
 /** Milliseconds between two drawings of the live line. */
 const REDRAW = 100;
-const SILENT: ProgressLine = { expect() {}, tick() {}, note() {}, done() {}, failed() {} };
+const SILENT: ProgressLine = {
+  expect() {},
+  tick() {},
+  pulse() {},
+  note() {},
+  done() {},
+  failed() {},
+};
 const ERASE = "\r\x1b[2K";
 
 /**
@@ -47,7 +56,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
   const emit = createEvents(stream, clock);
   const live = terminal.live && !json;
   const began = clock();
-  let last = { at: began, done: 0 };
+  let [last, came] = [{ at: began, done: 0 }, began];
   let { total } = options;
   let done = 0;
   let before = 0;
@@ -62,7 +71,7 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     else if (!live || type === "stage_complete") line(`${stage}: ${text}`);
   };
   const show = (): void => {
-    const evidence = measure(done, total, clock() - began, before);
+    const evidence = measure(done, total, clock() - began, before, clock() - came);
     const words = `${stage}: ${sentence(evidence)}${about === undefined ? "" : `; ${about}`}`;
     if (json)
       emit("progress", { stage, ...evidence, ...(about !== undefined && { summary: about }) });
@@ -79,6 +88,11 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     const step = total !== undefined && (done - last.done) * 20 >= total;
     return waited >= interval || (step && waited >= 1000);
   };
+  const end = (result: string, text: string, more: JsonObject): void => {
+    const elapsed = clock() - began;
+    const fields = { result, done, elapsed_ms: elapsed, ...more };
+    say("stage_complete", `${text} (${duration(elapsed)})`, fields);
+  };
 
   say("stage_start", "started", total === undefined ? {} : { total });
   return {
@@ -90,7 +104,11 @@ export function createProgress(options: ProgressOptions): ProgressLine {
     },
     tick(more, detail) {
       done += more;
+      if (more > 0) came = clock();
       about = detail;
+      if (due()) show();
+    },
+    pulse() {
       if (due()) show();
     },
     note(text) {
@@ -98,23 +116,8 @@ export function createProgress(options: ProgressOptions): ProgressLine {
       else line(`${stage}: ${text}`);
       if (live) show();
     },
-    done(summary) {
-      const elapsed = clock() - began;
-      say("stage_complete", `${summary} (${duration(elapsed)})`, {
-        result: "complete",
-        done,
-        elapsed_ms: elapsed,
-        summary,
-      });
-    },
-    failed() {
-      const elapsed = clock() - began;
-      say("stage_complete", `failed after ${done} (${duration(elapsed)})`, {
-        result: "failed",
-        done,
-        elapsed_ms: elapsed,
-      });
-    },
+    done: (summary) => end("complete", summary, { summary }),
+    failed: () => end("failed", `failed after ${done}`, {}),
   };
 }
 
@@ -142,7 +145,12 @@ type Evidence = {
   readonly rate: number | null;
   /** Seconds still to go. */
   readonly eta: number | null;
+  /** Seconds since one was done, where that is more than a moment. */
+  readonly idle?: number;
 };
+
+/** Milliseconds without one that is done before that is said. */
+const IDLE = 2000;
 
 /** Milliseconds a rate must have been seen before anything is foretold from it. */
 const EVIDENCE = 2000;
@@ -152,35 +160,47 @@ const EVIDENCE = 2000;
  * seconds are behind us: a forecast from less is a guess, and operators plan windows by it.
  *
  * @param elapsed milliseconds since the stage began
+ * What takes long comes last: the end is no nearer than the last one done is past.
+ *
  * @param before of `done`, what an earlier run had done: it says nothing of this one's rate
+ * @param idle milliseconds since one was done
  */
 export function measure(
   done: number,
   total: number | undefined,
   elapsed: number,
   before = 0,
+  idle = 0,
 ): Evidence {
   const since = done - before;
   const rate = elapsed > 0 ? (since * 1000) / elapsed : null;
   const known = total !== undefined && total > 0;
   const seen = known && since * 100 >= total - before;
+  const silent = (goesOn: boolean): number =>
+    goesOn && idle >= IDLE ? Math.floor(idle / 1000) : 0;
   const isKnown = seen && rate !== null && rate > 0 && elapsed >= EVIDENCE;
   return {
     done,
     total: total ?? null,
     percent: known ? Math.min(100, Math.floor((done * 100) / total)) : null,
     rate: rate === null ? null : Math.round(rate * 10) / 10,
-    eta: isKnown ? Math.max(0, Math.ceil((total - done) / rate)) : null,
+    eta: isKnown ? Math.max(0, Math.ceil((total - done) / rate), silent(done < total)) : null,
+    ...(silent(total === undefined || done < total) > 0 && { idle: silent(true) }),
   };
 }
 
+function outstanding(done: number, total: number | null): string {
+  return total === null ? "" : `${total - done} outstanding, `;
+}
+
 /** `1200 of 5000 (24 %), 310/s, ETA 13 s`. */
-export function sentence({ done, total, percent, rate, eta }: Evidence): string {
+export function sentence({ done, total, percent, rate, eta, idle }: Evidence): string {
   return [
     total === null ? `${done}` : `${done} of ${total}`,
     percent === null ? "" : ` (${percent} %)`,
     rate === null ? "" : `, ${rate < 10 ? rate : Math.round(rate)}/s`,
     eta === null ? "" : `, ETA ${duration(eta * 1000)}`,
+    idle === undefined ? "" : `; ${outstanding(done, total)}none done for ${idle} s`,
   ].join("");
 }
 

@@ -5,6 +5,7 @@ import {
   duration,
   measure,
   type ProgressLine,
+  sentence,
 } from "../../../src/cli/print/progress.ts";
 import { collector } from "../../report/collect.ts";
 
@@ -140,6 +141,15 @@ test("the end is foretold only after 1 % and two seconds", () => {
   assert.equal(measure(10, 1000, 10_000).eta, 990);
   assert.equal(measure(10, undefined, 10_000).eta, null);
   assert.equal(measure(0, 0, 10_000).percent, null);
+});
+
+test("while nothing is done no end is foretold that is nearer than the last one is past", () => {
+  assert.equal(measure(270, 280, 3000).eta, 1);
+  const stuck = measure(270, 280, 13_000, 0, 10_000);
+  assert.deepEqual([stuck.eta, stuck.idle], [10, 10]);
+  assert.match(sentence(stuck), /ETA 10 s; 10 outstanding, none done for 10 s$/);
+  assert.equal(sentence(measure(5, undefined, 9000, 0, 4000)), "5, 0.6/s; none done for 4 s");
+  assert.equal(measure(280, 280, 13_000, 0, 10_000).idle, undefined);
 });
 
 test("durations are written for people", () => {

@@ -304,6 +304,8 @@ export interface PlanApplies {
   /** Machines that are blocked, and that are in conflict, each with why. */
   readonly blocked: readonly string[];
   readonly conflicts: readonly string[];
+  /** Whether apply is to leave both out (--skip-blocked): they are no failure then. */
+  readonly leaves: boolean;
   /** Whether the run's snapshot is the one it was made from. */
   readonly fresh: boolean;
   /** Power readings it was made with: whether they are still the run's, and the oldest in minutes. */

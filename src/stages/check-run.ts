@@ -45,7 +45,7 @@ export async function runAt(
 }
 
 /** What the run's plan says of each machine and of Nova; null without a plan. */
-export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
+export async function planFacts(run: RunFolder, leaves = false): Promise<PlanFacts | null> {
   const plan = await planOrNull(run.path);
   if (plan === null) return null;
   const nova = await novaPlanOf(run, plan.footer);
@@ -81,7 +81,7 @@ export async function planFacts(run: RunFolder): Promise<PlanFacts | null> {
   const { release } = plan.header.target;
   const paired = plan.header.pairing.allowed === "override";
   const madeFor = await madeOf(run, plan.header, nova);
-  const applies = await appliesOf(run, plan);
+  const applies = await appliesOf(run, plan, leaves);
   const said = { besideOthers, paired, release, traits, madeFor, applies };
   const { ports } = plan.footer.footer;
   return { machines, skipped, ports, ...said, images, made, nova: changes };
@@ -224,7 +224,7 @@ function lower(value: string | null): string {
 type Plan = Awaited<ReturnType<typeof openPlan>>;
 
 /** What a run's folder says for and against loading its plan. */
-async function appliesOf(run: RunFolder, plan: Plan): Promise<PlanApplies> {
+async function appliesOf(run: RunFolder, plan: Plan, leaves: boolean): Promise<PlanApplies> {
   const { made_from } = plan.header;
   const left = { blocked: [] as string[], conflict: [] as string[] };
   for await (const batch of plan.lines())
@@ -239,6 +239,7 @@ async function appliesOf(run: RunFolder, plan: Plan): Promise<PlanApplies> {
     there: verdicts.unchanged + verdicts.drift,
     blocked: left.blocked,
     conflicts: left.conflict,
+    leaves,
     fresh: snapshot?.footer.sha256 === made_from.snapshot,
     readings: await readingsFor(run, plan),
   };

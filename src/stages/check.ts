@@ -39,6 +39,8 @@ export interface CheckAsked extends RestOptions {
   readonly helperHost?: readonly string[];
   readonly ironicRelease?: string;
   readonly allowPairing: boolean;
+  /** Whether blocked machines are to be left out by apply. */
+  readonly skipBlocked: boolean;
   /** Seconds. */
   readonly watch: number;
 }
@@ -87,7 +89,7 @@ async function gather(
     ["placement-db", placement],
   ]);
   const bm = await orWhy("nova-bm-db", source, () => checkNovaBm(source));
-  const plan = run && (await planFacts(run));
+  const plan = run && (await planFacts(run, asked.skipBlocked));
   const nodes = "refused" in bm ? [] : bm.nodes;
   const release = asked.ironicRelease ?? plan?.release;
   const ironic = await orWhy("ironic-db", target, async () =>

@@ -71,7 +71,9 @@ export function writeProposal({ proposeSite: file = "" }: Args, text: string): s
   } catch (cause) {
     throw refuse(file, systemCode(cause) ?? "no name", cause);
   }
-  return `Proposed a site document: ${file}. Fill in what is empty, then plan with --site ${file}.`;
+  // Readings count for what a BMC was asked with.
+  const again = text.includes("driver_info:") ? "give it to power and plan" : "plan";
+  return `Proposed a site document: ${file}. Fill in what is empty, then ${again} with --site ${file}.`;
 }
 
 function refuse(file: string, why: string, cause?: unknown): MigrationError {

@@ -268,7 +268,10 @@ async function performed(
   };
   switch (stage) {
     case "check": {
-      const options = await hands.options("check", { run: words.run, ...watching(words) });
+      const options = await hands.options("check", {
+        ...{ run: words.run, "skip-blocked": words.skipBlocked },
+        ...watching(words),
+      });
       // What the options table declares.
       if (run !== null && isTheNight(of))
         await computesStopped(run, options as { novaDb?: string }, patience);

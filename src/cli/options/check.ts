@@ -20,6 +20,7 @@ export const checkOptions: Declared = {
       describe: "Release, where the database alone does not tell it",
     },
     "allow-pairing": flag("The plan is made with --allow-pairing: another pairing is a warning"),
+    "skip-blocked": flag("As for apply: blocked machines are left out, and are warnings"),
     "helper-host": words(
       "HOST[:PORT] of a deploy helper; without it, my_ip of the snapshot's nova.conf files",
     ),

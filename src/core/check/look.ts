@@ -84,9 +84,12 @@ interface MachineFact {
   readonly machines: readonly number[];
 }
 
+/** Of machines that apply leaves out. */
+export const LEFT_OUT = ", and are left out (--skip-blocked)";
+
 /**
- * As `resultOf`, but what the site document decides fails nothing: machines the plan skips are no part of
- * the window, and a finding that was accepted is a warning. Both are listed.
+ * As `resultOf`, but what the operator decides fails nothing: machines the plan skips are no part of the window, and
+ * a finding that was accepted, or whose machine is left out, is a warning. All are listed.
  *
  * @param codes findings that say the same of a machine
  */
@@ -103,18 +106,24 @@ export function judged(
     const there = codes.filter((code) => findings?.has(code));
     return there.length > 0 && there.every((code) => findings?.get(code) === true);
   };
+  const blocked = new Set(
+    plan?.applies.leaves ? plan.machines.flatMap((line) => (line.blocked ? line.id : [])) : [],
+  );
   const open: string[] = [];
   const accepted: string[] = [];
+  const leftOut: string[] = [];
   const skipped: string[] = [];
   for (const { text, machines } of found) {
     const left = machines.filter((id) => plan?.skipped.has(id) !== true);
     if (machines.length > 0 && left.length === 0) skipped.push(text);
     else if (left.length > 0 && left.every(accepts)) accepted.push(text);
+    else if (left.length > 0 && left.every((id) => blocked.has(id))) leftOut.push(text);
     else open.push(text);
   }
   return joined([
     resultOf(open, what, fix),
     resultOf(accepted, `${what}, as you accepted`, fix, "Warning"),
+    resultOf(leftOut, `${what}${LEFT_OUT}`, fix, "Warning"),
     skipped.length === 0 ? FINE : fine(`${listed(skipped, MOST)} (skipped by the site document).`),
   ]);
 }

@@ -1,7 +1,7 @@
 import type { CheckResult, CheckView, PlanFacts } from "../../model/check.ts";
 import { FINDINGS, type FindingCode } from "../../model/findings.ts";
 import { POWER_AHEAD, POWER_MAX_AGE } from "../../model/power.ts";
-import { FINE, failure, fine, joined, resultOf, warning } from "./look.ts";
+import { FINE, failure, fine, joined, LEFT_OUT, resultOf, warning } from "./look.ts";
 
 /**
  * Rows that repeat what the plan found in Nova and nobody sees by looking at its rows now. Those a
@@ -56,7 +56,8 @@ export function repeated(title: string, plan: PlanFacts | null): readonly CheckR
 /** What apply would refuse the plan for, known before the window: the word for each is apply's own. */
 export function applies({ plan, run }: CheckView): CheckResult {
   if (plan === null) return FINE;
-  const { loads, there, blocked, conflicts, fresh, readings } = plan.applies;
+  const { loads, there, blocked, conflicts, leaves, fresh, readings } = plan.applies;
+  const [left, result] = leaves ? [LEFT_OUT, "Warning" as const] : ["", "Failure" as const];
   const show = `nova2ironic show ${run.path}/plan`;
   return joined([
     fresh ? FINE : failure("The plan was made from another snapshot.", "nova2ironic plan"),
@@ -65,13 +66,15 @@ export function applies({ plan, run }: CheckView): CheckResult {
       : failure("The plan loads no machine, and apply refuses it.", `${show} says why; then plan`),
     resultOf(
       blocked,
-      "machines are blocked",
-      `${show}; fix the data or accept the finding in the site document, then plan; or leave them out with apply --skip-blocked`,
+      `machines are blocked${left}`,
+      `${show}; fix the data or accept the finding in the site document, then plan; or leave them out with --skip-blocked`,
+      result,
     ),
     resultOf(
       conflicts,
-      "machines are in conflict with what Ironic holds",
-      `${show}; remove what is there, then plan; or leave them out with apply --skip-blocked`,
+      `machines are in conflict with what Ironic holds${left}`,
+      `${show}; remove what is there, then plan; or leave them out with --skip-blocked`,
+      result,
     ),
     readings === null ? FINE : aged(readings),
     fine(`${loads} machines load, ${there} of them are in Ironic already.`),

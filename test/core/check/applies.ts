@@ -13,6 +13,12 @@ export const CASES_APPLIES: readonly CheckCase[] = [
     "Failure",
     /^1 machines are blocked: bm_nodes\.id=1 \(N2I-D600\)\.\nFix: .*--skip-blocked/,
   ],
+  [
+    TITLE,
+    applies({ blocked: ["bm_nodes.id=1 (N2I-D600)"], loads: 1, leaves: true }),
+    "Warning",
+    /^1 machines are blocked, and are left out \(--skip-blocked\): bm_nodes\.id=1/,
+  ],
   [TITLE, applies({ conflicts: ["bm_nodes.id=2 (N2I-D500)"] }), "Failure", /^1 .*in conflict/],
   [TITLE, applies({ loads: 0 }), "Failure", /^The plan loads no machine, and apply refuses it/],
   [TITLE, applies({ fresh: false }), "Failure", /^The plan was made from another snapshot/],

@@ -2,7 +2,19 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkAll } from "../../../src/core/check/checks.ts";
 import type { CheckView } from "../../../src/model/check.ts";
-import { BM, INSTANCE, ironic, LINE, LOADED, NODE, nova, plan, READY, TENANT } from "./view.ts";
+import {
+  BM,
+  INSTANCE,
+  ironic,
+  LINE,
+  LOADED,
+  NODE,
+  nova,
+  PLAN,
+  plan,
+  READY,
+  TENANT,
+} from "./view.ts";
 
 const OTHER = "a-2";
 /** Both machines claim the instance. */
@@ -96,6 +108,17 @@ const CASES: readonly (readonly [string, Partial<CheckView>, string])[] = [
       ...plan({ machines: [{ ...LINE, instance_uuid: null, ...says(["N2I-D202", true]) }, FREE] }),
     },
     "SSWW",
+  ],
+  [
+    "N2I-D202 left out",
+    {
+      ...nova(DELETED),
+      ...plan({
+        machines: [{ ...HELD, ...says(["N2I-D202", false]) }, FREE],
+        applies: { ...PLAN.applies, leaves: true },
+      }),
+    },
+    "SSSW",
   ],
   ["N2I-D202 skipped", { ...nova(DELETED), ...without }, "SSSS"],
   [

@@ -68,7 +68,7 @@ export const HERE: ServerIdentity = {
 };
 export const PLAN: PlanFacts = {
   applies: {
-    ...{ loads: 2, there: 0, blocked: [], conflicts: [], fresh: true },
+    ...{ loads: 2, there: 0, blocked: [], conflicts: [], leaves: false, fresh: true },
     readings: { same: true, minutes: 3 },
   },
   madeFor: new Map([["--nova-db", HERE]]),

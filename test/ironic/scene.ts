@@ -12,6 +12,7 @@ import { connect } from "../lab/connect.ts";
 import { lab } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import type { IronicAt } from "../lab/ironic/start.ts";
+import { letCopy } from "../rehearse/scene.ts";
 import { fleetOf, passwordOf } from "./fleet.ts";
 
 /** A deployment with BMCs, extracted, and a real Ironic to load it into. */
@@ -90,6 +91,8 @@ async function reach(
   if (server === null) throw new Error("an Ironic runs on a server of the lab");
   const db = connect({ ...server, database });
   t.after(() => db.destroy());
-  const { url } = await server.restrictedUser("tool", database, "SELECT, INSERT, UPDATE, DELETE");
+  const rights = "SELECT, INSERT, UPDATE, DELETE";
+  const { url, user } = await server.restrictedUser("tool", database, rights);
+  await letCopy({ engine, name: database, db }, user);
   return { db, url };
 }

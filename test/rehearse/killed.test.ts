@@ -54,7 +54,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.equal(await isCopied(), false);
     await killedAt(made, "commit.after");
     await server.dropDatabase(copy);
-    const theirs = await takenBy(made);
+    const theirs = await takenBy(t, made);
     for (const asked of ["--undo", "--yes"])
       await refused([...words, asked, "-q"], 4, "N2I-E351", [/did not make it/]);
     assert.match(await dumpOf(theirs), /theirs/);

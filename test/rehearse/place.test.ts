@@ -21,7 +21,7 @@ for (const engine of ENGINES)
     const made = await rehearsing(engine, t);
     if (made === null) return;
     const { words } = made;
-    const theirs = await takenBy(made);
+    const theirs = await takenBy(t, made);
     const before = await dumpOf(theirs);
     await refused([...words, "--yes", "-q"], 4, "N2I-E351", [/this run did not make it/, /--into/]);
     const undone = await runs(0, [...words, "--undo"]);

@@ -64,8 +64,11 @@ async function rehearserOf(ironic: TestDatabase): Promise<string> {
 }
 
 /** Lets a user make the copy of a database. */
-export async function letCopy({ engine, name, db, server }: TestDatabase, user: string) {
-  if (server === null) return;
+export async function letCopy(
+  { engine, name, db }: Pick<TestDatabase, "engine" | "name" | "db">,
+  user: string,
+): Promise<void> {
+  if (engine === "sqlite") return;
   const pattern = copyOf(name).replaceAll("_", "\\_");
   await db.raw(
     engine === "mysql"
@@ -107,16 +110,18 @@ function plainly(_: string, value: unknown): unknown {
 }
 
 /** A database of the copy's name that somebody else made. */
-export async function takenBy({ copy, ironic }: Rehearsing): Promise<TestDatabase> {
+export async function takenBy(t: TestContext, { copy, ironic }: Rehearsing): Promise<TestDatabase> {
   const { engine, server } = ironic;
   if (server === null) {
     const place = { host: "", port: 0, user: "", password: "", socket: "" };
     const db = connect({ ...place, engine: "sqlite", database: copy });
+    t.after(() => db.destroy());
     await db.raw("CREATE TABLE theirs (id integer)");
     return { ...ironic, name: copy, db };
   }
   await server.newDatabase(copy);
   const db = connect({ ...server, database: copy });
+  t.after(() => db.destroy());
   await db.raw("CREATE TABLE theirs (id integer)");
   return { engine, name: copy, url: server.url(copy), db, server };
 }

@@ -76,7 +76,10 @@ async function inPostgres(source: Database, names: readonly string[]): Promise<D
 }
 
 function columnOf(column: RawRow, word: (name: unknown) => string): string {
-  const usual = text(column.usual);
+  const counter = text(column.counter);
+  // An identity column has no default that it tells.
+  const next = counter === null ? null : `nextval('${counter.replaceAll("'", "''")}')`;
+  const usual = text(column.usual) ?? next;
   return [
     `${word(column.name)} ${string(column.type)}`,
     ...(usual === null ? [] : [`DEFAULT ${usual}`]),

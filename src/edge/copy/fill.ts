@@ -8,7 +8,7 @@ import { countOn, fill } from "../nova-bm/restore.ts";
 import { readRows, rowsSum } from "../nova-bm/stored-rows.ts";
 import { definitionsOf } from "./definitions.ts";
 import { isNotMark } from "./mark.ts";
-import { outside } from "./outside.ts";
+import { literal, outside } from "./outside.ts";
 
 /**
  * Fills an empty database with the tables and rows of another one of its kind: rows of one moment, which nobody
@@ -34,7 +34,7 @@ export async function copyTables(
   try {
     await outside(copy, async (on) => {
       const perform = (doing: string, sql: string): Promise<unknown> =>
-        copy.run(doing, () => on.raw(sql.replaceAll("?", "\\?")));
+        copy.run(doing, () => on.raw(literal(copy, sql)));
       const checks = async (are: 0 | 1): Promise<void> => {
         // Nodes and allocations refer to each other.
         if (copy.engine === "mysql")

@@ -2,7 +2,7 @@ import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
 import { ask, string } from "../database/rows.ts";
-import { outside } from "./outside.ts";
+import { literal, outside } from "./outside.ts";
 
 /** Says in a database that a rehearsal made what is there, and which one. */
 const MARK = "nova2ironic_rehearsal";
@@ -37,7 +37,8 @@ export function isNotMark(table: string): boolean {
 export function dropAll(copy: Database, tables: readonly string[]): Promise<void> {
   const { engine } = copy;
   return outside(copy, async (on) => {
-    const drop = (sql: string) => copy.run("dropping the copy's tables", () => on.raw(sql));
+    const drop = (sql: string) =>
+      copy.run("dropping the copy's tables", () => on.raw(literal(copy, sql)));
     const names = tables.map((name) => quoted(engine, name));
     // Its tables refer to each other, both ways.
     if (engine === "mysql") await drop("SET SESSION foreign_key_checks=0");

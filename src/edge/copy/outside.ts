@@ -14,6 +14,11 @@ const SESSION = {
   sqlite: { open: "PRAGMA query_only=OFF", shut: "PRAGMA query_only=ON" },
 } as const;
 
+/** A statement in which a question mark stands for no value: where knex looks for them, though none was given. */
+export function literal({ engine }: Database, sql: string): string {
+  return engine === "postgresql" ? sql.replaceAll("?", "\\?") : sql;
+}
+
 /**
  * A connection on which each statement is a transaction of its own: a database is not made, nor dropped,
  * inside of one. No rows of a target are written by it.

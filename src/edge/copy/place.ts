@@ -4,7 +4,7 @@ import { MigrationError, systemCode } from "../../model/error.ts";
 import type { Database } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
 import { ask, askNumber, integer, isTrue, string } from "../database/rows.ts";
-import { outside } from "./outside.ts";
+import { literal, outside } from "./outside.ts";
 
 const END = "_nova2ironic_rehearsal";
 /** Characters of a name: PostgreSQL has 63, MySQL 64. */
@@ -119,7 +119,7 @@ async function perform(
 ): Promise<boolean> {
   return outside(source, async (on) => {
     try {
-      await on.raw(sql);
+      await on.raw(literal(source, sql));
       return true;
     } catch (cause) {
       const code = systemCode(cause) ?? "";
@@ -148,7 +148,9 @@ export async function dropDatabase(source: Database, copy: DatabaseAddress): Pro
     return;
   }
   const sql = `DROP DATABASE ${quoted(source.engine, copy.database)}`;
-  await outside(source, (on) => source.run("dropping the copy", () => on.raw(sql)));
+  await outside(source, (on) =>
+    source.run("dropping the copy", () => on.raw(literal(source, sql))),
+  );
 }
 
 /** A file that was given empty is empty again. */

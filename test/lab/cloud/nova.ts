@@ -197,8 +197,8 @@ function clients({ cloud, urls }: NovaPlace): Sections {
     keystone_authtoken: cloud.authtoken,
     placement: at(urls.placement),
     neutron: at(urls.neutron),
-    // How long Nova waits for a machine to be torn down, too: as shipped two minutes, of which a busy lab needs some.
-    ironic: { ...at(urls.ironic), api_max_retries: 60, api_retry_interval: 1 },
+    // How long Nova waits for a machine to be torn down, too: a busy lab does not do six in a minute.
+    ironic: { ...at(urls.ironic), api_max_retries: 300, api_retry_interval: 1 },
     glance: { endpoint_override: `http://127.0.0.1:${cloud.ports.glance}` },
   };
 }

@@ -54,6 +54,32 @@ async function perform(
   }
 }
 
+/** What the server itself says of columns, keys and indexes. */
+const CATALOGUE = {
+  mysql: [
+    "SELECT table_name, column_name, column_type, is_nullable, column_default, collation_name, extra FROM information_schema.columns WHERE table_schema = DATABASE() ORDER BY 1, 2",
+    "SELECT table_name, index_name, seq_in_index, column_name, non_unique FROM information_schema.statistics WHERE table_schema = DATABASE() ORDER BY 1, 2, 3",
+    "SELECT table_name, constraint_name, referenced_table_name, delete_rule FROM information_schema.referential_constraints WHERE constraint_schema = DATABASE() ORDER BY 1, 2",
+  ],
+  postgresql: [
+    "SELECT table_name, column_name, data_type, character_maximum_length, is_nullable, column_default FROM information_schema.columns WHERE table_schema = 'public' ORDER BY 1, 2",
+    "SELECT tablename, indexdef FROM pg_indexes WHERE schemaname = 'public' ORDER BY 1, 2",
+    "SELECT conrelid::regclass::text, conname, contype, confdeltype FROM pg_constraint WHERE connamespace = 'public'::regnamespace ORDER BY 1, 2",
+  ],
+};
+
+async function catalogueOf({ db, engine }: TestDatabase): Promise<readonly unknown[]> {
+  if (engine === "sqlite") return [];
+  const told: unknown[] = [];
+  for (const sql of CATALOGUE[engine]) {
+    const answer = (await db.raw(sql)) as [object[]] & { readonly rows: object[] };
+    const rows = engine === "mysql" ? answer[0] : answer.rows;
+    assert.ok(rows.length > 0, sql);
+    told.push(JSON.stringify(rows));
+  }
+  return told;
+}
+
 for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, a copy has the same definitions and the same rows, and counts on`, async (t) => {
     const [from, to] = [await withDatabase(engine, t), await withDatabase(engine, t)];
@@ -70,6 +96,7 @@ for (const engine of ["mysql", "postgresql"] as const)
     const seen: number[] = [];
     assert.equal(await copyTables(source, copy, signal, (rows) => seen.push(rows)), true);
     assert.deepEqual(await definitionsOf(copy), await definitionsOf(source));
+    assert.deepEqual(await catalogueOf(to), await catalogueOf(from));
     assert.equal(await digestOfAll(copy), await digestOfAll(source));
     assert.equal(seen.at(-1), await countAll(copy));
     await to.db("o dd").insert({ "a b": "new" });

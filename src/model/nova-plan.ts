@@ -3,7 +3,7 @@ import type { Hooks, Outcome, State } from "./change.ts";
 import { MigrationError } from "./error.ts";
 import type { Row } from "./machine.ts";
 import type { Lock } from "./target.ts";
-import { listed } from "./text.ts";
+import { listed, NAMED } from "./text.ts";
 
 /**
  * What of Nova is changed: the rows that name a compute host, the extra specs of flavors in nova, or
@@ -151,9 +151,6 @@ export interface PlanManifest extends PlanHeader {
 
 /** The file of machines; those of Nova are named as the legs of its part. */
 export const MACHINES = "machines";
-
-/** Rows a message names; the others are counted. */
-const NAMED = 5;
 
 /**
  * Refuses a batch with rows that are neither as planned nor ours.

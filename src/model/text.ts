@@ -9,6 +9,9 @@ export function showColumn(value: string | null): string {
   return value === null ? "NULL" : show(value);
 }
 
+/** Things that a message names; the others are counted. */
+export const NAMED = 5;
+
 /** The first of many, and how many there are besides: `a, b and 3 more`. */
 export function listed(items: readonly string[], most: number, between = ", "): string {
   const more = items.length > most ? ` and ${items.length - most} more` : "";

@@ -5,11 +5,8 @@ import { readComputeUuids, readPlacement } from "../edge/nova/later.ts";
 import { openInstances } from "../edge/nova-write/instances.ts";
 import { MigrationError } from "../model/error.ts";
 import type { PlannedMachine } from "../model/plan.ts";
-import { listed } from "../model/text.ts";
+import { listed, NAMED } from "../model/text.ts";
 import { closing, openRole } from "./databases.ts";
-
-/** Instances a line names; the others are counted. */
-const NAMED = 5;
 
 /** Where Nova's instances and their allocations are, as the command line says it. */
 export interface Places {

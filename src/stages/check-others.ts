@@ -4,13 +4,13 @@ import { ownedLines } from "../engine/back.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { Target } from "../model/target.ts";
+import { NAMED } from "../model/text.ts";
 import { ironicJournalled, type MachinePlan } from "../parts/ironic.ts";
 import type { Backend } from "./backend.ts";
 import { openPlan } from "./run.ts";
 
-/** Nodes that are looked at for names, and names that are listed. */
+/** Nodes that are looked at for names. */
 const LOOKED = 1000;
-const NAMED = 5;
 
 /**
  * What nodes of others a database holds, for people; null when there are none, and over REST, where

@@ -7,10 +7,8 @@ import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import type { Target } from "../model/target.ts";
+import { NAMED } from "../model/text.ts";
 import { batchOf } from "../parts/ironic.ts";
-
-/** Rows in the plan's way that a refusal names; the others are counted. */
-const NAMED = 5;
 
 /**
  * A look at every row of the plan before the first is written, for a target that holds more or

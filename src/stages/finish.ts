@@ -7,7 +7,7 @@ import { MigrationError } from "../model/error.ts";
 import { FINISH, type Guard, type Guarded } from "../model/handover.ts";
 import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
 import type { GuardPreview } from "../model/preview.ts";
-import { listed } from "../model/text.ts";
+import { listed, NAMED } from "../model/text.ts";
 import { clearedFields, runNodes } from "../parts/finish.ts";
 import { type Backend, openBackend, type TargetOptions } from "./backend.ts";
 import { closing } from "./databases.ts";
@@ -20,9 +20,6 @@ import { inRun, openPlan, PLAN } from "./run.ts";
 import { type RunSession, withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
 import { checkWindow } from "./window-file.ts";
-
-/** Nodes a line names; the others are counted. */
-const NAMED = 5;
 
 /** What a finish is given. */
 export interface FinishWords extends TargetOptions {

@@ -8,6 +8,7 @@ import { differences } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Entry } from "../model/journal.ts";
 import type { NovaIdentity, NovaStep, NovaTarget } from "../model/nova-plan.ts";
+import { NAMED } from "../model/text.ts";
 import {
   NOVA_LEGS,
   type NovaLegName,
@@ -75,9 +76,6 @@ export function novaWalk(
 ): Leg<NovaStep> {
   return { ...novaLeg(parts[name], name, plan), check, precondition: watch.inspect };
 }
-
-/** Rows a message names; the others are counted. */
-const NAMED = 5;
 
 /**
  * Looks at every row of a plan before the first is written: a row that somebody changed in the last

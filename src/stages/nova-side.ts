@@ -13,6 +13,7 @@ import { MigrationError } from "../model/error.ts";
 import { type Entry, IRONIC } from "../model/journal.ts";
 import { type NovaPlanHeader, type NovaStep, stepsOf } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
+import { NAMED } from "../model/text.ts";
 import { type NovaLegName, novaParts } from "../parts/nova.ts";
 import { closing, openRole } from "./databases.ts";
 import { type FlavorApiOptions, reopenFlavorApi } from "./flavor-api.ts";
@@ -144,9 +145,6 @@ export interface Machines {
   readonly lines: () => AsyncIterable<readonly PlannedMachine[]>;
   readonly sha256: string;
 }
-
-/** Machines a message names; the others are counted. */
-const NAMED = 5;
 
 /**
  * Looks for requests to the tenants of machines that are to be loaded; what the site document accepts

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { restOfMinute, runningComputes } from "../core/hosts/running.ts";
 import { MigrationError } from "../model/error.ts";
 import type { HostBeat, NovaTarget } from "../model/nova-plan.ts";
-import { listed } from "../model/text.ts";
+import { listed, NAMED } from "../model/text.ts";
 
 /** What the command line says of watching. */
 export interface Watching {
@@ -18,8 +18,6 @@ export interface Watching {
 /** A watch over the nova-computes of hosts, from its opening on. */
 export type ComputeWatch = Awaited<ReturnType<typeof watchComputes>>;
 
-/** Hosts a refusal names; the others are counted. */
-const NAMED = 5;
 /** Milliseconds between two looks. */
 const PACE = 500;
 

@@ -8,7 +8,7 @@ import { identifyNova } from "../edge/nova-write/open.ts";
 import { createNovaTarget } from "../edge/nova-write/target.ts";
 import type { RowVerdict } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
-import { shellWord } from "../model/text.ts";
+import { NAMED, shellWord } from "../model/text.ts";
 import { openBackend, type TargetOptions } from "./backend.ts";
 import { closing, openRole } from "./databases.ts";
 import { novaPlanOf } from "./nova-files.ts";
@@ -60,9 +60,6 @@ export async function until(
     await sleep(every * 1000);
   }
 }
-
-/** Hosts a line names; the others are counted. */
-const NAMED = 5;
 
 /** Waits until every nova-compute of the plan is seen standing still; a plan without Nova tells of none. */
 export async function computesStopped(

@@ -5,6 +5,7 @@ import type { NovaFacts } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
 import type { InstanceRow } from "../model/nova-rows.ts";
 import { requestText } from "../model/requests.ts";
+import { NAMED } from "../model/text.ts";
 import type { Watching } from "./nova-watch.ts";
 
 /** An instance whose requests are looked for. */
@@ -41,9 +42,6 @@ export async function unreadQueues(database: Database): Promise<NovaFacts["unque
 export function asked({ uuid, host, deleted }: InstanceRow): Asked {
   return { uuid, host, deleted: (deleted ?? 0) !== 0 };
 }
-
-/** Requests a refusal names; the others are counted. */
-const NAMED = 5;
 
 /**
  * Looks at the queues before rows change: what waits is executed when that nova-compute starts again.

@@ -1,6 +1,6 @@
 import { graceEnd, type Retirement } from "../../model/archive.ts";
 import type { PlanCounts } from "../../model/artefact.ts";
-import { listed } from "../../model/text.ts";
+import { listed, NAMED } from "../../model/text.ts";
 import type { Tally } from "../verify/tally.ts";
 
 /** One condition for nova_bm to go, and why it does not hold; null where it does. */
@@ -9,8 +9,6 @@ export interface Gate {
   readonly why: string | null;
 }
 
-/** Rows and machines a reason names. */
-const NAMED = 5;
 const UNTOLD = "nothing says where Nova is, which the plan has; give --nova-db";
 
 /** nova_bm's own tables, in the order they are dropped: what names the database goes last. */

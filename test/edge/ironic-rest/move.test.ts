@@ -114,7 +114,7 @@ test("a node is half-made only with our mark, on the way, and differing in nothi
   assert.equal(is({ protected_reason: "another" }), "changed");
   assert.equal(is({ provision_state: "deleting" }), "changed");
   assert.equal(is({ provision_state: "manageable", owner: "me" }), "changed");
-  assert.equal(is({ extra: {} }), "foreign");
+  assert.equal(is({ extra: {} }), "not ours");
   assert.equal(
     is({ maintenance: true, maintenance_reason: UNDOING, protected: false }, true),
     "half-made",

@@ -1,6 +1,6 @@
 import type { CheckRow } from "../core/check/checks.ts";
 import { CHECK_STATUS } from "../model/check.ts";
-import { displayWidth, visibleLines, wrap } from "./text.ts";
+import { displayWidth, takeWidth, visibleLines, wrap } from "./text.ts";
 
 const TITLE = "Upgrade Check Results";
 /** Columns of a line of details, for a table that fits on 80, and what later lines begin with. */
@@ -14,26 +14,33 @@ const DETAILS = { width: 74, indent: "  " };
  * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
  */
 export function checksTable(rows: readonly CheckRow[], whole: boolean): string {
+  if (whole) return drawn(rows, Number.POSITIVE_INFINITY);
+  const tables = [3, 2, 1].map((most) => drawn(rows, most));
+  return tables.find((table) => table.split("\n").length <= PAGE) ?? tables.at(-1) ?? "";
+}
+
+/** Lines of a table that fits on a page of 60 with what is said around it. */
+const PAGE = 55;
+
+/** @param most lines of each thing that was found */
+function drawn(rows: readonly CheckRow[], most: number): string {
   const cells = [
     [TITLE],
     ...rows.map(({ title, result, details }) => [
       `Check: ${title}`,
       `Result: ${result}`,
-      ...detailLines(details ?? "None", whole ? Number.POSITIVE_INFINITY : MOST),
+      ...detailLines(details ?? "None", most),
     ]),
   ];
   const width = Math.max(...cells.flat().map(displayWidth));
   const rule = `+${"-".repeat(width + 2)}+`;
-  const drawn = cells.map((lines) =>
+  const boxes = cells.map((lines) =>
     [...lines.map((line) => `| ${line}${" ".repeat(width - displayWidth(line))} |`), rule].join(
       "\n",
     ),
   );
-  return `${[rule, ...drawn].join("\n")}\n`;
+  return `${[rule, ...boxes].join("\n")}\n`;
 }
-
-/** Lines of what was found, and of each thing that is said besides, such as what to do. */
-const MOST = 3;
 
 function detailLines(details: string, most: number): readonly string[] {
   return visibleLines(`Details: ${details}`)
@@ -41,7 +48,8 @@ function detailLines(details: string, most: number): readonly string[] {
       const wrapped = wrap(line, DETAILS.width);
       // What to do is never cut.
       if (wrapped.length <= most || line.startsWith("Fix: ")) return wrapped;
-      return [...wrapped.slice(0, most - 1), `${wrapped[most - 1]} ...`];
+      const last = takeWidth(wrapped[most - 1] ?? "", DETAILS.width - 4).replace(/ \S*$/, "");
+      return [...wrapped.slice(0, most - 1), `${last} ...`];
     })
     .map((line, at) => (at === 0 ? line : `${DETAILS.indent}${line}`));
 }

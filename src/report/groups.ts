@@ -79,7 +79,8 @@ export function groupLines(
   return more === 0 ? lines : [...lines, `  ${String(more).padStart(digits)}  of other causes`];
 }
 
-const INDENT = "          ";
+/** Little: with it uuid, name, address and host fit on 80 columns. */
+const INDENT = "    ";
 
 /** Draws examples below each other, in columns as wide as the widest of them all. */
 export function drawer(

@@ -175,7 +175,8 @@ export async function load(job: Job): Promise<Loaded | null> {
   // A rebuild must find the new images whatever becomes of the load; nothing is changed that would be refused.
   if (nova !== null) sink.say("Looking at Ironic, its conductors and Nova before the first write.");
   const flavors = await changeNova("flavors", nova, sink, async (side) => {
-    await guard();
+    // Without Nova it is part of the load, whose progress says that it takes its time.
+    await waitingFor("looking before the first write", guard);
     await side.check();
     sink.say("Changing flavors of Nova.");
     return side.flavors();
@@ -254,12 +255,11 @@ function guardOf({ plan, place, session }: Job, same: SameSecret): () => Promise
     entries,
   });
   const conductors = findConductors(lines, target);
-  return () =>
-    waitingFor("looking at what Ironic holds before the first write", async () => {
-      await place.precondition();
-      await inspect();
-      await conductors();
-    });
+  return async () => {
+    await place.precondition();
+    await inspect();
+    await conductors();
+  };
 }
 
 async function loadMachines(job: Job, guard: () => Promise<void>): Promise<Walked<PlannedMachine>> {

@@ -43,9 +43,12 @@ test("of three hundred machines, a third of them broken, no command says more th
   await aPage(3, "power");
   const made = await aPage(0, "plan", [...ironic, ...plan]);
   assert.match(made.out, /\n {2}! +142 blocked: .*\n {2}\+ +148 create: .*\n {2}- +10 skipped: /);
-  assert.match(made.out, /^ {2}N2I-D601 blocks +18 {2}.*\n {10}a0\S+-0+06 {2}tenant-6 /m);
+  assert.match(made.out, /^ {2}N2I-D601 blocks +18 {2}.*\n {4}a0\S+-0+06 {2}tenant-6 /m);
   assert.match(made.out, /\nPlan: 148 nodes, .*300 machines in all\.\n$/);
-  await aPage(2, "check --watch 0", [...extract.slice(0, 4), ...ironic]);
+  const all = await says(0, "plan -v", [...ironic, ...plan]);
+  assert.equal(all.out.match(/^ {2}[!+-] a0{7}-/gm)?.length, MACHINES);
+  assert.match(all.err, /^Took: plan [\d.]+ s\.$/m);
+  await aPage(2, "check --watch 1", [...extract.slice(0, 4), ...ironic]);
   await aPage(0, "show run/snapshot.jsonl");
   const { out: read } = await aPage(0, "show run/power.jsonl");
   assert.match(read, /^ +19 {2}wrong-password {2}RAKP 2 .*\n +a0+-\S+-0+06 {2}tenant-6 {2}/m);

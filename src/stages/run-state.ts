@@ -52,7 +52,10 @@ export async function handoverOf(
   if (!wasStaged(journal, plan.footer.sha256)) return null;
   const known = stillReleased(journal);
   let [staged, released] = [0, 0];
-  for await (const batch of plannedNodes(plan.lines(), () => true))
+  // What was there before the first plan of a run no plan of it staged.
+  const first = plansOf(journal, IRONIC).every((one) => one === plan.footer.sha256);
+  const ours = ({ verdict }: PlannedMachine) => !first || verdict === "create";
+  for await (const batch of plannedNodes(plan.lines(), ours))
     for (const { uuid, row } of batch) {
       if (row.maintenance === true) continue;
       staged += 1;

@@ -1,0 +1,28 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import type { Entry } from "../../src/model/journal.ts";
+import { handoverOf } from "../../src/stages/run-state.ts";
+
+/** A plan that finds machines of an earlier run in Ironic, and of which one more is loaded. */
+async function* lines() {
+  for (const [at, verdict] of ["unchanged", "unchanged", "create"].entries())
+    yield [{ verdict, bm_node_id: at, records: [{ resource: "node", row: { uuid: `n${at}` } }] }];
+}
+
+/** What the run of these plans stages, and what of it is released. */
+function handed(...plans: readonly string[]) {
+  const entries = plans.map((plan) => ({
+    ...{ do: "begin", part: "ironic", plan, from: 0, to: 3, staged: true, at: "", by: "" },
+  }));
+  const plan = { footer: { sha256: plans.at(-1) }, lines };
+  // Nothing else of them is looked at.
+  return handoverOf(plan as never, entries as unknown as readonly Entry[]);
+}
+
+test("a run stages what it loads, not what another run loaded before it", async () => {
+  assert.deepEqual(await handed("one"), { staged: 1, released: 0 });
+});
+
+test("what an earlier plan of the same run staged waits for its hand-over too", async () => {
+  assert.deepEqual(await handed("one", "two"), { staged: 3, released: 0 });
+});

@@ -37,7 +37,7 @@ test("two power runs on one folder: the second is refused", async (t) => {
   await first;
 });
 
-test("apply refuses readings that are too old", async (t) => {
+test("apply refuses readings that are too old, and a rehearsal says so and goes on", async (t) => {
   const at = await deployed(t, [{ users: user(1) }]);
   if (at === null) return;
   assert.equal((await run(at.folder, ["power", "--run", "run"])).code, 0);
@@ -53,6 +53,11 @@ test("apply refuses readings that are too old", async (t) => {
   ]);
   assert.equal(old.code, 4, old.err);
   assert.match(old.err, /N2I-E307/);
+  const words = ["rehearse", "--run", "run", ...at.written.ironic, "--yes"];
+  const rehearsed = await run(at.folder, [...words, "--power-max-age", "0"]);
+  assert.equal(rehearsed.code, 4, rehearsed.err);
+  assert.match(rehearsed.err, /^apply would be refused: N2I-E307 .* as old as they are\.$/m);
+  assert.match(rehearsed.out, /verify again .* done/);
   const fresh = await run(at.folder, ["apply", "--run", "run", ...at.written.ironic, "--yes"]);
   assert.equal(fresh.code, 0, fresh.err);
 });

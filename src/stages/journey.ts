@@ -26,6 +26,7 @@ export function stageOf({ command, options }: NextStep): RunStage | null {
     case "finish":
       return command;
     case "boot":
+    case "rehearse":
     case "retire":
     case "rollback":
     case "run":

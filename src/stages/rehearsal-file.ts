@@ -1,4 +1,6 @@
 import { duration } from "../core/report/window.ts";
+import { findInnerRun } from "../edge/disk/inner-run.ts";
+import { readJournal } from "../edge/disk/journal.ts";
 import { type RunFolder, readNote } from "../edge/disk/run-folder.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
 import { isObject, type Json } from "../model/json.ts";
@@ -20,6 +22,17 @@ export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   if (!isWhole || !Array.isArray(stages) || !Array.isArray(refusals) || !isRate(note.loaded))
     return null;
   return note as unknown as Rehearsal; // as this tool wrote it
+}
+
+/** Copies that a rehearsal of a run made, by its journal, and that nobody removed. */
+export async function copiesLeft(run: RunFolder): Promise<readonly string[]> {
+  const inner = await findInnerRun(run, REHEARSAL);
+  const entries = inner === null ? [] : (await readJournal(inner)).entries;
+  const left = new Map<string, string>();
+  for (const entry of entries)
+    if (entry.do === "resource" && entry.kind !== "index") left.set(entry.mark, entry.name);
+    else if (entry.do === "gone") left.delete(entry.mark);
+  return [...left.values()];
 }
 
 /** With what rehearse ends: as the command itself would, where that would be refused. */

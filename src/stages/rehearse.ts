@@ -46,6 +46,9 @@ export interface RehearseWords
  */
 export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
   return withTarget(words, async (run, source) => {
+    await checkNotRetired(run, "there is nothing left to load");
+    if (plansThere((await readJournal(run)).entries).length > 0)
+      throw new MigrationError("N2I-E352", "what this run loaded is in Ironic already");
     const plan = await openPlan(`${run.path}/${PLAN}`);
     const { header, footer } = plan;
     if (loadable(footer.footer) === 0) throw nothingLoads(footer.footer, "N2I-E325");
@@ -86,7 +89,7 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
   });
 }
 
-/** Only takes away what a rehearsal left that was killed. */
+/** Only takes away what a rehearsal left that was killed, however far the run came since. */
 export function undoRehearsal(words: RehearseWords, sink: Sink): Promise<void> {
   return withTarget(words, async (run, source) => {
     if (!(await removeLast(run, source, sink)))
@@ -99,9 +102,6 @@ function withTarget<T>(
   work: (run: RunFolder, source: Database) => Promise<T>,
 ): Promise<T> {
   return inRun(path, "rehearse", { create: false }, async (run) => {
-    await checkNotRetired(run, "there is nothing left to load");
-    if (plansThere((await readJournal(run)).entries).length > 0)
-      throw new MigrationError("N2I-E352", "what this run loaded is in Ironic already");
     if (ironicDb === undefined)
       throw new MigrationError(
         "N2I-E352",

@@ -25,6 +25,8 @@ export interface RunFiles {
   readonly nova?: NovaState | Missing;
   /** What the last rehearsal found; absent: there was none. */
   readonly rehearsal?: Rehearsal;
+  /** Copies that a rehearsal made and did not remove. */
+  readonly copies?: readonly string[] | Missing;
   readonly journal: { readonly entries: readonly Entry[]; readonly torn: boolean } | Missing;
   /** Of a load that was staged: machines it stages, and those released; null: it was not. */
   readonly handover: { readonly staged: number; readonly released: number } | Missing | null;

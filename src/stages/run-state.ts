@@ -17,10 +17,11 @@ import type { Places } from "./allocations.ts";
 import { endOfRun, knowsGuards } from "./finished.ts";
 import type { Said } from "./given.ts";
 import { readGiven } from "./given-file.ts";
+import { nextCommand } from "./next.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
-import { readRehearsal, rehearsedText } from "./rehearsal-file.ts";
+import { copiesLeft, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
   type Missing,
@@ -112,6 +113,7 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
   const rehearsal = await readRehearsal(run);
   const files: RunFiles = {
     ...(rehearsal !== null && { rehearsal }),
+    copies: await orWhy(() => copiesLeft(run)),
     ...(verified !== undefined && { verified }),
     finish,
     said: {
@@ -203,7 +205,7 @@ interface RunState {
 
 /** What is true of a run, from its files alone, and what comes next. */
 export function statusOf(files: RunFiles): RunState {
-  const { snapshot, plan, rehearsal, journal, handover, nova, boot, finish } = files;
+  const { snapshot, plan, journal, handover, nova, boot, finish } = files;
   const extracted =
     "missing" in snapshot
       ? snapshot.missing
@@ -218,9 +220,7 @@ export function statusOf(files: RunFiles): RunState {
     fields: {
       extract: extracted,
       plan: planned,
-      ...(rehearsal !== undefined && {
-        rehearse: rehearsedText(rehearsal, "missing" in plan ? null : plan.sha256),
-      }),
+      ...rehearseField(files),
       apply: "missing" in journal ? journal.missing : appliedText(journal.entries),
       ...(handover !== null && { handover: handoverText(handover) }),
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
@@ -231,6 +231,25 @@ export function statusOf(files: RunFiles): RunState {
     next: nextOf(files),
     ...{ standing: standingOf(files), back: backFirst(files) },
   };
+}
+
+function rehearseField({ rehearsal, copies, plan, said }: RunFiles): {
+  readonly rehearse?: string;
+} {
+  const sha256 = "missing" in plan ? null : plan.sha256;
+  const texts = [
+    ...(rehearsal === undefined ? [] : [rehearsedText(rehearsal, sha256)]),
+    ...(copies === undefined || ("length" in copies && copies.length === 0)
+      ? []
+      : [leftText(copies, said?.given ?? {})]),
+  ];
+  return texts.length === 0 ? {} : { rehearse: texts.join("; ") };
+}
+
+function leftText(copies: readonly string[] | Missing, given: object): string {
+  if ("missing" in copies) return copies.missing;
+  const undo = nextCommand("rehearse", given, { ironicDb: "DB", undo: true });
+  return `the copy ${copies.join(", ")} is there still, passwords in it; unless a rehearsal is running, remove it: ${undo}`;
 }
 
 function finishText(finish: FinishState | Missing): string {

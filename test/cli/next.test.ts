@@ -34,6 +34,8 @@ const NOT_PASSED: { readonly [command: string]: readonly string[] } = {
   plan: ["placement-db"], // for --propose-site
   verify: ["compute-log"], // named at the end of the window alone, line by line
   // What the line itself says, what the journal knows, and an empty database, for one time.
+  // Only the removal of a copy is named as a line.
+  rehearse: ["into", "skip-blocked", "staged", "power-max-age"],
   retire: ["drop", "yes-drop", "grace", "restore"],
   // What let another command do something dangerous is no word for a rollback.
   rollback: ["leave-nova", "allow-running-compute", "allow-queued-requests", "after-finish"],

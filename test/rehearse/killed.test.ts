@@ -41,6 +41,20 @@ async function killedAt({ words }: Rehearsing, point: string): Promise<void> {
   assert.equal(killed.status, 128, `${point}\n${killed.err}`);
 }
 
+test("a copy that a kill left is told by status, and goes after apply too", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  if (made === null) return;
+  const { words, at, writer, isCopied, copy } = made;
+  await killedAt(made, "commit.after");
+  await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+  const { out } = await runs(0, ["status", ...at]);
+  assert.ok(out.includes(copy), out);
+  assert.match(out, /remove it: nova2ironic rehearse --run \S+ (--ironic-db \S+ )?--undo/);
+  assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
+  assert.equal(await isCopied(), false);
+  assert.doesNotMatch((await runs(0, ["status", ...at])).out, /remove it/);
+});
+
 for (const engine of ["mysql", "postgresql"] as const)
   test(`on ${engine}, what a kill left goes, and what somebody put in its place stays`, async (t) => {
     const made = await rehearsing(engine, t);

@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { STAGED } from "../src/model/handover.ts";
 import { refused, runs } from "./hostile/cli.ts";
@@ -79,6 +81,20 @@ test("a release hands over what it is told, says what no conductor takes, and is
   assert.match(tenant.out, new RegExp(`${fleetUuid(3)} .*no conductor took it over in 1 s`));
   const seen = await runs(2, ["verify", "--run", at.run, ...at.ironic, "--takeover"]);
   assert.match(seen.err, /^Take-over: 1 handed over, 1 waiting, 2 staged, 0 held/m);
+  const log = join(at.folder, "conductor.log");
+  writeFileSync(log, "2026-11-23 01:00:00.000 1 ERROR ironic.conductor.manager [-] it is down\n");
+  const some = ["--takeover", "--conductor-log", log, "--match", "State=waiting"];
+  const two = await runs(2, ["verify", "--run", at.run, ...at.ironic, ...some]);
+  assert.match(two.out, /^\| \S+ +\| +\d \| waiting /m);
+  assert.match(two.out, /it is down/);
+  assert.doesNotMatch(two.out, /\| staged /);
+  assert.match(
+    two.err,
+    /columns Log, Says has no such column: .* without --match State=waiting\.$/m,
+  );
+  assert.match(two.err, /^Take-over: 1 handed over/m);
+  const fields = ["finish", "--run", at.run, ...at.ironic, "--yes", "--match", "Fields=protected"];
+  await refused([...fields, "-q"], 64, "N2I-E100");
   const half = await at.does("status");
   assert.match(half.out, /2 of 4 staged machines released/);
   assert.match(half.err, /^Next: nova2ironic handover --run /m);

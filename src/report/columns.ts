@@ -1,4 +1,6 @@
 import { codesView } from "./explain.ts";
+import { hasMatched } from "./fitting.ts";
+import type { FormatOptions } from "./format.ts";
 import { gatherLeft } from "./left.ts";
 import { withMachines } from "./machines.ts";
 import { matching } from "./match.ts";
@@ -6,7 +8,7 @@ import { powerView } from "./power.ts";
 import { bootView, gatesView, guardsView, statesView, undoView } from "./previews.ts";
 import { settingsView } from "./settings.ts";
 import { machinesView, novaStepsView, snapshotView } from "./show.ts";
-import type { View } from "./table.ts";
+import { positions, type View } from "./table.ts";
 import { faultsView, verdictsView } from "./verify.ts";
 import { windowView } from "./window.ts";
 
@@ -20,46 +22,89 @@ function of(view: View): View {
   return withMachines(view, () => null);
 }
 
-/** A command's lists, of nothing: their columns are what is wanted. */
-const LISTS: { readonly [command: string]: () => readonly (View | null)[] } = {
-  power: () => [powerView(NONE, new Map())],
-  config: () => [settingsView(NONE)],
-  show: () => [
-    of(machinesView(nothing())),
-    of(snapshotView(nothing())),
-    powerView(NONE, new Map()),
-    novaStepsView(nothing(), nothing()),
+/** What a command line asks of a command. */
+interface Asked extends Pick<FormatOptions, "match" | "column" | "sortColumn"> {
+  readonly [option: string]: unknown;
+}
+
+/** A list, of nothing: its columns are what is wanted. */
+interface List {
+  readonly of: () => View | null;
+  /** Whether it is what this command line prints; without it always. */
+  readonly when?: (asked: Asked) => boolean;
+}
+
+const GIVEN = {
+  plan: ({ plan }: Asked) => plan === true,
+  acts: ({ plan }: Asked) => plan !== true,
+  takeover: ({ takeover }: Asked) => takeover === true,
+  compares: ({ takeover }: Asked) => takeover !== true,
+  logs: ({ conductorLog }: Asked) => conductorLog !== undefined,
+  noLogs: ({ conductorLog }: Asked) => conductorLog === undefined,
+  faults: ({ conductorLog, computeLog }: Asked) =>
+    conductorLog !== undefined || computeLog !== undefined,
+  // Its file says which list it is, and that is refused before a row is read.
+  never: () => false,
+} as const satisfies { readonly [word: string]: List["when"] };
+
+const LISTS: { readonly [command: string]: readonly List[] } = {
+  power: [{ of: () => powerView(NONE, new Map()) }],
+  config: [{ of: () => settingsView(NONE) }],
+  show: [
+    { of: () => of(machinesView(nothing())), when: GIVEN.never },
+    { of: () => of(snapshotView(nothing())), when: GIVEN.never },
+    { of: () => powerView(NONE, new Map()), when: GIVEN.never },
+    { of: () => novaStepsView(nothing(), nothing()), when: GIVEN.never },
   ],
-  apply: () => [of(verdictsView(nothing()))],
-  verify: () => [of(verdictsView(nothing())), of(statesView(NONE, true)), faultsView(nothing())],
-  boot: () => [of(bootView(NONE))],
-  handover: () => [of(statesView(NONE, true))],
-  finish: () => [of(guardsView(nothing())), of(statesView(NONE))],
-  rollback: () => [of(undoView(nothing())), gatherLeft({ format: "json" }).view()],
-  retire: () => [gatesView(nothing())],
-  window: () => [windowView([])],
-  explain: () => [codesView()],
+  apply: [{ of: () => of(verdictsView(nothing())) }],
+  verify: [
+    { of: () => of(verdictsView(nothing())), when: GIVEN.compares },
+    { of: () => of(statesView(NONE)), when: GIVEN.takeover },
+    { of: () => faultsView(nothing()), when: GIVEN.faults },
+  ],
+  boot: [{ of: () => of(bootView(NONE)) }],
+  handover: [
+    { of: () => of(statesView(NONE)), when: GIVEN.noLogs },
+    { of: () => of(statesView(NONE, true)), when: GIVEN.logs },
+  ],
+  finish: [
+    { of: () => of(guardsView(nothing())), when: GIVEN.plan },
+    { of: () => of(statesView(NONE)), when: GIVEN.acts },
+  ],
+  rollback: [
+    { of: () => of(undoView(nothing())), when: GIVEN.plan },
+    { of: () => gatherLeft({ format: "json" }).view(), when: GIVEN.acts },
+  ],
+  retire: [{ of: () => gatesView(nothing()), when: GIVEN.plan }],
+  window: [{ of: () => windowView([]) }],
+  explain: [{ of: () => codesView() }],
 };
 
 /** The columns that a command's lists may have, each once; none of a command without lists. */
 export function columnsOf(command: string): readonly string[] {
-  const views = LISTS[command]?.() ?? [];
-  return [...new Set(views.flatMap((view) => view?.columns ?? []))];
+  return columnsIn((LISTS[command] ?? []).flatMap((list) => list.of() ?? []));
+}
+
+function columnsIn(views: readonly View[]): readonly string[] {
+  return [...new Set(views.flatMap(({ columns }) => columns))];
 }
 
 /**
- * Looks at `--match` before a command begins: what was done is not to be told in an error about a column.
+ * Looks at the columns that a command line names before the command begins: what was done is not to be told
+ * in an error about a column.
  *
- * @throws MigrationError N2I-E100 where none of its lists takes the words
+ * @throws MigrationError N2I-E100 for a column that none of the lists has which this command line prints
  */
-export function checkMatch(command: string, words: readonly string[]): void {
-  const views = (LISTS[command]?.() ?? []).filter((view) => view !== null);
-  const takes = ({ columns }: View): boolean => {
-    try {
-      return matching(columns, words) !== undefined;
-    } catch {
-      return false;
-    }
-  };
-  if (!views.some(takes)) matching(columnsOf(command), words);
+export function checkColumns(command: string, asked: Asked): void {
+  const lists = (LISTS[command] ?? []).filter(({ when }) => when === undefined || when(asked));
+  const views = lists.flatMap((list) => list.of() ?? []);
+  if (views.length === 0) return;
+  const { match = [], column = [], sortColumn = [] } = asked;
+  const all = columnsIn(views);
+  positions(all, [...column, ...sortColumn]);
+  const taken = (word: string): boolean => views.some(({ columns }) => hasMatched(columns, word));
+  matching(
+    all,
+    match.filter((word) => !taken(word)),
+  );
 }

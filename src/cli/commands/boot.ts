@@ -4,7 +4,7 @@ import { bootSummary, bootView } from "../../report/previews.ts";
 import { boot } from "../../stages/boot.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { BootArgs } from "../options/boot.ts";
-import { exitWith, printMachines, printResult, say, sinkOf } from "./shared.ts";
+import { exitWith, printDone, printResult, say, sinkOf } from "./shared.ts";
 
 export async function bootCommand(args: BootArgs): Promise<void> {
   const { plan, verify, undo } = args;
@@ -16,7 +16,7 @@ export async function bootCommand(args: BootArgs): Promise<void> {
   if (stopped) say(args, STOPPED);
   const has = (wanted: string): boolean => rows.some(({ state }) => state === wanted);
   if (rows.some(({ state }) => state !== "ready") || args.format !== "table")
-    await printMachines(bootView(rows), args);
+    await printDone(bootView(rows), args);
   const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
   const none = undo ? "nothing of this run is staged there" : "no machine has a tenant to boot";
   printResult(args, bootSummary(title, rows, none));

@@ -185,7 +185,7 @@ export function addCommands(program: Argv): Argv {
           declare(yargs.group([], "Options:"), options)
             .middleware(() => checkNames(options), true)
             .middleware((args) => addConnections(args, options), true)
-            .middleware(({ match }) => checkMatched(options, match))
+            .middleware((args) => checkMatched(options, args))
             // What yargs finds wrong stands in no log: it may be the name of the run.
             .middleware(logged),
         async handler(args) {

@@ -2,6 +2,7 @@ import { createInterface } from "node:readline/promises";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { paintText } from "../../report/colour.ts";
+import { fitting } from "../../report/fitting.ts";
 import { foldText } from "../../report/fold.ts";
 import type { FormatOptions } from "../../report/format.ts";
 import { withMachines } from "../../report/machines.ts";
@@ -164,7 +165,7 @@ export function sinkOf(args: Voice & At & { readonly yes?: boolean }): Sink {
     confirm: (question) => confirm(question, args.yes === true),
     async list(of, items, step) {
       const progress = step && progressOf(step.title, step.machines, args);
-      const print = () => printMachines(VIEWS[of](items), args);
+      const print = () => printDone(VIEWS[of](items), args);
       await (step && progress ? pulsing(step.title, progress.pulse, print) : print());
       progress?.done(step?.summary() ?? "");
     },
@@ -186,8 +187,32 @@ async function several(args: Voice & At, what: string, things: Parameters<Sink["
 
 /** A list, its machines with their names, BMCs and instances. */
 export function printMachines(view: View, { run, ...options }: At): Promise<void> {
-  if (!view.columns.includes("BM ID")) return printView(view, options);
-  return knowing(run, (find) => printView(withMachines(view, find), options));
+  return knowing(run, (find) => printView(named(view, find), options));
+}
+
+/** The same of what a command did: words for columns that this list has not are told after it. */
+export function printDone(view: View, { run, ...options }: At & Pick<Voice, "json">) {
+  return knowing(run, async (find) => {
+    const whole = named(view, find);
+    const fit = fitting(whole.columns, options);
+    let any = false;
+    const rows = async function* () {
+      for await (const row of whole.rows) {
+        any = true;
+        yield row;
+      }
+    };
+    await printView({ ...whole, rows: rows() }, fit.options);
+    if (any && fit.without.length > 0)
+      note(
+        options,
+        `The list with the columns ${whole.columns.join(", ")} has no such column: it is printed without ${fit.without.join(", ")}.`,
+      );
+  });
+}
+
+function named(view: View, find: Find): View {
+  return view.columns.includes("BM ID") ? withMachines(view, find) : view;
 }
 
 /** Works with what is known of the machines of a run. */

@@ -23,6 +23,12 @@ interface Group {
   count: number;
 }
 
+/** What was gathered. */
+interface Gathered {
+  readonly groups: () => readonly Group[];
+  readonly rest: () => number;
+}
+
 /** Things gathered by cause, each with its first examples: memory does not grow with the fleet. */
 export function gatherGroups() {
   const groups = new Map<string, Group>();
@@ -51,16 +57,17 @@ export function gatherGroups() {
 
 /**
  * Groups as lines: a count and a cause, below it three examples in aligned columns. Where that were more
- * than a page, fewer examples; columns that do not fit on the screen are left out, the last first.
+ * than a page, fewer examples, and what is left is counted: the counts are those of all. Columns that do not fit on the screen are left out, the last first.
  *
  * @param width columns of the screen; undefined for no limit
  * @param most lines they may take
  */
 export function groupLines(
-  groups: readonly Group[],
+  gathered: Gathered,
   width: number | undefined,
   most = MOST,
 ): readonly string[] {
+  const groups = gathered.groups();
   const linesWith = (examples: number): number =>
     groups.reduce((sum, { count }) => sum + 1 + Math.min(count, examples), 0);
   let examples = EXAMPLES;
@@ -70,12 +77,16 @@ export function groupLines(
     shown.flatMap((group) => group.examples),
     width,
   );
-  const digits = Math.max(...shown.map(({ count }) => String(count).length), 6);
+  const more = groups.slice(most).reduce((sum, { count }) => sum + count, gathered.rest());
+  const digits = Math.max(
+    ...shown.map(({ count }) => String(count).length),
+    String(more).length,
+    6,
+  );
   const lines = shown.flatMap((group) => [
     `  ${String(group.count).padStart(digits)}  ${visible(group.cause)}`,
     ...group.examples.slice(0, examples).map(draw),
   ]);
-  const more = groups.slice(most).reduce((sum, { count }) => sum + count, 0);
   return more === 0 ? lines : [...lines, `  ${String(more).padStart(digits)}  of other causes`];
 }
 

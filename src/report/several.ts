@@ -38,8 +38,5 @@ export async function severalLines(
     gathered.add(cause, machine === null ? [text] : exampleOf(machine));
   }
   if (all || count <= SCREENFUL) return lines;
-  return [
-    `${what}: ${count}, by cause. Every one: --all-rows.`,
-    ...groupLines(gathered.groups(), width),
-  ];
+  return [`${what}: ${count}, by cause. Every one: --all-rows.`, ...groupLines(gathered, width)];
 }

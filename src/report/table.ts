@@ -152,8 +152,7 @@ async function* shortly(
   }
   if (count <= SCREENFUL)
     return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
-  const groups = gathered.groups();
-  const lines = groupLines(groups, tableLimit(options, screen));
+  const lines = groupLines(gathered, tableLimit(options, screen));
   yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
   yield `${count} rows by ${causes.join(", ")}. Every row: --all-rows; some: --match COLUMN=VALUE.\n`;
 }

@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import fc from "fast-check";
 import { gatherGroups, groupLines } from "../../src/report/groups.ts";
 
 function gathered(causes: number, each: number) {
@@ -7,7 +8,7 @@ function gathered(causes: number, each: number) {
   for (let cause = 0; cause < causes; cause++)
     for (let at = 0; at < each + causes - cause; at++)
       gather.add(`cause ${cause}`, [`uuid-${cause}-${at}`, "tenant", "10.0.0.1", "compute-1"]);
-  return gather.groups();
+  return gather;
 }
 
 test("the largest group comes first, with three examples", () => {
@@ -30,9 +31,18 @@ test("on a narrow screen an example loses its last columns, and no column is cut
   assert.deepEqual(lines.slice(1, 2), ["    uuid-0-0  tenant  10.0.0.1"]);
 });
 
-test("causes beyond a thousand are counted", () => {
-  const gather = gatherGroups();
-  for (let at = 0; at < 1500; at++) gather.add(`cause ${at}`, []);
-  assert.equal(gather.groups().length, 1000);
-  assert.equal(gather.rest(), 500);
+test("however many causes there are, the counts are those of all rows", () => {
+  const many = fc.integer({ min: 1, max: 6000 });
+  fc.assert(
+    fc.property(many, many, (rows, causes) => {
+      const gather = gatherGroups();
+      for (let at = 0; at < rows; at++) gather.add(`${(at * 7919) % causes}`, ["a"]);
+      const counts = groupLines(gather, undefined).map(
+        (line) => /^ {2} *(\d+) {2}/.exec(line)?.[1],
+      );
+      const sum = counts.reduce((all, count) => all + Number(count ?? 0), 0);
+      assert.equal(sum, rows);
+    }),
+    { numRuns: 30 },
+  );
 });

@@ -17,6 +17,8 @@ export interface FormatOptions {
   readonly match?: readonly string[] | undefined;
   /** Every row of a long table, which is told by causes otherwise. */
   readonly allRows?: boolean | undefined;
+  /** The command that lists them all: one that only reads. */
+  readonly every?: string | undefined;
 }
 
 /** Where a table is to be read. */

@@ -50,6 +50,8 @@ export function createLines(all: boolean) {
       if (all || machines <= SCREENFUL) lines.push({ verdict, text: renderLine(machine) });
       for (const finding of machine.findings) note(finding, known);
     },
+    /** Whether machines are counted only. */
+    short: () => !all && machines > SCREENFUL,
     /** @param width columns of the screen */
     text(
       { verdicts, findings }: Pick<PlanCounts, "verdicts" | "findings">,

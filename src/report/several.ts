@@ -15,28 +15,37 @@ export function exampleOf(machine: MachineOf | null): readonly string[] {
   return [uuid, name, address, host, instance].map((cell) => cell ?? "");
 }
 
-/**
- * Lines of `what`, a thing each; more than a screenful by cause, with machines as examples.
- *
- * @param all every thing, however many there are
- * @param width columns of the screen
- */
+interface How {
+  /** Every thing, however many there are. */
+  readonly all: boolean;
+  /** Columns of the screen. */
+  readonly width: number | undefined;
+  /** Keeps the line of each thing where not every one is shown, and the command that shows what is kept. */
+  readonly keep: (line: string) => void;
+  readonly every: string | undefined;
+}
+
+/** Lines of `what`, a thing each; more than a screenful by cause, with machines as examples. */
 export async function severalLines(
   what: string,
   things: AsyncIterable<Thing> | Iterable<Thing>,
   find: (bm_node_id: number) => Promise<MachineOf | null>,
-  { all, width }: { readonly all: boolean; readonly width: number | undefined },
+  { all, width, keep, every }: How,
 ): Promise<readonly string[]> {
   const gathered = gatherGroups();
   const lines: string[] = [];
   let count = 0;
   for await (const { text, cause, bm_node_id } of things) {
     count += 1;
-    if (all || count <= SCREENFUL) lines.push(`${what}: ${text}`);
+    const line = `${what}: ${text}`;
+    if (all || count <= SCREENFUL) lines.push(line);
     if (all) continue;
+    if (count === SCREENFUL + 1) lines.forEach(keep);
+    if (count > SCREENFUL) keep(line);
     const machine = bm_node_id === undefined ? null : await find(bm_node_id);
     gathered.add(cause, machine === null ? [text] : exampleOf(machine));
   }
   if (all || count <= SCREENFUL) return lines;
-  return [`${what}: ${count}, by cause. Every one: --all-rows.`, ...groupLines(gathered, width)];
+  const hint = every === undefined ? [] : [`All: ${every}`];
+  return [`${what}: ${count}, by cause.`, ...groupLines(gathered, width), ...hint];
 }

@@ -154,7 +154,8 @@ async function* shortly(
     return yield* asTable(brief, pick(positions(columns, brief), each(first)), options, screen);
   const lines = groupLines(gathered, tableLimit(options, screen));
   yield `${(screen.colour === true ? lines.map(paintLine) : lines).join("\n")}\n`;
-  yield `${count} rows by ${causes.join(", ")}. Every row: --all-rows; some: --match COLUMN=VALUE.\n`;
+  yield `${count} rows by ${causes.join(", ")}; --match COLUMN=VALUE shows some.\n`;
+  if (options.every !== undefined) yield `All: ${options.every}\n`;
 }
 
 /** Columns of an example: those by which people know a machine, or the first few. */

@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, mkdtempSync, rmSync } from "node:fs";
+import { appendFileSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -45,6 +45,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   assert.match(made.out, /\n {2}! +142 blocked: .*\n {2}\+ +148 create: .*\n {2}- +10 skipped: /);
   assert.match(made.out, /^ {2}N2I-D601 blocks +18 {2}.*\n {4}a0\S+-0+06 {2}tenant-6 /m);
   assert.match(made.out, /\nPlan: 148 nodes, .*300 machines in all\.\n$/);
+  assert.match(made.out, /^All: nova2ironic show run\/plan --all-rows$/m);
   const all = await says(0, "plan -v", [...ironic, ...plan]);
   assert.equal(all.out.match(/^ {2}[!+-] a0{7}-/gm)?.length, MACHINES);
   assert.match(all.err, /^Took: plan [\d.]+ s\.$/m);
@@ -54,7 +55,10 @@ test("of three hundred machines, a third of them broken, no command says more th
   assert.match(read, /^ +19 {2}wrong-password {2}RAKP 2 .*\n +a0+-\S+-0+06 {2}tenant-6 {2}/m);
   const { out: planned } = await aPage(0, "show run/plan");
   assert.match(planned, /^ +31 {2}blocked {2}N2I-D100 deployment in flight\n/m);
-  assert.match(planned, /\n300 rows by .* --all-rows; .*--match .*\n$/);
+  assert.match(
+    planned,
+    /\n300 rows by .*; --match .*\nAll: nova2ironic show run\/plan --all-rows\n$/,
+  );
   const { out: found } = await says(0, "show run/plan --match Finding=D601 --match Host=compute-3");
   assert.deepEqual(
     found.match(/^\| +\d+ \| \S+ +\| \S+/gm)?.map((line) => line.replace(/ +\| \S+ +\|/, "")),
@@ -71,11 +75,18 @@ test("of three hundred machines, a third of them broken, no command says more th
   await aPage(0, "report");
   await aPage(0, "config");
   const loaded = await aPage(3, "apply --yes --skip-blocked --leave-nova", ironic);
-  assert.match(loaded.out, /^Left out: 142, by cause\. .*\n +65 {2}blocked: N2I-D227 /m);
+  assert.match(loaded.out, /^Left out: 142, by cause\.\n +65 {2}blocked: N2I-D227 /m);
+  assert.match(loaded.out, /^All: grep -F '"text":"Left out: ' run\/log\.jsonl$/m);
+  const kept = readFileSync(join(folder, "run", "log.jsonl"), "utf8");
+  assert.equal(kept.match(/"text":"Left out: a0/g)?.length, 142);
   await aPage(0, "verify", ironic);
   await aPage(2, "verify --takeover", ironic);
   await aPage(0, "boot --plan", ["--tftp-root", folder]);
-  await aPage(0, "rollback --all --plan --leave-nova", ironic);
+  const back = await aPage(0, "rollback --all --plan --leave-nova", ironic);
+  assert.match(
+    back.out,
+    /^All: nova2ironic rollback --run run --all --leave-nova --plan --all-rows$/m,
+  );
   await aPage(0, "finish --plan", ironic);
   await aPage(0, "rollback --all --yes --leave-nova", ironic);
   await aPage(0, "window show");

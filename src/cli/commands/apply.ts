@@ -3,11 +3,12 @@ import { verifiedText } from "../../report/verify.ts";
 import { apply } from "../../stages/apply.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import type { ApplyArgs } from "../options/apply.ts";
+import { EVERY } from "./every-row.ts";
 import { watchingOf } from "./nova-options.ts";
 import { exitWith, note, say, sinkOf } from "./shared.ts";
 
 export async function applyCommand(args: ApplyArgs): Promise<void> {
-  const sink = sinkOf(args);
+  const sink = sinkOf({ ...args, every: EVERY.verify(args) });
   const applied = await apply(args, watchingOf(args, sink.say), sink);
   if (applied === null) return;
   const { failed, verified, equal, partial, again, nova } = applied;

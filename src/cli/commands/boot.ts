@@ -4,6 +4,7 @@ import { bootSummary, bootView } from "../../report/previews.ts";
 import { boot } from "../../stages/boot.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { BootArgs } from "../options/boot.ts";
+import { EVERY } from "./every-row.ts";
 import { exitWith, printDone, printResult, say, sinkOf } from "./shared.ts";
 
 export async function bootCommand(args: BootArgs): Promise<void> {
@@ -16,7 +17,12 @@ export async function bootCommand(args: BootArgs): Promise<void> {
   if (stopped) say(args, STOPPED);
   const has = (wanted: string): boolean => rows.some(({ state }) => state === wanted);
   if (rows.some(({ state }) => state !== "ready") || args.format !== "table")
-    await printDone(bootView(rows), args);
+    await printDone(bootView(rows), {
+      ...args,
+      every: EVERY.boot(args),
+      // No command reads once more what was not taken back.
+      allRows: args.allRows === true || undo,
+    });
   const title = plan ? "Plan" : verify ? "Verify" : undo ? "Undo" : "Boot";
   const none = undo ? "nothing of this run is staged there" : "no machine has a tenant to boot";
   printResult(args, bootSummary(title, rows, none));

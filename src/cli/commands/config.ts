@@ -12,6 +12,7 @@ import { config } from "../../stages/config.ts";
 import { io } from "../io.ts";
 import type { ConfigArgs } from "../options/config.ts";
 import { printView } from "../print/out.ts";
+import { EVERY } from "./every-row.ts";
 import { exitWith, print, say } from "./shared.ts";
 
 export async function configCommand(args: ConfigArgs): Promise<void> {
@@ -20,7 +21,8 @@ export async function configCommand(args: ConfigArgs): Promise<void> {
   if (args.json)
     io().stdout.write(settingsJson(wanted, inspected, stranded?.flavors ?? null, restarts));
   else if (inspected === null) print(settingsText(wanted));
-  else if (args.check) await printView(settingsView(inspected.rows, restarts ?? []), args);
+  else if (args.check)
+    await printView(settingsView(inspected.rows, restarts ?? []), { ...args, every: EVERY.same() });
   else io().stdout.write(inspected.patches.join(""));
   for (const note of wanted.notes) say(args, `Note: ${note}`);
   if (inspected?.hosts) warn(args, `Wrong: ${inspected.hosts}.`);

@@ -2,10 +2,11 @@ import { manualPage, topics } from "../../edge/disk/manual.ts";
 import { codesView, explain } from "../../report/explain.ts";
 import type { ExplainArgs } from "../options/explain.ts";
 import { printView } from "../print/out.ts";
+import { EVERY } from "./every-row.ts";
 import { print } from "./shared.ts";
 
 export async function explainCommand({ code = [], ...args }: ExplainArgs): Promise<void> {
-  if (code.length === 0) return printView(codesView(), args);
+  if (code.length === 0) return printView(codesView(), { ...args, every: EVERY.same() });
   const pages = topics();
   const explained = (word: string): string =>
     pages.includes(word) ? manualPage(word) : explain(word, pages);

@@ -3,13 +3,15 @@ import { statesView } from "../../report/previews.ts";
 import { finishRun, previewFinish } from "../../stages/finish.ts";
 import { AFTER, STOPPED } from "../../stages/pipeline.ts";
 import type { FinishArgs } from "../options/finish.ts";
+import { EVERY } from "./every-row.ts";
 import { exitWith, printDone, printResult, say, sinkOf } from "./shared.ts";
 
 export async function finishCommand(args: FinishArgs): Promise<void> {
-  const sink = sinkOf(args);
+  const every = EVERY.finish(args);
+  const sink = sinkOf({ ...args, every });
   if (args.plan) return previewFinish(args, sink);
   const { left, stopped, broke, notes, partial } = await finishRun(args, sink);
-  if (left.length > 0) await printDone(statesView(left), args);
+  if (left.length > 0) await printDone(statesView(left), { ...args, every });
   if (partial) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   if (stopped) say(args, STOPPED);

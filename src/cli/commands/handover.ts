@@ -5,13 +5,15 @@ import { statesView } from "../../report/previews.ts";
 import { handover } from "../../stages/handover.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import type { HandoverArgs } from "../options/handover.ts";
+import { EVERY } from "./every-row.ts";
 import { exitWith, printDone, say, sinkOf } from "./shared.ts";
 
 export async function handoverCommand(args: HandoverArgs): Promise<void> {
   const { trouble, noted, broke } = await handover(args, paceOf(args), sinkOf(args));
   const listed = [...trouble, ...noted];
   const logs = (args.conductorLog ?? []).length > 0;
-  if (listed.length > 0) await printDone(statesView(listed, logs), args);
+  if (listed.length > 0)
+    await printDone(statesView(listed, logs), { ...args, every: EVERY.handover(args) });
   if (trouble.length > 0) exitWith(EXIT_STATUS.partial.status);
   if (broke !== null) throw broke;
   say(args, AFTER.handover(args));

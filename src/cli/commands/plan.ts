@@ -8,6 +8,7 @@ import { writeProposal } from "../../stages/propose.ts";
 import { openPlan } from "../../stages/run.ts";
 import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
+import { EVERY } from "./every-row.ts";
 import { novaAsked } from "./nova-options.ts";
 import { exitWith, printLines, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
@@ -21,6 +22,7 @@ export async function planCommand(args: PlanArgs): Promise<void> {
     [
       renderHeader(made.header, made.conductors),
       ...lines.text(counts, made.late, widthOf({ format: "table" })),
+      ...(lines.short() ? [`All: ${EVERY.plan(args)}`] : []),
       renderCounts(counts),
       ...(nova === null ? [] : [renderNovaCounts(nova)]),
     ].join("\n"),

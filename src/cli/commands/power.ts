@@ -5,6 +5,7 @@ import { AFTER } from "../../stages/pipeline.ts";
 import { power } from "../../stages/power.ts";
 import type { PowerArgs } from "../options/power.ts";
 import { printView } from "../print/out.ts";
+import { EVERY } from "./every-row.ts";
 import { exitWith, say, sinkOf } from "./shared.ts";
 
 /** Shows the machines in trouble, what they have in common, and what comes next. */
@@ -15,7 +16,7 @@ export async function powerCommand(args: PowerArgs): Promise<void> {
   const good = counts.verdicts.ok ?? 0;
   for (const line of summary(counts.verdicts)) say(args, line);
   for (const line of groups(done.troubled, machines)) say(args, line);
-  await printView(powerView(done.shown, machines), args);
+  await printView(powerView(done.shown, machines), { ...args, every: EVERY.power(args) });
   const but = want === 0 ? "" : `; ${want} of them only with a setting named above`;
   say(args, `Power: ${good} of ${counts.machines} machines answered as they should${but}.`);
   say(args, `Saved ${args.run}/power.jsonl (sha256 ${done.sha256.slice(0, 12)}).`);

@@ -1,6 +1,7 @@
 import { createInterface } from "node:readline/promises";
 import { MigrationError } from "../../model/error.ts";
 import { EXIT_STATUS } from "../../model/exit-status.ts";
+import { shellWord } from "../../model/text.ts";
 import { paintText } from "../../report/colour.ts";
 import { fitting } from "../../report/fitting.ts";
 import { foldText } from "../../report/fold.ts";
@@ -180,7 +181,13 @@ type At = FormatOptions & { readonly run?: string };
 /** Lines of several things; programs read them all. */
 async function several(args: Voice & At, what: string, things: Parameters<Sink["several"]>[1]) {
   const all = args.allRows === true || args.format !== "table";
-  const how = { all, width: widthOf(args) };
+  // To do it all again is no way to read what became of it.
+  const every =
+    args.run === undefined
+      ? undefined
+      : `grep -F '"text":"${what}: ' ${shellWord(`${args.run}/log.jsonl`)}`;
+  const keep = (text: string): void => log("said", { text });
+  const how = { all, width: widthOf(args), keep, every };
   const lines = await knowing(args.run, (find) => severalLines(what, things, find, how));
   if (lines.length > 0) printResult(args, lines.join("\n"));
 }

@@ -5,6 +5,7 @@ import { machinesView, novaStepsView, snapshotView } from "../../report/show.ts"
 import { openShown, type Shown } from "../../stages/shown.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
+import { EVERY } from "./every-row.ts";
 import { print, printMachines } from "./shared.ts";
 
 export async function showCommand(args: ShowArgs): Promise<void> {
@@ -18,16 +19,17 @@ export async function showCommand(args: ShowArgs): Promise<void> {
       );
     return printDiff(shown, diff, allRows);
   }
-  const at = { ...args, run: shown.run };
+  const how = { ...args, every: EVERY.show(args) };
+  const at = { ...how, run: shown.run };
   switch (shown.kind) {
     case "snapshot":
       return printMachines(snapshotView(shown.lines()), at);
     case "machines":
       return printMachines(machinesView(shown.lines()), at);
     case "power":
-      return printView(powerView(shown.readings, shown.machines), args);
+      return printView(powerView(shown.readings, shown.machines), how);
     case "nova":
-      return printView(novaStepsView(shown.steps(), shown.findings()), args);
+      return printView(novaStepsView(shown.steps(), shown.findings()), how);
   }
 }
 

@@ -6,6 +6,7 @@ import { computesText, takenOverText, verifiedText } from "../../report/verify.t
 import { verifyRun } from "../../stages/verify.ts";
 import { verifyTakeover } from "../../stages/verify-takeover.ts";
 import type { VerifyArgs } from "../options/verify.ts";
+import { EVERY } from "./every-row.ts";
 import { exitWith, note, sinkOf } from "./shared.ts";
 
 export async function verifyCommand(args: VerifyArgs): Promise<void> {
@@ -28,7 +29,7 @@ function checkOptions(args: VerifyArgs): void {
 }
 
 async function compared(args: VerifyArgs) {
-  const verified = await verifyRun(args, sinkOf(args));
+  const verified = await verifyRun(args, sinkOf({ ...args, every: EVERY.verify(args) }));
   const { computes } = verified;
   const texts = verifiedText(verified, args.allRows);
   if (computes === null) return { texts, equal: isEqual(verified) };
@@ -40,7 +41,10 @@ async function compared(args: VerifyArgs) {
 }
 
 async function takenOver(args: VerifyArgs) {
-  const { states, logs, faults } = await verifyTakeover(args, sinkOf(args));
+  const { states, logs, faults } = await verifyTakeover(
+    args,
+    sinkOf({ ...args, every: EVERY.verify(args) }),
+  );
   const equal = isHandedOver(states) && faults === 0;
   return { texts: takenOverText(states, logs, faults), equal };
 }

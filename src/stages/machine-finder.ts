@@ -1,4 +1,4 @@
-import { orNull } from "../model/error.ts";
+import { MigrationError } from "../model/error.ts";
 import type { MachineOf } from "../model/power.ts";
 import { openSnapshot, SNAPSHOT } from "./run.ts";
 import { machineOf } from "./selection.ts";
@@ -24,13 +24,17 @@ export function machineFinder(run: string): MachineFinder {
   // The highest id read so far: a snapshot is in the order of ids.
   let [whole, top] = [false, -1];
   const begin = async (): Promise<Lines> => {
-    const snapshot = await orNull(openSnapshot(`${run}/${SNAPSHOT}`), "N2I-E110");
+    // What a machine is called is beside what is listed: nothing fails for it.
+    const snapshot = await openSnapshot(`${run}/${SNAPSHOT}`).catch((cause: unknown) => {
+      if (!(cause instanceof MigrationError)) throw cause;
+      return null;
+    });
     return snapshot === null ? nothing() : machines(snapshot.lines());
   };
   const read = async (id: number): Promise<void> => {
     lines ??= await begin();
     while (whole || top < id) {
-      const next = await lines.next();
+      const next = await lines.next().catch(unread);
       if (next.done === true) return;
       top = next.value.at(-1)?.[0] ?? top;
       near = new Map(whole ? [...near, ...next.value] : next.value);
@@ -50,6 +54,12 @@ export function machineFinder(run: string): MachineFinder {
     return near.get(id) ?? null;
   };
   return { find, close: async () => void (await lines?.return?.()) };
+}
+
+/** A line that cannot be read ends what is known. */
+function unread(cause: unknown): IteratorReturnResult<undefined> {
+  if (!(cause instanceof MigrationError)) throw cause;
+  return { done: true, value: undefined };
 }
 
 async function* nothing(): AsyncGenerator<never> {}

@@ -109,13 +109,15 @@ async function startIn(
 ): Promise<LoggedStart | null | undefined> {
   if (paths === undefined) return undefined;
   for (const path of paths.toReversed()) {
-    const start = await lastStartOf(part, path, linesOf(path));
+    const written = (await stat(path)).mtime;
+    const start = await lastStartOf(part, { path, written }, linesOf(path));
     if (start !== null) return start;
   }
   return null;
 }
 
+/** When the newest of them came to be what it is: one that was moved here keeps its mtime. */
 async function newest(files: readonly string[]): Promise<Date> {
-  const times = await Promise.all(files.map(async (file) => (await stat(file)).mtimeMs));
-  return new Date(Math.max(...times));
+  const found = await Promise.all(files.map((file) => stat(file)));
+  return new Date(Math.max(...found.flatMap(({ mtimeMs, ctimeMs }) => [mtimeMs, ctimeMs])));
 }

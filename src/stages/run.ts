@@ -22,7 +22,9 @@ export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";
 
 export function openSnapshot(path: string) {
-  const check = (line: SnapshotLine, value: JsonObject): void => {
+  const check = (line: SnapshotLine, value: { [key: string]: Json }): void => {
+    // snapshot@1 called them so.
+    if (value.rivals !== undefined) value.duplicates ??= value.rivals;
     if (!("orphan" in line)) checkSecrets(value, line.node);
   };
   return openArtefact<SnapshotHeader, SnapshotLine, SnapshotCounts>(path, "snapshot", check);

@@ -72,7 +72,8 @@ const VALUE = `"(?:\\\\.|[^"\\\\])*"?|'(?:\\\\.|[^'\\\\])*'?|[^\\s,;&}\\])]+`;
 const ASSIGNED = new RegExp(`(${NAME}\\\\*["']?\\s*(?:[:=]|=>)\\s*u?)(?:${VALUE})`, "gi");
 const OPTION = /( -[PYK] |--(?:password|token|community)[ =])(?:"[^"]*"|'[^']*'|\S+)/g;
 /** A login as curl takes it; what stands before the colon is nobody's secret. */
-const LOGIN = /( (?:-u|--user|--proxy-user)[ =]?)("[^"]*"|'[^']*'|[^\s:]+:\S+)/g;
+const LOGIN =
+  /([\s"',](?:-\w*u|--(?:proxy-)?user)["',\s=]*?)("[^"]*:[^"]*"|'[^']*:[^']*'|[^\s"',:]+:[^\s"']+)/g;
 /** As a shell shows what it runs: the word may be quoted with its option. */
 const ATTACHED =
   /(\b(?:mysql|mariadb|sshpass)[\w-]*\b[^|;&]*? )(?:'-p[^']+'|"-p[^"]+"|-p(?:'[^']*'|"[^"]*"|\S)+)/g;
@@ -83,9 +84,7 @@ export function withoutSecrets(line: string): string {
   return line
     .replace(ASSIGNED, "$1***")
     .replace(OPTION, "$1***")
-    .replace(LOGIN, (whole, option: string, login: string) =>
-      login.includes(":") ? `${option}***` : whole,
-    )
+    .replace(LOGIN, "$1***")
     .replace(ATTACHED, "$1-p***")
     .replace(IN_URL, "$1***@");
 }

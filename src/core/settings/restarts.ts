@@ -5,6 +5,9 @@ import type { Restart, SettingsPart } from "../../model/settings.ts";
 export interface LoggedStart {
   /** As the log writes it: the local time of its host. */
   readonly at: string;
+  /** The time of its last line, and when the file itself was written last. */
+  readonly ends: string;
+  readonly written: Date;
   /** `file:line`. */
   readonly where: string;
 }
@@ -26,18 +29,30 @@ export interface SeenService {
 const STARTING =
   /^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)\S* .*\bStarting (compute|scheduler) node \(version /;
 
-/** The last start of a service that a log tells of; null: of none. */
+/** The last start of a service in a log; null: there is none. @param written when the file was written last */
 export async function lastStartOf(
   part: SettingsPart,
-  path: string,
+  { path, written }: { readonly path: string; readonly written: Date },
   lines: AsyncIterable<{ readonly line: number; readonly text: string }>,
 ): Promise<LoggedStart | null> {
-  let last: LoggedStart | null = null;
+  let last: Pick<LoggedStart, "at" | "where"> | null = null;
+  let ends = "";
   for await (const { line, text } of lines) {
+    ends = DATED.exec(text)?.[1] ?? ends;
     const [, at, topic] = STARTING.exec(text.slice(0, LONGEST)) ?? [];
     if (at !== undefined && topic === part) last = { at, where: `${path}:${line}` };
   }
-  return last;
+  return last && { ...last, ends, written };
+}
+
+const DATED = /^(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d)/;
+
+/** Milliseconds two clocks may differ. */
+const SLACK = 60_000;
+
+/** As this machine reads a time without a zone. */
+function timeOf(text: string): number {
+  return new Date(text.replace(" ", "T")).getTime();
 }
 
 /** Characters of a line that are looked at. */
@@ -51,16 +66,20 @@ const LONGEST = 1_000;
  */
 export function judgeRestart({ host, part, changed, now, row, start }: SeenService): Restart {
   const service = `nova-${part}`;
-  const told = { host, service, changed: changed.toISOString() };
+  const about = { host, service, changed: changed.toISOString() };
   const ago = (now.getTime() - changed.getTime()) / 1000;
   if (start) {
     // Logs are written in whole seconds of a time without a zone.
-    const after =
-      new Date(start.at.replace(" ", "T")).getTime() >= Math.floor(+changed / 1000) * 1000;
-    const state = after ? "restarted" : "not restarted";
-    return { ...told, state, found: `started ${start.at}`, where: start.where };
+    const after = timeOf(start.at) >= Math.floor(+changed / 1000) * 1000;
+    const elsewhere =
+      timeOf(start.ends) > +start.written + SLACK || timeOf(start.at) > +now + SLACK;
+    const found = elsewhere
+      ? `started ${start.at}, by a clock or in a time zone that is not this machine's`
+      : `started ${start.at}`;
+    const state = elsewhere ? "unknown" : after ? "restarted" : "not restarted";
+    return { ...about, state, found, where: start.where };
   }
-  const unknown = { ...told, state: "unknown", where: null } as const;
+  const unknown = { ...about, state: "unknown", where: null } as const;
   if (row === null)
     return { ...unknown, state: "not restarted", found: `no ${service} in nova.services` };
   if (row !== undefined) {

@@ -42,6 +42,8 @@ test("no secret of a log is quoted", () => {
     ["+ curl -u admin:p@ss:1 http://x", "+ curl -u *** http://x"],
     ["+ curl --user 'admin:a b' -s x", "+ curl --user *** -s x"],
     ["+ curl -uadmin:pw x; sort -u f", "+ curl -u*** x; sort -u f"],
+    ["['curl', '-u', 'admin:secret', 'x']", "['curl', '-u', ***, 'x']"],
+    ["+ curl -su admin:secret x", "+ curl -su *** x"],
     ["+ journalctl -u nova-compute -n 5", "+ journalctl -u nova-compute -n 5"],
     ["X-Auth-Token: gAAAA", "X-Auth-Token: ***"],
   ] as const)

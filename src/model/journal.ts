@@ -139,12 +139,17 @@ export type ResourceEntry =
   | { readonly do: "gone"; readonly mark: string; readonly at: string };
 
 /** Indexes of ours that may be in Ironic's database still. */
-export function indexesLeft(entries: readonly Entry[]): ReadonlySet<string> {
-  const left = new Set<string>();
+export function indexesLeft(
+  entries: readonly Entry[],
+): readonly { readonly index: string; readonly table: string; readonly column: string }[] {
+  const left = new Map<string, string>();
   for (const entry of entries)
-    if (entry.do === "resource" && entry.kind === "index") left.add(entry.mark);
+    if (entry.do === "resource" && entry.kind === "index") left.set(entry.mark, entry.name);
     else if (entry.do === "gone") left.delete(entry.mark);
-  return left;
+  return [...left].map(([index, name]) => {
+    const [table = "", column = ""] = name.split(".");
+    return { index, table, column };
+  });
 }
 
 /** A system is acted on for the first time: which it is. */

@@ -2,7 +2,7 @@ import type { Database } from "../edge/database/open.ts";
 import { lockTarget } from "../edge/database/write.ts";
 import { oldestNodes } from "../edge/ironic-db/current.ts";
 import { createGuard } from "../edge/ironic-db/guard.ts";
-import { createIndex, dropIndex, scannedKeys } from "../edge/ironic-db/indexes.ts";
+import { createIndex, dropIndex, indexState, scannedKeys } from "../edge/ironic-db/indexes.ts";
 import { expectRelease, identifyTarget } from "../edge/ironic-db/open.ts";
 import { createTarget } from "../edge/ironic-db/target.ts";
 import { createRestGuard } from "../edge/ironic-rest/guard.ts";
@@ -55,11 +55,15 @@ interface How {
   readonly unprotected?: ReadonlySet<string>;
 }
 
+/** An index by its name, and what it is on. */
+type IndexPlace = Parameters<typeof dropIndex>[1];
+
 /** Keys of Ironic's tables without an index, and indexes of ours for them. */
 export interface Indexes {
   readonly scanned: () => Promise<readonly ScannedKey[]>;
   readonly create: (key: ScannedKey) => Promise<void>;
-  readonly drop: (index: string) => Promise<void>;
+  readonly drop: (key: IndexPlace) => Promise<void>;
+  readonly state: (key: IndexPlace) => ReturnType<typeof indexState>;
 }
 
 /** A way to Ironic: its database, or its API. */
@@ -151,7 +155,8 @@ export function databaseBackend(
     indexes: {
       scanned: () => scannedKeys(database),
       create: (key) => createIndex(database, key),
-      drop: (index) => dropIndex(database, index),
+      drop: (key) => dropIndex(database, key),
+      state: (key) => indexState(database, key),
     },
     close: database.close,
   };

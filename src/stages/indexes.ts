@@ -21,16 +21,23 @@ export async function withIndexes<T>(
 ): Promise<T> {
   const { journal, now, by } = session;
   if (indexes === null) return work();
-  const keys = await indexes.scanned();
+  // What it saves is time: what cannot be asked, or made, is no reason to stop.
+  const keys = await indexes.scanned().catch((cause: unknown) => {
+    unless("Keys without an index were not looked for")(cause);
+    return [];
+  });
   const slow = slowDelete(nodes, keys);
   if (slow !== null) result(`${slow.what} With an index it takes seconds: ${slow.fix}`);
   const ours = worthAnIndex(nodes, keys).filter((key) => key.ours);
   for (const key of ours) {
     const { index, table, column } = key;
+    if ((await indexes.state(key).catch(() => "other")) !== "absent") {
+      say(`No index on ${table}.${column}: ${index} is there, and is not this run's.`);
+      continue;
+    }
     const name = `${table}.${column}`;
     await journal.append({ do: "resource", kind: "index", mark: index, name, at: now(), by });
     say(`Making an index on ${table}.${column}; it is dropped afterwards.`);
-    // What it saves is time: a busy table is no reason to stop.
     await indexes.create(key).catch(unless(`No index on ${table}.${column}`));
   }
   try {
@@ -46,9 +53,10 @@ export async function dropLeft(
   { indexes }: Pick<Backend, "indexes">,
 ): Promise<void> {
   if (indexes === null) return;
-  for (const index of indexesLeft(journal.entries())) {
+  for (const place of indexesLeft(journal.entries())) {
+    const { index } = place;
     try {
-      await indexes.drop(index);
+      await indexes.drop(place);
       await journal.append({ do: "gone", mark: index, at: now() });
     } catch (cause) {
       unless(`The index ${index} stays, until apply or rollback runs again`)(cause);

@@ -7,7 +7,7 @@ import { ownershipOf } from "../engine/ownership.ts";
 import { ARCHIVE, graceEnd, isRetired, type Retirement, retirementOf } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
 import type { FinishState } from "../model/handover.ts";
-import { type Entry, IRONIC, plansOf } from "../model/journal.ts";
+import { type Entry, IRONIC, indexesLeft, plansOf } from "../model/journal.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { stagedTrees } from "../parts/boot-steps.ts";
@@ -226,6 +226,7 @@ export function statusOf(files: RunFiles): RunState {
       ...(nova !== undefined && { nova: "missing" in nova ? nova.missing : novaText(nova) }),
       ...(boot !== undefined && { boot: "missing" in boot ? boot.missing : bootText(boot) }),
       ...(finish !== undefined && loadOf(files) === "whole" && { finish: finishText(finish) }),
+      ...("missing" in journal ? {} : indexField(journal.entries)),
       ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
     next: nextOf(files),
@@ -250,6 +251,14 @@ function leftText(copies: readonly string[] | Missing, given: object): string {
   if ("missing" in copies) return copies.missing;
   const undo = nextCommand("rehearse", given, { ironicDb: "DB", undo: true });
   return `the copy ${copies.join(", ")} is there still, passwords in it; unless a rehearsal is running, remove it: ${undo}`;
+}
+
+/** What a rollback that was killed, or found its table busy, left in Ironic's database. */
+function indexField(entries: readonly Entry[]): { readonly index?: string } {
+  const left = indexesLeft(entries).map(({ index }) => index);
+  return left.length === 0
+    ? {}
+    : { index: `${left.join(", ")} of a rollback is still there; rollback or apply drops it` };
 }
 
 function finishText(finish: FinishState | Missing): string {

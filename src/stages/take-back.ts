@@ -78,7 +78,7 @@ async function undoPlan(
   const { header, footer, lines } = await openPlan(await findPlan(run, sha256));
   const seal = await sealOf(run, reach.keyFile, header.key);
   const how = { header, seal, check: false };
-  const undone = await withIronic(run, session, backend, how, (place) => {
+  const undone = await withIronic(run, session, backend, how, async (place) => {
     const { part, check, precondition } = place;
     const before = async (): Promise<void> => {
       await check();
@@ -86,7 +86,8 @@ async function undoPlan(
     };
     const leg = { ...ironicLeg(part, { sha256, lines }), check: before, precondition };
     // Nobody names machines by the thousand.
-    const nodes = scope.all ? footer.footer.machines : 0;
+    const there = scope.all ? await place.target.counts() : { nodes: 0 };
+    const nodes = Math.min(footer.footer.machines, there.nodes);
     return withIndexes(session, backend, nodes, sink, () =>
       sink.during(
         "rollback",

@@ -11,6 +11,8 @@ import { listed } from "../../model/text.ts";
 
 /** Things a detail names; the others are counted. */
 const MOST = 3;
+/** So few are named, all of them: databases and services are no more. */
+const FEW = 5;
 
 export const FINE: CheckResult = { result: "Success", details: null };
 
@@ -75,7 +77,10 @@ export function resultOf(
   result: Exclude<CheckVerdict, "Success"> = "Failure",
 ): CheckResult {
   if (found.length === 0) return FINE;
-  return { result, details: `${found.length} ${what}: ${listed(found, MOST)}.\nFix: ${fix}` };
+  return {
+    result,
+    details: `${found.length} ${what}: ${listed(found, found.length <= FEW ? FEW : MOST)}.\nFix: ${fix}`,
+  };
 }
 
 /** Something that was found of machines, by their numbers in nova_bm; of none where nobody knows. */

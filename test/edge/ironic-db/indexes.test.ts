@@ -5,7 +5,12 @@ import { type TestContext, test } from "node:test";
 import { loadIronic } from "../../../src/demo/load-case.ts";
 import { readDatabaseAddress } from "../../../src/edge/config/database-address.ts";
 import { openDatabase } from "../../../src/edge/database/open.ts";
-import { createIndex, dropIndex, scannedKeys } from "../../../src/edge/ironic-db/indexes.ts";
+import {
+  createIndex,
+  dropIndex,
+  indexState,
+  scannedKeys,
+} from "../../../src/edge/ironic-db/indexes.ts";
 import type { Engine } from "../../../src/model/database.ts";
 import type { Entry } from "../../../src/model/journal.ts";
 import { indexesLeft } from "../../../src/model/journal.ts";
@@ -36,9 +41,10 @@ async function ironic(engine: Engine, t: TestContext, as: "owner" | "writer" = "
   const indexes = {
     scanned: () => scannedKeys(database),
     create: (key: Parameters<typeof createIndex>[1]) => createIndex(database, key),
-    drop: (index: string) => dropIndex(database, index),
+    drop: (key: Parameters<typeof dropIndex>[1]) => dropIndex(database, key),
+    state: (key: Parameters<typeof dropIndex>[1]) => indexState(database, key),
   };
-  return { ports, indexes };
+  return { ports, indexes, sql: made.db };
 }
 
 function noting() {
@@ -61,7 +67,10 @@ for (const engine of ["sqlite", "postgresql"] as const)
     assert.ok((key?.rows ?? 0) > 0);
     const inside = withIndexes(session, at, MANY, sink, async () => {
       assert.equal(await at.ports(), undefined);
-      assert.deepEqual([...indexesLeft(entries)], [INDEX]);
+      assert.deepEqual(
+        indexesLeft(entries).map(({ index }) => index),
+        [INDEX],
+      );
       throw new Error("it failed amid of it");
     });
     await assert.rejects(inside, /amid/);
@@ -82,7 +91,7 @@ test("an index that a killed rollback left is dropped by the next one, and by ap
   await at.indexes.create(key);
   await dropLeft(session, at);
   assert.ok(await at.ports());
-  assert.deepEqual([...indexesLeft(entries)], []);
+  assert.deepEqual(indexesLeft(entries), []);
   await dropLeft(session, at);
   assert.equal(entries.length, 2);
 });
@@ -104,7 +113,42 @@ test("an index that cannot be made after all is said, and nothing stops", async 
   const scanned = async () => (await at.indexes.scanned()).map((key) => ({ ...key, ours: true }));
   const tried = { indexes: { ...at.indexes, scanned } };
   assert.equal(await withIndexes(session, tried, MANY, sink, async () => 1), 1);
-  assert.deepEqual([...indexesLeft(entries)], []);
+  assert.deepEqual(indexesLeft(entries), []);
+});
+
+for (const engine of ["sqlite", "postgresql"] as const)
+  test(`on ${engine}, an index of that name that somebody else made is left alone`, async (t) => {
+    const at = await ironic(engine, t);
+    if (at === null) return;
+    const { session, sink, entries, lines } = noting();
+    await at.sql.raw(`CREATE INDEX ${INDEX} ON ports (uuid, node_id)`);
+    const key = await at.ports();
+    assert.ok(key);
+    await withIndexes(session, at, MANY, sink, () => Promise.resolve());
+    assert.deepEqual(entries, []);
+    assert.match(lines.join("\n"), /is there, and is not this run's/);
+    // Nor by the journal of a rollback that died before it made its own.
+    const left = { kind: "index", mark: INDEX, name: "ports.node_id", at: "", by: "" } as const;
+    await session.journal.append({ do: "resource", ...left });
+    await dropLeft(session, at);
+    assert.equal(await at.indexes.state(key), "other");
+  });
+
+test("on postgresql, a table out of sight is no key, and a busy one holds nobody up for long", async (t) => {
+  const at = await ironic("postgresql", t);
+  if (at === null) return;
+  await at.sql.raw("CREATE SCHEMA apart");
+  await at.sql.raw("CREATE TABLE apart.notes (node_id int REFERENCES nodes (id))");
+  const keys = await at.indexes.scanned();
+  assert.ok(keys.every(({ table }) => table !== "notes"));
+  const key = await at.ports();
+  assert.ok(key);
+  const reader = await at.sql.transaction();
+  await reader.raw("LOCK TABLE ports IN ROW EXCLUSIVE MODE");
+  await assert.rejects(at.indexes.create(key), { name: "MigrationError" });
+  await reader.rollback();
+  await at.indexes.create(key);
+  assert.equal(await at.indexes.state(key), "ours");
 });
 
 test("MySQL makes an index for each key by itself", async (t) => {

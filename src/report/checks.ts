@@ -1,5 +1,6 @@
 import type { CheckRow } from "../core/check/checks.ts";
 import { CHECK_STATUS } from "../model/check.ts";
+import { grouped } from "../model/grouped.ts";
 import { displayWidth, takeWidth, visibleLines, wrap } from "./text.ts";
 
 const TITLE = "Upgrade Check Results";
@@ -9,27 +10,63 @@ const DETAILS = { width: 74, indent: "  " };
 /**
  * The table of `nova-status upgrade check`.
  *
- * @param whole each detail, however long; else its first lines
+ * @param whole each detail, however long; else, where it is more than a page, the first lines of warnings,
+ *   and of failures only where that is too long still
  *
  * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
  */
 export function checksTable(rows: readonly CheckRow[], whole: boolean): string {
-  if (whole) return drawn(rows, Number.POSITIVE_INFINITY);
-  const tables = [3, 2, 1].map((most) => drawn(rows, most));
-  return tables.find((table) => table.split("\n").length <= PAGE) ?? tables.at(-1) ?? "";
+  if (whole) return drawn(rows.map(alone), ALL);
+  const boxes = together(rows);
+  const tables = CUTS.map((most) => drawn(boxes, most));
+  return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD);
 }
+
+/** Checks that came to the same, in one box. */
+interface Box extends Pick<CheckRow, "result" | "details"> {
+  readonly titles: readonly string[];
+}
+
+function alone({ title, result, details }: CheckRow): Box {
+  return { titles: [title], result, details };
+}
+
+/** A database that was not read is the same row of many checks. */
+function together(rows: readonly CheckRow[]): readonly Box[] {
+  const same = grouped(rows, ({ result, details }) => JSON.stringify([result, details]));
+  return [...same.values()].flatMap((group) =>
+    group.slice(0, 1).map((row) => ({ ...alone(row), titles: group.map(({ title }) => title) })),
+  );
+}
+
+/** Lines of each thing that was found. */
+interface Most {
+  readonly failure: number;
+  readonly warning: number;
+}
+
+const EVERY = Number.POSITIVE_INFINITY;
+const ALL: Most = { failure: EVERY, warning: EVERY };
+/** The mildest first. */
+const MILD: Most = { failure: EVERY, warning: 1 };
+const CUTS: readonly Most[] = [
+  { failure: EVERY, warning: 3 },
+  MILD,
+  { failure: 3, warning: 1 },
+  { failure: 2, warning: 1 },
+  { failure: 1, warning: 1 },
+];
 
 /** Lines of a table that fits on a page of 60 with what is said around it. */
 const PAGE = 55;
 
-/** @param most lines of each thing that was found */
-function drawn(rows: readonly CheckRow[], most: number): string {
+function drawn(rows: readonly Box[], most: Most): string {
   const cells = [
     [TITLE],
-    ...rows.map(({ title, result, details }) => [
-      `Check: ${title}`,
+    ...rows.map(({ titles, result, details }) => [
+      ...wrap(`Check: ${titles.join(", ")}`, DETAILS.width),
       `Result: ${result}`,
-      ...detailLines(details ?? "None", most),
+      ...detailLines(details ?? "None", result === "Failure" ? most.failure : most.warning),
     ]),
   ];
   const width = Math.max(...cells.flat().map(displayWidth));
@@ -48,8 +85,10 @@ function detailLines(details: string, most: number): readonly string[] {
       const wrapped = wrap(line, DETAILS.width);
       // What to do is never cut.
       if (wrapped.length <= most || line.startsWith("Fix: ")) return wrapped;
-      const last = takeWidth(wrapped[most - 1] ?? "", DETAILS.width - 4).replace(/ \S*$/, "");
-      return [...wrapped.slice(0, most - 1), `${last} ...`];
+      const rest = takeWidth(wrapped.slice(most - 1).join(" "), DETAILS.width - 4);
+      // A long name fills the line in part rather than not at all.
+      const last = rest.replace(/ \S*$/, "");
+      return [...wrapped.slice(0, most - 1), `${2 * last.length > rest.length ? last : rest} ...`];
     })
     .map((line, at) => (at === 0 ? line : `${DETAILS.indent}${line}`));
 }

@@ -1,3 +1,4 @@
+import type { ServerIdentity } from "./artefact.ts";
 import type { JsonObject } from "./json.ts";
 
 /** Of journal.jsonl, which all parts of a run share. */
@@ -131,6 +132,10 @@ export type ResourceEntry =
       readonly name: string;
       /** As a command was given it; absent: beside the database it is a copy of. */
       readonly into?: string;
+      /** Of a copy: the database it is made beside, or is put into. */
+      readonly beside?: ServerIdentity;
+      /** What is put into a database that was given: whatever else is in it is somebody's. */
+      readonly tables?: readonly string[];
       readonly at: string;
       readonly by: string;
     }

@@ -3,31 +3,30 @@ import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readDatabaseAddress } from "../edge/config/database-address.ts";
 import { copyTables, countAll } from "../edge/copy/fill.ts";
-import { dropAll, markAs, markOf } from "../edge/copy/mark.ts";
+import { markAs } from "../edge/copy/mark.ts";
 import {
   besideOf,
   bytesOf,
-  dropDatabase,
-  emptyFile,
+  giveName,
   isThere,
   makeDatabase,
+  makingOf,
   taken,
 } from "../edge/copy/place.ts";
-import { tableNames } from "../edge/database/identity.ts";
+import { identify, tableNames } from "../edge/database/identity.ts";
 import { type Database, openDatabase } from "../edge/database/open.ts";
-import { openJournal, readJournal } from "../edge/disk/journal.ts";
+import { openJournal } from "../edge/disk/journal.ts";
 import { freeSpace, type RunFolder } from "../edge/disk/run-folder.ts";
+import { describeTables } from "../edge/nova-bm/describe.ts";
 import type { DatabaseAddress } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
-import { type Entry, JOURNAL_FORMAT, type ResourceEntry } from "../model/journal.ts";
+import { type Entry, JOURNAL_FORMAT } from "../model/journal.ts";
 import { ROLES } from "./databases.ts";
 import { failpoint, withFailpoints } from "./failpoint.ts";
 import { patience } from "./patience.ts";
 import type { Progress } from "./sink.ts";
 import { surroundings } from "./surroundings.ts";
 import { VERSION, whoami } from "./version.ts";
-
-type Resource = Extract<ResourceEntry, { readonly do: "resource" }>;
 
 /** Where a copy goes: its own database beside the target, or one that was given empty. */
 export interface CopyPlace {
@@ -87,28 +86,66 @@ export function mebibytes(bytes: number): string {
 export async function makeCopy(
   inner: RunFolder,
   source: Database,
-  { address, into }: CopyPlace,
+  place: CopyPlace,
   signal: AbortSignal,
   progress: Progress,
 ): Promise<{ readonly how: string; readonly rows: number } | null> {
+  const { address, into } = place;
+  const isGiven = into !== undefined;
   const mark = randomBytes(16).toString("hex");
-  const kind = into === undefined ? "database" : "tables";
-  const named = { kind, name: address.database, ...(into !== undefined && { into }) } as const;
-  await record(inner, { do: "resource", mark, ...named, at: now(), by: whoami() });
-  const whole =
-    into === undefined && (await madeOrNot(inner, mark, () => makeDatabase(source, address)));
+  await record(inner, { ...(await resourceOf(source, place)), mark });
+  const making = makingOf(address, mark, isGiven);
+  const whole = await makePlace(inner, { source, place, making, mark });
   await failpoint("copy.made");
-  const made = await at(address, false, async (copy) => {
-    // A file is copied with whatever is in it, and so is a template: what is marked before would be lost.
-    const first = !whole && copy.engine !== "sqlite";
-    if (first) await markAs(copy, mark);
+  const isFile = address.filename !== null;
+  const made = await at(isFile ? (making ?? address) : address, false, async (copy) => {
+    // A file is copied with whatever is in it: what is marked before would be lost.
+    if (!isFile && making === null) await markAs(copy, mark);
     if (!whole && !(await copyTables(source, copy, signal, progress))) return null;
     await failpoint("copy.filled");
-    if (!first) await markAs(copy, mark);
+    if (isFile) await markAs(copy, mark);
     return { how: howOf(copy, whole), rows: await countAll(copy) };
   });
-  if (made !== null) await record(inner, { do: "made", mark, at: now() });
+  if (made === null) return null;
+  if (isFile && making !== null) await giveName(source, making, address, isGiven);
+  await record(inner, { do: "made", mark, at: now() });
   return made;
+}
+
+async function resourceOf(source: Database, { address, into }: CopyPlace) {
+  const about = { do: "resource", name: address.database, at: now(), by: whoami() } as const;
+  if (into === undefined)
+    return { ...about, kind: "database", beside: await identify(source) } as const;
+  const tables = (await describeTables(source)).map(({ name }) => name);
+  return {
+    ...about,
+    kind: "tables",
+    into,
+    tables,
+    beside: await at(address, true, identify),
+  } as const;
+}
+
+interface Making {
+  readonly source: Database;
+  readonly place: CopyPlace;
+  readonly making: DatabaseAddress | null;
+  readonly mark: string;
+}
+
+/** @returns whether it holds all that the source holds by now */
+async function makePlace(
+  inner: RunFolder,
+  { source, place: { address, into }, making, mark }: Making,
+): Promise<boolean> {
+  if (making === null && into !== undefined) return false;
+  const whole = await madeOrNot(inner, mark, () => makeDatabase(source, making ?? address));
+  await failpoint("copy.created");
+  if (making !== null && address.filename === null) {
+    await at(making, false, (copy) => markAs(copy, mark));
+    await giveName(source, making, address, false);
+  }
+  return whole;
 }
 
 function howOf({ engine }: Database, whole: boolean): string {
@@ -125,70 +162,16 @@ async function madeOrNot<T>(inner: RunFolder, mark: string, make: () => Promise<
   });
 }
 
-/**
- * Takes away what the journal of a rehearsal speaks of, as far as it is what that rehearsal made.
- *
- * @returns what was there, for people
- * @throws MigrationError N2I-E351 where something else is there now
- */
-export async function removeCopies(inner: RunFolder, source: Database): Promise<readonly string[]> {
-  const { entries } = await readJournal(inner);
-  const idsOf = (what: "made" | "gone"): ReadonlySet<string> =>
-    new Set(entries.flatMap((entry) => (entry.do === what ? [entry.mark] : [])));
-  const [made, gone] = [idsOf("made"), idsOf("gone")];
-  const removed: string[] = [];
-  for (const entry of entries) {
-    if (entry.do !== "resource" || gone.has(entry.mark)) continue;
-    if (entry.kind === "index") continue; // it goes with its table
-    const address = await addressOf(source, entry.into);
-    if (address.database !== entry.name)
-      throw new MigrationError(
-        "N2I-E351",
-        `the last rehearsal made ${entry.name}, which is not beside ${source.shown}`,
-        {
-          fix: "Give --undo the --ironic-db of that rehearsal, and what its --into named.",
-        },
-      );
-    if (await remove(source, address, entry, made.has(entry.mark))) removed.push(address.shown);
-    await record(inner, { do: "gone", mark: entry.mark, at: now() });
-  }
-  return removed;
-}
-
-/**
- * @param marked whether its mark is in it, if it is ours still
- * @returns whether it was there
- */
-async function remove(
+export async function addressOf(
   source: Database,
-  address: DatabaseAddress,
-  { mark, kind }: Resource,
-  marked: boolean,
-): Promise<boolean> {
-  if (kind === "database" && !(await isThere(source, address))) return false;
-  const found = await at(address, true, markOf).catch((cause: unknown) => {
-    // A kill amid of copying a file leaves half of one.
-    if (address.filename !== null && kind === "database") return { id: null, tables: [] };
-    throw cause;
-  });
-  // Killed before it was marked: nothing is in it, or all of it was put there by the server itself.
-  const isEmpty = found.tables.length === 0;
-  const isBare = found.id === null && !marked && (isEmpty || source.engine !== "mysql");
-  const isOurs = found.id === mark || (isBare && (kind === "database" || isEmpty));
-  if (!isOurs) throw taken(address);
-  if (kind === "database") await dropDatabase(source, address);
-  else if (address.filename !== null) emptyFile(address.filename);
-  else await at(address, false, (copy) => dropAll(copy, found.tables));
-  return kind === "database" || found.id !== null;
-}
-
-async function addressOf(source: Database, into: string | undefined): Promise<DatabaseAddress> {
+  into: string | undefined,
+): Promise<DatabaseAddress> {
   return into === undefined
     ? besideOf(source)
     : readDatabaseAddress(into, ROLES.into, surroundings().env);
 }
 
-async function at<T>(
+export async function at<T>(
   address: DatabaseAddress,
   readOnly: boolean,
   work: (copy: Database) => Promise<T>,
@@ -201,7 +184,7 @@ async function at<T>(
   }
 }
 
-async function record(inner: RunFolder, entry: Entry): Promise<void> {
+export async function record(inner: RunFolder, entry: Entry): Promise<void> {
   const journal = withFailpoints(await openJournal(inner));
   try {
     if (journal.entries().length === 0)
@@ -212,6 +195,6 @@ async function record(inner: RunFolder, entry: Entry): Promise<void> {
   }
 }
 
-function now(): string {
+export function now(): string {
   return new Date().toISOString();
 }

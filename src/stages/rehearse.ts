@@ -18,8 +18,9 @@ import { plansThere } from "./loaded-plans.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
 import { novaSteps } from "./nova-side.ts";
 import { patience } from "./patience.ts";
-import { type CopyPlace, makeCopy, mebibytes, placeOf, removeCopies } from "./rehearsal-copy.ts";
+import { type CopyPlace, makeCopy, mebibytes, placeOf } from "./rehearsal-copy.ts";
 import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
+import { type RemovedCopy, removeCopies } from "./rehearsal-removal.ts";
 import { DONE, type Gone, goTheWay } from "./rehearsal-way.ts";
 import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
@@ -114,11 +115,19 @@ function withTarget<T>(
 }
 
 /** @returns whether there was a copy */
-async function removeLast(run: RunFolder, source: Database, { result }: Sink): Promise<boolean> {
+async function removeLast(run: RunFolder, source: Database, sink: Sink): Promise<boolean> {
   const last = await findInnerRun(run, REHEARSAL);
   const removed = last === null ? [] : await removeCopies(last, source);
-  for (const shown of removed) result(`Removed ${shown}, which an earlier rehearsal left.`);
+  for (const { shown } of removed)
+    sink.result(`Removed ${shown}, which an earlier rehearsal left.`);
+  tellOthers(removed, sink);
   return removed.length > 0;
+}
+
+function tellOthers(removed: readonly RemovedCopy[], { note }: Sink): void {
+  for (const { shown, others } of removed)
+    if (others.length > 0)
+      note(`${shown} still holds what this run did not make: ${others.join(", ")}.`);
 }
 
 interface Made {
@@ -155,7 +164,7 @@ async function onCopy(
     const went = await goTheWay(jobOf(made, sink), gone);
     return went ? { gone, copy: how } : null;
   } finally {
-    await removeCopies(inner, source);
+    tellOthers(await removeCopies(inner, source), sink);
   }
 }
 

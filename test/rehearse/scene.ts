@@ -1,5 +1,5 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
 import type { Engine } from "../../src/model/database.ts";
@@ -44,7 +44,7 @@ export async function rehearsing(
   return {
     ...{ ...made, copy },
     words: ["rehearse", ...at, "--ironic-db", `file:${url}`],
-    isCopied: async () => (server === null ? existsSync(copy) : server.hasDatabase(copy)),
+    isCopied: async () => (server === null ? isAt(copy) : server.hasDatabase(copy)),
     dump: () => dumpOf(ironic),
     found: () => JSON.parse(readFileSync(join(run, "rehearsal.json"), "utf8")) as Rehearsal,
     entries: () =>
@@ -53,6 +53,11 @@ export async function rehearsing(
         .split("\n")
         .map((line) => JSON.parse(line) as Entry),
   };
+}
+
+/** Whether a file is there, or one that is to be it. */
+function isAt(path: string): boolean {
+  return readdirSync(dirname(path)).some((name) => name.startsWith(basename(path)));
 }
 
 /** The address of a login that may make the copy, and may not write to what is copied. */

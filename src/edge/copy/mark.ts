@@ -33,7 +33,7 @@ export function isNotMark(table: string): boolean {
   return table !== MARK;
 }
 
-/** Takes the tables of a rehearsal out of a database that others made, the mark last. */
+/** Takes the tables of a rehearsal out of a database that others made, the mark last; what else is there stays. */
 export function dropAll(copy: Database, tables: readonly string[]): Promise<void> {
   const { engine } = copy;
   return outside(copy, async (on) => {
@@ -42,8 +42,13 @@ export function dropAll(copy: Database, tables: readonly string[]): Promise<void
     const names = tables.map((name) => quoted(engine, name));
     // Its tables refer to each other, both ways.
     if (engine === "mysql") await drop("SET SESSION foreign_key_checks=0");
-    if (names.length > 0) await drop(`DROP TABLE ${names.join(", ")}`);
+    if (engine === "sqlite") {
+      await drop("PRAGMA foreign_keys=OFF");
+      for (const name of names) await drop(`DROP TABLE ${name}`);
+    } else if (names.length > 0) await drop(`DROP TABLE ${names.join(", ")}`);
     await drop(`DROP TABLE IF EXISTS ${MARK}`);
     if (engine === "mysql") await drop("SET SESSION foreign_key_checks=1");
+    // What was in a page that is free is in the file still.
+    if (engine === "sqlite") await drop("VACUUM");
   });
 }

@@ -1,4 +1,14 @@
-import { closeSync, existsSync, openSync, rmSync, statSync, truncateSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  linkSync,
+  openSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  statSync,
+  truncateSync,
+} from "node:fs";
 import type { DatabaseAddress } from "../../model/database.ts";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import type { Database } from "../database/open.ts";
@@ -12,16 +22,34 @@ const LONGEST = 63;
 
 /** Where the copy of a database goes, unless --into names one: beside it, by the same login. */
 export function besideOf({ address, engine }: Database): DatabaseAddress {
-  if (engine === "sqlite") {
-    const filename = `${address.filename}${END}`;
-    return { ...address, filename, database: filename, shown: `sqlite:///${filename}` };
-  }
-  const database = `${address.database.slice(0, LONGEST - END.length)}${END}`;
-  return {
-    ...address,
-    database,
-    shown: `${address.shown.replace(/\/[^/?]*(\?.*)?$/, "")}/${database}`,
-  };
+  if (engine === "sqlite") return ofFile(address, `${address.filename}${END}`);
+  return ofName(address, `${address.database.slice(0, LONGEST - END.length)}${END}`);
+}
+
+/**
+ * Where a copy is made before it gets its name: under one that nothing else has, so that whatever a kill leaves
+ * there is ours. Null where it is made in its place: MySQL renames no database, and one that was given is there.
+ *
+ * @param mark of 32 characters
+ */
+export function makingOf(
+  copy: DatabaseAddress,
+  mark: string,
+  isGiven: boolean,
+): DatabaseAddress | null {
+  const { engine, filename } = copy;
+  if (filename !== null)
+    return ofFile(copy, `${existsSync(filename) ? realpathSync(filename) : filename}.${mark}`);
+  return engine === "postgresql" && !isGiven ? ofName(copy, `nova2ironic_rehearsal_${mark}`) : null;
+}
+
+function ofFile(address: DatabaseAddress, filename: string): DatabaseAddress {
+  return { ...address, filename, database: filename, shown: `sqlite:///${filename}` };
+}
+
+function ofName(address: DatabaseAddress, database: string): DatabaseAddress {
+  const server = address.shown.replace(/\/[^/?]*(\?.*)?$/, "");
+  return { ...address, database, shown: `${server}/${database}` };
 }
 
 /** Whether there is a database of this name, or a file. */
@@ -35,6 +63,20 @@ export async function isThere(
       ? "SELECT 1 FROM information_schema.schemata WHERE schema_name = ?"
       : "SELECT 1 FROM pg_database WHERE datname = ?";
   return (await ask(source, "looking for a copy", sql, [database])).length > 0;
+}
+
+/** Whether the server still makes a database, for somebody who has long gone. */
+export async function isBeingMade(
+  source: Database,
+  { database }: DatabaseAddress,
+): Promise<boolean> {
+  const { engine } = source;
+  if (engine === "sqlite") return false;
+  const sql =
+    engine === "mysql"
+      ? "SELECT 1 FROM information_schema.processlist WHERE id <> connection_id() AND info LIKE 'CREATE DATABASE%' AND locate(?, info) > 0"
+      : "SELECT 1 FROM pg_stat_activity WHERE pid <> pg_backend_pid() AND state = 'active' AND query LIKE 'CREATE DATABASE%' AND strpos(query, ?) > 0";
+  return (await ask(source, "looking for a copy being made", sql, [database])).length > 0;
 }
 
 /** Bytes of a database as its server counts them. */
@@ -61,16 +103,17 @@ export async function makeDatabase(source: Database, copy: DatabaseAddress): Pro
     closeSync(openSync(copy.filename ?? "", "wx", 0o600));
   } catch (cause) {
     if (systemCode(cause) === "EEXIST") throw taken(copy);
-    throw new MigrationError(
-      "N2I-E350",
-      `${copy.filename} cannot be made (${systemCode(cause) ?? "unknown"})`,
-      {
-        cause,
-        fix: "Let this user write to that folder, or give another place: an empty file with --into.",
-      },
-    );
+    throw notMade(copy.filename ?? "", cause);
   }
   return false;
+}
+
+function notMade(filename: string, cause: unknown): MigrationError {
+  const why = systemCode(cause) ?? "unknown";
+  return new MigrationError("N2I-E350", `${filename} cannot be made (${why})`, {
+    cause,
+    fix: "Let this user write to that folder, or give another place: an empty file with --into.",
+  });
 }
 
 async function inMysql(source: Database, copy: DatabaseAddress): Promise<boolean> {
@@ -140,11 +183,55 @@ export function taken({ shown }: DatabaseAddress): MigrationError {
   return new MigrationError("N2I-E351", `${shown} is there, and this run did not make it`);
 }
 
+/**
+ * Gives a copy its name, in one step.
+ *
+ * @param isGiven whether an empty file is there, which it takes the place of
+ * @throws MigrationError N2I-E351 where something is there by now
+ */
+export async function giveName(
+  source: Database,
+  making: DatabaseAddress,
+  copy: DatabaseAddress,
+  isGiven: boolean,
+): Promise<void> {
+  if (making.filename !== null && copy.filename !== null)
+    return nameFile(making.filename, copy, isGiven);
+  const [from, to] = [making, copy].map(({ database }) => quoted(source.engine, database));
+  const sql = `ALTER DATABASE ${from} RENAME TO ${to}`;
+  return outside(source, async (on) => {
+    const named = Promise.resolve(on.raw(literal(source, sql))).catch((cause: unknown) => {
+      throw systemCode(cause) === "42P04" ? taken(copy) : cause;
+    });
+    await source.run("naming the copy", () => named);
+  });
+}
+
+function nameFile(from: string, copy: DatabaseAddress, isGiven: boolean): void {
+  const to = copy.filename ?? "";
+  if (isGiven) {
+    const real = realpathSync(to);
+    if (statSync(real).size > 0) throw taken(copy);
+    renameSync(from, real);
+    return;
+  }
+  try {
+    linkSync(from, to);
+  } catch (cause) {
+    if (systemCode(cause) === "EEXIST") throw taken(copy);
+    throw notMade(to, cause);
+  }
+  rmSync(from);
+}
+
+/** What a kill leaves beside a file: SQLite's own, and the lock of whoever wrote. */
+const LOCK = ".nova2ironic-lock";
+const BESIDE = ["-journal", "-wal", "-shm", LOCK, `${LOCK}-journal`];
+
 /** Takes a copy away that a rehearsal made: a database with all that is in it. */
 export async function dropDatabase(source: Database, copy: DatabaseAddress): Promise<void> {
   if (copy.filename !== null) {
-    for (const end of ["", "-journal", "-wal", "-shm"])
-      rmSync(`${copy.filename}${end}`, { force: true });
+    for (const end of ["", ...BESIDE]) rmSync(`${copy.filename}${end}`, { force: true });
     return;
   }
   const sql = `DROP DATABASE ${quoted(source.engine, copy.database)}`;
@@ -156,5 +243,5 @@ export async function dropDatabase(source: Database, copy: DatabaseAddress): Pro
 /** A file that was given empty is empty again. */
 export function emptyFile(filename: string): void {
   truncateSync(filename);
-  for (const end of ["-journal", "-wal", "-shm"]) rmSync(`${filename}${end}`, { force: true });
+  for (const end of BESIDE) rmSync(`${filename}${end}`, { force: true });
 }

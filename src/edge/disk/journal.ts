@@ -219,7 +219,16 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
     drop: { table: "text", at: "text", by: "text" },
     dropped: { table: "text", at: "text" },
     restored: { to: "text", at: "text", by: "text" },
-    resource: { mark: "text", kind: "text", name: "text", into: "text?", at: "text", by: "text" },
+    resource: {
+      mark: "text",
+      kind: "text",
+      name: "text",
+      into: "text?",
+      beside: "object?",
+      tables: "texts?",
+      at: "text",
+      by: "text",
+    },
     made: { mark: "text", at: "text" },
     gone: { mark: "text", at: "text" },
   };

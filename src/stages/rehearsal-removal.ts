@@ -1,0 +1,130 @@
+import { dropAll, markOf } from "../edge/copy/mark.ts";
+import {
+  dropDatabase,
+  emptyFile,
+  isBeingMade,
+  isThere,
+  makingOf,
+  taken,
+} from "../edge/copy/place.ts";
+import { identify } from "../edge/database/identity.ts";
+import type { Database } from "../edge/database/open.ts";
+import { readJournal } from "../edge/disk/journal.ts";
+import type { RunFolder } from "../edge/disk/run-folder.ts";
+import { type DatabaseAddress, otherServer } from "../model/database.ts";
+import { MigrationError } from "../model/error.ts";
+import type { ResourceEntry } from "../model/journal.ts";
+import { addressOf, at, now, record } from "./rehearsal-copy.ts";
+
+type Resource = Extract<ResourceEntry, { readonly do: "resource" }>;
+
+/** A copy that was there, for people. */
+export interface RemovedCopy {
+  readonly shown: string;
+  /** Tables that somebody else made beside it, which stay. */
+  readonly others: readonly string[];
+}
+
+/**
+ * Takes away what the journal of a rehearsal speaks of, as far as it is what that rehearsal made.
+ *
+ * @throws MigrationError N2I-E351 where something else is there now, or this is another server
+ */
+export async function removeCopies(
+  inner: RunFolder,
+  source: Database,
+): Promise<readonly RemovedCopy[]> {
+  const { entries } = await readJournal(inner);
+  const idsOf = (what: "made" | "gone"): ReadonlySet<string> =>
+    new Set(entries.flatMap((entry) => (entry.do === what ? [entry.mark] : [])));
+  const [made, gone] = [idsOf("made"), idsOf("gone")];
+  const removed: RemovedCopy[] = [];
+  for (const entry of entries) {
+    if (entry.do !== "resource" || gone.has(entry.mark)) continue;
+    if (entry.kind === "index") continue; // it goes with its table
+    const address = await addressOf(source, entry.into);
+    await checkPlace(source, address, entry);
+    const others = await remove(source, address, entry, made.has(entry.mark));
+    if (others !== null) removed.push({ shown: address.shown, others });
+    await record(inner, { do: "gone", mark: entry.mark, at: now() });
+  }
+  return removed;
+}
+
+/** A database of this name on another server is another one, and says nothing of the copy. */
+async function checkPlace(
+  source: Database,
+  address: DatabaseAddress,
+  { name, into, beside }: Resource,
+): Promise<void> {
+  const found = into === undefined ? await identify(source) : await at(address, true, identify);
+  // A file is what its path leads to, and a copy takes the place of the one that was given.
+  const isOther =
+    address.filename === null && (beside === undefined || otherServer(beside, found).length > 0);
+  if (address.database !== name || isOther)
+    throw new MigrationError(
+      "N2I-E351",
+      `the last rehearsal made its copy ${name} at ${beside?.address ?? "another server"}, not at ${found.address}`,
+      {
+        why: "Whatever is here says nothing of that copy, which is still there.",
+        fix: "Give --ironic-db as for that rehearsal; what its --into named must be as it was.",
+      },
+    );
+}
+
+/**
+ * @param isMade whether its mark is in it, if it is ours still
+ * @returns tables of others beside it; null where it was not there
+ */
+async function remove(
+  source: Database,
+  address: DatabaseAddress,
+  entry: Resource,
+  isMade: boolean,
+): Promise<readonly string[] | null> {
+  const { mark, kind } = entry;
+  const making = makingOf(address, mark, entry.into !== undefined);
+  const first = making ?? address;
+  if (kind === "database" && !isMade && (await isBeingMade(source, first))) throw atWork(first);
+  const wasMaking = making !== null && (await isThere(source, making));
+  if (wasMaking) await dropDatabase(source, making);
+  const before = wasMaking ? [] : null;
+  const mayLack = kind === "database" || address.filename !== null;
+  if (mayLack && !(await isThere(source, address))) return before;
+  // It would be marked; what is there is not ours, whatever it is.
+  const isElse = making !== null && !isMade;
+  const found = await at(address, true, markOf).catch((cause: unknown) => {
+    if (isElse) return { id: null, tables: [] };
+    throw cause;
+  });
+  if (found.id !== mark) {
+    if (isElse) return before;
+    // On MySQL it may have been killed before it was marked, and in one that was given there is nothing of ours.
+    const isBare = found.id === null && found.tables.length === 0;
+    if (!isBare || (kind === "database" && isMade)) throw taken(address);
+  }
+  if (kind === "database") await dropDatabase(source, address);
+  else return empty(address, entry, found);
+  return [];
+}
+
+/** @returns tables of others, which stay; null where there was nothing of ours */
+async function empty(
+  address: DatabaseAddress,
+  { tables = [] }: Resource,
+  found: Awaited<ReturnType<typeof markOf>>,
+): Promise<readonly string[] | null> {
+  const ours = found.tables.filter((name) => tables.includes(name));
+  const others = found.tables.filter((name) => !(ours.includes(name) || /^sqlite_/.test(name)));
+  if (address.filename !== null && others.length === 0) emptyFile(address.filename);
+  else await at(address, false, (copy) => dropAll(copy, ours));
+  return found.id === null ? null : others;
+}
+
+/** Nobody takes back what a server was told to make; it goes on when whoever asked is dead. */
+function atWork({ shown }: DatabaseAddress): MigrationError {
+  return new MigrationError("N2I-E351", `the server is still making ${shown}`, {
+    why: "It can be removed once it is made, and not before.",
+    fix: "Wait until CREATE DATABASE ends (pg_stat_activity, SHOW PROCESSLIST), then run rehearse --undo.",
+  });
+}

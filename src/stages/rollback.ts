@@ -89,13 +89,17 @@ export function rollback(
 export async function previewRollback(words: RollbackWords, sink: Sink): Promise<void> {
   const shown = await withJob(words, { preview: true, open: openBackend }, sink, async (job) => {
     let nodes = 0;
+    const counts = { remove: 0, restore: 0, leave: 0 };
     const rows = async function* (): AsyncGenerator<UndoPreview> {
       for await (const row of previewBack(job)) {
+        counts[row.action] += 1;
         if (row.action === "remove" && row.resource === "node") nodes += 1;
         yield row;
       }
     };
     await sink.list("undos", rows());
+    const { remove, restore, leave } = counts;
+    sink.result(`Rollback would remove ${remove} rows, restore ${restore} and leave ${leave}.`);
     const keys = (nodes === 0 ? null : await job.backend?.indexes?.scanned()) ?? [];
     const slow = slowDelete(nodes, keys);
     if (slow !== null) sink.note(`${slow.what} With an index it takes seconds: ${slow.fix}`);

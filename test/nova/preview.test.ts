@@ -9,8 +9,14 @@ import { differences, rowsOf, sameRows } from "./rows.ts";
 test("a rollback's preview says of each row of nova what the same command then does", async (t) => {
   const made = await plannedCloud("sqlite", t);
   assert.ok(made);
-  const { act, at, reader, source, nova, writer } = made;
-  assert.equal((await act(["apply"])).status, 0);
+  const { act, at, reader, source, nova, writer, novaWriter } = made;
+  const loaded = await run(["apply", ...at, ...writer, ...novaWriter, "--yes"]);
+  assert.equal(loaded.status, 0, loaded.err);
+  assert.deepEqual(loaded.err.match(/^(?:Looking|Changing) .*$/gm), [
+    "Looking at Ironic, its conductors and Nova before the first write.",
+    "Changing flavors of Nova.",
+    "Changing hosts in Nova's rows.",
+  ]);
   // Somebody's: an instance changed since, and one that was made on the new host.
   await nova.db("instances").where({ id: 3 }).update({ host: "theirs" });
   await nova.db("instances").where({ id: 100_000 }).update({ host: "ironic-compute" });
@@ -26,6 +32,9 @@ test("a rollback's preview says of each row of nova what the same command then d
   assert.match(without.err, /^Rows of nova would stay as they are; --nova-db takes them back too/m);
   const withNova = await runs(0, [...words, ...source.slice(2, 4)]);
   assert.doesNotMatch(withNova.err, /would stay/);
+  const count = (action: string) => withNova.out.match(new RegExp(`^"${action}"`, "gm"))?.length;
+  const total = `remove ${count("remove")} rows, restore ${count("restore")} and leave ${count("leave")}`;
+  assert.match(withNova.err, new RegExp(`^Rollback would ${total}\\.$`, "m"));
   assert.deepEqual(actions(withNova.out, "leave"), [
     "aggregate_hosts:1/ironic-compute",
     "compute_nodes:3",

@@ -37,6 +37,8 @@ export interface Rehearsal {
   readonly target: string;
   /** How the copy was made, for people. */
   readonly copy: string;
+  /** What of the target was not copied, for people; null: nothing. */
+  readonly without: string | null;
   readonly stages: readonly RehearsedStage[];
   readonly refusals: readonly RehearsedRefusal[];
   /** Rows of Nova in the plan, which a rehearsal does not write. */
@@ -45,6 +47,10 @@ export interface Rehearsal {
   readonly as_before: boolean | null;
   /** Rows the first apply wrote, and the seconds its batches took. */
   readonly loaded: { readonly count: number; readonly seconds: number } | null;
+  /** Why the target's rollback takes longer than the copy's, and what its owner runs; null: it does not. */
+  readonly slow: string | null;
+  /** It could not be removed. */
+  readonly copy_left: boolean;
   /** Everything went as planned, and nothing would have been refused. */
   readonly held: boolean;
 }

@@ -2,6 +2,7 @@ import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readDatabaseAddress } from "../edge/config/database-address.ts";
+import { lackingOf } from "../edge/copy/definitions.ts";
 import { copyTables, countAll } from "../edge/copy/fill.ts";
 import { markAs } from "../edge/copy/mark.ts";
 import {
@@ -32,6 +33,14 @@ import { VERSION, whoami } from "./version.ts";
 export interface CopyPlace {
   readonly address: DatabaseAddress;
   readonly into?: string;
+}
+
+interface CopyMade {
+  /** How it was made, for people. */
+  readonly how: string;
+  /** What of the source it lacks, for people; null: nothing. */
+  readonly without: string | null;
+  readonly rows: number;
 }
 
 /**
@@ -80,7 +89,7 @@ export function mebibytes(bytes: number): string {
 /**
  * Makes a copy of a database, with its rows. It is in the journal before it is anywhere else.
  *
- * @returns how it was made, for people, and its rows; null when it was stopped on request
+ * @returns null when it was stopped on request
  * @throws MigrationError N2I-E350, N2I-E351
  */
 export async function makeCopy(
@@ -89,7 +98,7 @@ export async function makeCopy(
   place: CopyPlace,
   signal: AbortSignal,
   progress: Progress,
-): Promise<{ readonly how: string; readonly rows: number } | null> {
+): Promise<CopyMade | null> {
   const { address, into } = place;
   const isGiven = into !== undefined;
   const mark = randomBytes(16).toString("hex");
@@ -104,7 +113,8 @@ export async function makeCopy(
     if (!whole && !(await copyTables(source, copy, signal, progress))) return null;
     await failpoint("copy.filled");
     if (isFile) await markAs(copy, mark);
-    return { how: howOf(copy, whole), rows: await countAll(copy) };
+    const without = whole ? null : await lackingOf(source);
+    return { how: howOf(copy, whole), without, rows: await countAll(copy) };
   });
   if (made === null) return null;
   if (isFile && making !== null) await giveName(source, making, address, isGiven);

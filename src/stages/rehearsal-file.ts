@@ -36,8 +36,8 @@ export async function copiesLeft(run: RunFolder): Promise<readonly string[]> {
 }
 
 /** With what rehearse ends: as the command itself would, where that would be refused. */
-export function endOf({ refusals, held, stages }: Rehearsal): number {
-  if (held) return EXIT_STATUS.done.status;
+export function endOf({ refusals, held, stages, copy_left }: Rehearsal): number {
+  if (held) return EXIT_STATUS[copy_left ? "partial" : "done"].status;
   const [first] = refusals.toSorted(
     (one, other) => Number(one.went_on !== null) - Number(other.went_on !== null),
   );
@@ -53,7 +53,7 @@ function isRate(loaded: Json | undefined): boolean {
 
 /** What the last rehearsal says of a plan, for people. */
 export function rehearsedText(
-  { at, plan, held, stages, refusals }: Rehearsal,
+  { at, plan, held, stages, refusals, slow }: Rehearsal,
   present: string | null,
 ): string {
   if (plan !== present) return `${at}, of another plan: rehearse this one`;
@@ -67,7 +67,9 @@ export function rehearsedText(
   }
   const times = ["apply", "verify", "rollback"].flatMap((name) => {
     const found = stages.find(({ stage }) => stage === name);
-    return found === undefined ? [] : [`${name} ${duration(found.seconds)}`];
+    if (found === undefined) return [];
+    const isSlow = name === "rollback" && slow !== null;
+    return [isSlow ? "rollback slower than on the copy" : `${name} ${duration(found.seconds)}`];
   });
   return `${at}, held: ${times.join(", ")}`;
 }

@@ -2,6 +2,7 @@ import { comparedOf, isEqual } from "../core/verify/tally.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
+import { EXIT_STATUS } from "../model/exit-status.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
 import { type ApplyWords, apply } from "./apply.ts";
@@ -52,6 +53,9 @@ export const DONE = "done";
 /** No nova-compute knows of a copy. */
 const NOBODY = { seconds: 0, allowed: true, queued: true, tell: () => undefined };
 
+/** Ends of a command that say something of the plan and its target. */
+const RESULTS: readonly number[] = [EXIT_STATUS.refused.status, EXIT_STATUS.denied.status];
+
 /** What apply refuses that a rehearsal may go on without, as nobody's machine is at stake. */
 const GOES_ON: {
   readonly [code: string]: { readonly words: Partial<ApplyWords>; readonly how: string };
@@ -95,9 +99,9 @@ export async function goTheWay(job: RehearsalJob, gone: Gone): Promise<boolean> 
   return true;
 }
 
-/** What stops a command is what the rehearsal was to find; a bug is one. */
+/** What apply refuses is what the rehearsal was to find; a lost connection or a full disk says nothing of it. */
 function refusedAt(stage: string, cause: unknown, { refusals }: Gone): Ran {
-  if (!(cause instanceof MigrationError)) throw cause;
+  if (!(cause instanceof MigrationError) || !RESULTS.includes(cause.exit)) throw cause;
   const { code, message, fix } = cause;
   refusals.push({ stage, code, message, fix, went_on: null });
   return { rows: 0, seconds: null, result: `refused: ${code}` };

@@ -1,3 +1,4 @@
+import { onceLoaded, slowDelete } from "../core/plan/delete-cost.ts";
 import { digestOfAll } from "../edge/copy/fill.ts";
 import { bytesOf } from "../edge/copy/place.ts";
 import { type Database, openDatabase } from "../edge/database/open.ts";
@@ -5,7 +6,8 @@ import { countRows } from "../edge/database/rows.ts";
 import { findInnerRun, makeInnerRun } from "../edge/disk/inner-run.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { type RunFolder, writeNote } from "../edge/disk/run-folder.ts";
-import type { TargetIdentity } from "../model/artefact.ts";
+import { scannedKeys } from "../edge/ironic-db/indexes.ts";
+import type { PlanCounts, TargetIdentity } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Json } from "../model/json.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
@@ -15,6 +17,7 @@ import { closing, openRole } from "./databases.ts";
 import { loadMappings, type Mappings } from "./documents.ts";
 import { checkEngine, checkIdentity } from "./ironic-place.ts";
 import { plansThere } from "./loaded-plans.ts";
+import { nextCommand } from "./next.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
 import { novaSteps } from "./nova-side.ts";
 import { patience } from "./patience.ts";
@@ -61,6 +64,7 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     await removeLast(run, source, sink);
     const place = await placeOf(source, words.into);
     const machines = loadable(footer.footer);
+    const slow = await slowOn(source, footer.footer);
     const size = `${mebibytes(await bytesOf(source))}, ${await countRows(source, "nodes")} nodes`;
     await sink.confirm(
       `Copy ${source.shown} (${size}) into ${place.address.shown}, and rehearse the load of ${machines} machines there?`,
@@ -69,18 +73,22 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     const interrupt = surroundings().onInterrupt();
     try {
       const made = { run, inner, source, place, words, mappings, machines, planned: header.target };
-      const found = await onCopy(made, sink, interrupt.signal);
-      if (found === null || interrupt.stopping()) return null;
+      const { found, left } = await onCopy(made, sink, interrupt.signal);
+      if (found === null || interrupt.stopping()) {
+        if (left !== null) throw left;
+        return null;
+      }
       const { gone, copy } = found;
       const rehearsal: Rehearsal = {
         ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
-        ...{ by: whoami(), plan: footer.sha256, target: source.shown, copy },
+        ...{ by: whoami(), plan: footer.sha256, target: source.shown, ...copy },
         ...{
           stages: gone.stages,
           refusals: gone.refusals,
           nova_rows: await novaSteps(run, footer),
         },
         ...{ as_before: gone.asBefore, loaded: gone.loaded, held: heldOf(gone) },
+        ...{ slow, copy_left: left !== null },
       };
       await writeNote(run, REHEARSED, rehearsal as unknown as Json); // texts, numbers and lists of them
       return rehearsal;
@@ -88,6 +96,12 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
       interrupt.end();
     }
   });
+}
+
+/** Why the target's own rollback takes longer than the copy's, whose tables are ours. */
+async function slowOn(source: Database, { nodes, ports }: PlanCounts): Promise<string | null> {
+  const slow = slowDelete(nodes, onceLoaded(await scannedKeys(source), ports));
+  return slow === null ? null : `${slow.what} With an index it takes seconds: ${slow.fix}`;
 }
 
 /** Only takes away what a rehearsal left that was killed, however far the run came since. */
@@ -141,31 +155,60 @@ interface Made {
   readonly planned: TargetIdentity;
 }
 
-/** @returns null when it was stopped on request; the copy is gone in any case */
+interface Found {
+  readonly gone: Gone;
+  readonly copy: Pick<Rehearsal, "copy" | "without">;
+}
+
+/** What was found is known, and what failed first is told, whatever becomes of the copy. */
 async function onCopy(
   made: Made,
   sink: Sink,
   signal: AbortSignal,
-): Promise<{ readonly gone: Gone; readonly copy: string } | null> {
+): Promise<{ readonly found: Found | null; readonly left: MigrationError | null }> {
+  const went = await filled(made, sink, signal).then(
+    (found) => ({ found }),
+    (cause: unknown) => ({ cause }),
+  );
+  const left = await leftOf(made, sink);
+  if ("cause" in went) throw went.cause;
+  return { found: went.found, left };
+}
+
+/** Removes the copy. @returns why it stays; null where it is gone */
+async function leftOf(
+  { inner, source, place, words }: Made,
+  sink: Sink,
+): Promise<MigrationError | null> {
+  try {
+    tellOthers(await removeCopies(inner, source), sink);
+    return null;
+  } catch (cause) {
+    if (!(cause instanceof MigrationError)) throw cause;
+    const undo = nextCommand("rehearse", words, { undo: true });
+    const { shown } = place.address;
+    sink.note(`The copy ${shown} stays: ${cause.code} ${cause.message}. Remove it with: ${undo}`);
+    return new MigrationError(cause.code, cause.message, { cause, fix: `Remove it with: ${undo}` });
+  }
+}
+
+/** @returns null when it was stopped on request */
+async function filled(made: Made, sink: Sink, signal: AbortSignal): Promise<Found | null> {
   const { inner, source, place } = made;
   const gone: Gone = { stages: [], refusals: [], loaded: null, asBefore: null, allowed: {} };
   const began = Date.now();
-  try {
-    const copied = await sink.during(
-      "rehearse: copy",
-      undefined,
-      (progress) => makeCopy(inner, source, place, signal, progress),
-      (copy) => (copy === null ? "stopped" : `${copy.rows} rows, ${copy.how}`),
-    );
-    if (copied === null) return null;
-    const { how, rows } = copied;
-    const seconds = (Date.now() - began) / 1000;
-    gone.stages.push({ stage: "copy", seconds, machines: 0, rows, rate: null, result: DONE });
-    const went = await goTheWay(jobOf(made, sink), gone);
-    return went ? { gone, copy: how } : null;
-  } finally {
-    tellOthers(await removeCopies(inner, source), sink);
-  }
+  const copied = await sink.during(
+    "rehearse: copy",
+    undefined,
+    (progress) => makeCopy(inner, source, place, signal, progress),
+    (copy) => (copy === null ? "stopped" : `${copy.rows} rows, ${copy.how}`),
+  );
+  if (copied === null) return null;
+  const { how, without, rows } = copied;
+  const seconds = (Date.now() - began) / 1000;
+  gone.stages.push({ stage: "copy", seconds, machines: 0, rows, rate: null, result: DONE });
+  const went = await goTheWay(jobOf(made, sink), gone);
+  return went ? { gone, copy: { copy: how, without } } : null;
 }
 
 function jobOf({ inner, place, words, mappings, machines, planned }: Made, sink: Sink) {

@@ -1,6 +1,6 @@
 import type { Database } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
-import { ask, isTrue, type RawRow, string, text } from "../database/rows.ts";
+import { ask, integer, isTrue, type RawRow, string, text } from "../database/rows.ts";
 import { describeTables } from "../nova-bm/describe.ts";
 
 /** A schema's dump, as the server itself tells it. */
@@ -15,6 +15,33 @@ interface Definitions {
 export async function definitionsOf(source: Database): Promise<Definitions> {
   const names = (await describeTables(source)).map(({ name }) => name);
   return source.engine === "mysql" ? inMysql(source, names) : inPostgres(source, names);
+}
+
+/** What the definitions are without; the trigger privilege alone lets MySQL's users see triggers. */
+const WITHOUT = {
+  mysql: `SELECT (SELECT count(*) FROM information_schema.views WHERE table_schema = DATABASE()) AS views,
+    (SELECT count(*) FROM information_schema.triggers WHERE trigger_schema = DATABASE()) AS triggers,
+    EXISTS (SELECT 1 FROM information_schema.user_privileges WHERE privilege_type = 'TRIGGER')
+      OR EXISTS (SELECT 1 FROM information_schema.schema_privileges WHERE privilege_type = 'TRIGGER' AND DATABASE() LIKE table_schema) AS seen`,
+  postgresql: `SELECT (SELECT count(*) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('v','m')) AS views,
+    (SELECT count(*) FROM pg_trigger t JOIN pg_class c ON c.oid = t.tgrelid JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND NOT t.tgisinternal) AS triggers,
+    true AS seen`,
+} as const;
+
+/** What a copy by definitions lacks, for people; null: nothing. */
+export async function lackingOf(source: Database): Promise<string | null> {
+  if (source.engine === "sqlite") return null;
+  const [row] = await ask(source, "counting views and triggers", WITHOUT[source.engine]);
+  const [views, triggers] = [integer(row?.views) ?? 0, integer(row?.triggers) ?? 0];
+  const count = (number: number, what: string) => `${number} ${what}${number === 1 ? "" : "s"}`;
+  const lacking = [
+    ...(views > 0 ? [count(views, "view")] : []),
+    ...(triggers > 0 ? [count(triggers, "trigger")] : []),
+    ...(triggers > 0 || isTrue(row?.seen)
+      ? []
+      : ["triggers, if there are any (this login may not see them)"]),
+  ];
+  return lacking.length === 0 ? null : lacking.join(" and ");
 }
 
 async function inMysql(source: Database, names: readonly string[]): Promise<Definitions> {

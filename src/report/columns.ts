@@ -6,6 +6,7 @@ import { withMachines } from "./machines.ts";
 import { matching } from "./match.ts";
 import { powerView } from "./power.ts";
 import { bootView, gatesView, guardsView, statesView, undoView } from "./previews.ts";
+import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
 import { machinesView, novaStepsView, snapshotView } from "./show.ts";
 import { positions, type View } from "./table.ts";
@@ -56,6 +57,7 @@ const LISTS: { readonly [command: string]: readonly List[] } = {
     { of: () => powerView(NONE, new Map()), when: GIVEN.never },
     { of: () => novaStepsView(nothing(), nothing()), when: GIVEN.never },
   ],
+  rehearse: [{ of: () => rehearsalView({ stages: NONE }) }],
   apply: [{ of: () => of(verdictsView(nothing())) }],
   verify: [
     { of: () => of(verdictsView(nothing())), when: GIVEN.compares },

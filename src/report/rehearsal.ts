@@ -3,7 +3,7 @@ import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../model/rehea
 import { type View, viewOf } from "./table.ts";
 
 /** The way of a rehearsal, stage by stage. */
-export function rehearsalView({ stages }: Rehearsal): View {
+export function rehearsalView({ stages }: Pick<Rehearsal, "stages">): View {
   return viewOf<RehearsedStage>(
     {
       Stage: ({ stage }) => stage,

@@ -25,6 +25,7 @@ test("columns are held against the lists that this very command line prints", ()
   assert.match(said("verify", { ...log, takeover: true }), /^there is no column "Conductor Log"/);
   assert.equal(said("rollback", { column: ["Row"] }), "");
   assert.match(said("rollback", { column: ["Row"], plan: true }), /^there is no column 'Row'/);
+  assert.match(said("rehearse", { column: ["BOGUS"] }), /^there is no column 'BOGUS'/);
   assert.match(said("apply", { sortColumn: ["Rseult"] }), /^there is no column 'Rseult'/);
 });
 

@@ -7,6 +7,7 @@ import { createTemp } from "../edge/disk/temp-file.ts";
 import { runProgram } from "../edge/process/run.ts";
 import { ARCHIVE } from "../model/archive.ts";
 import { MigrationError } from "../model/error.ts";
+import { REHEARSAL } from "./rehearsal-file.ts";
 import type { Sink } from "./sink.ts";
 import { surroundings } from "./surroundings.ts";
 import { VERSION } from "./version.ts";
@@ -29,7 +30,7 @@ export interface Support {
 
 /** What this tool writes into a run, its secrets sealed. */
 const OURS =
-  /^((snapshot|power|journal|log|window)\.jsonl|given\.json|connections\.yaml|report\.html|verified\.json|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
+  /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(given\.json|connections\.yaml|verified\.json)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
 
 /** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */
@@ -93,6 +94,11 @@ async function filesOf(run: string): Promise<Pick<Support, "files" | "leftOut">>
     else if (entry.isDirectory() && OF_A_PLAN.test(entry.name))
       for (const inner of await readdir(join(run, entry.name), { withFileTypes: true }))
         sort(`${entry.name}/${inner.name}`, inner.isFile());
+    else if (entry.isDirectory() && entry.name === REHEARSAL)
+      for (const inner of await readdir(join(run, entry.name), { withFileTypes: true })) {
+        // What it shares with its run is a link.
+        if (!inner.isSymbolicLink()) sort(`${entry.name}/${inner.name}`, inner.isFile());
+      }
     else sort(entry.name, entry.isFile());
   if (files.length === 0)
     throw new MigrationError("N2I-E110", `${run} has nothing that this tool wrote`);

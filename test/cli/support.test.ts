@@ -23,6 +23,7 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   for (const words of [
     ["extract", ...at, ...source],
     ["plan", ...at, ...reader, ...plan],
+    ["rehearse", ...at, ...reader, "--yes", "--skip-blocked", "--debug"],
     ["apply", ...at, ...writer, "--yes", "--skip-blocked", "--debug"],
     ["rollback", ...at, ...writer, "--all", "--yes"],
   ])
@@ -46,7 +47,14 @@ test("the archive for a bug report has what the tool wrote, and no secret of the
   execFileSync("tar", ["-xzf", archive, "-C", unpacked]);
   assert.deepEqual(searchFiles(made.find, [unpacked]), []);
   const names = readdirSync(unpacked, { recursive: true, encoding: "utf8" });
-  for (const wanted of ["plan", "snapshot.jsonl", "journal.jsonl", "log.jsonl", "given.json"])
+  for (const wanted of [
+    "plan",
+    "snapshot.jsonl",
+    "journal.jsonl",
+    "log.jsonl",
+    "given.json",
+    "rehearsal/journal.jsonl",
+  ])
     assert.ok(names.includes(wanted), wanted);
   assert.ok(names.some((name) => /^plan-[0-9a-f]{12}\/plan\.json$/.test(name)));
   for (const name of names.filter((one) => /^(?!log).*\.jsonl$/.test(one)))

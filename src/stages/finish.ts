@@ -16,6 +16,7 @@ import { endOfRun, knowsGuards } from "./finished.ts";
 import { committing, type Finished, finish, openGuard, unfinish } from "./finishing.ts";
 import { linesOf, plansOfRun, plansThere } from "./loaded-plans.ts";
 import { wantedOf } from "./named.ts";
+import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN } from "./run.ts";
 import { type RunSession, withLocked } from "./session.ts";
 import type { Sink } from "./sink.ts";
@@ -98,6 +99,8 @@ function withJob<T>(
 ): Promise<T> {
   return inRun(words.run, "finish", { create: false }, (run) =>
     closing(async (keep) => {
+      if (words.undo)
+        await checkNotRetired(run, "machines would be protected for a rollback that is refused");
       const { entries } = await readJournal(run);
       checkLoaded(run, entries, words);
       const plan = await openPlan(`${run.path}/${PLAN}`);

@@ -52,6 +52,10 @@ for (const engine of ENGINES)
     const why = [/nova_bm\.jsonl/, /retire --restore/];
     await refused(["rollback", ...at, ...writer, "--all", ...gone], 4, "N2I-E341", why);
     await refused(["apply", ...at, ...writer, ...gone], 4, "N2I-E341", why);
+    for (const command of ["finish", "handover"]) {
+      const undo = [command, ...at, ...writer, "--undo", "--yes", "-q"];
+      await refused(undo, 4, "N2I-E341", [...why, /a rollback that is refused/]);
+    }
     await refused(["extract", ...at, ...source, "-q"], 4, "N2I-E341", why);
     await refused([...words, "--yes", "-q"], 4, "N2I-E341");
     const state = await runs(0, ["status", ...at]);

@@ -6,6 +6,8 @@ import { EXIT_STATUS } from "../model/exit-status.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { REFUSALS } from "../model/refusals.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
+import { nextCommand } from "./next.ts";
+import type { Sink } from "./sink.ts";
 
 /** The folder of a rehearsal in its run: journal and notes of its own. */
 export const REHEARSAL = "rehearsal";
@@ -33,6 +35,18 @@ export async function copiesLeft(run: RunFolder): Promise<readonly string[]> {
     if (entry.do === "resource" && entry.kind !== "index") left.set(entry.mark, entry.name);
     else if (entry.do === "gone") left.delete(entry.mark);
   return [...left.values()];
+}
+
+/** What to do about them. */
+export function copiesText(copies: readonly string[], given: object): string {
+  const undo = nextCommand("rehearse", given, { ironicDb: "DB", undo: true });
+  return `the copy ${copies.join(", ")} is there still, passwords in it; unless a rehearsal is running, remove it: ${undo}`;
+}
+
+/** Retiring takes nothing from them, and their passwords are what somebody forgot. */
+export async function tellCopies(run: RunFolder, given: object, { note }: Sink): Promise<void> {
+  const copies = await copiesLeft(run);
+  if (copies.length > 0) note(`Of a rehearsal ${copiesText(copies, given)}`);
 }
 
 /** With what rehearse ends: as the command itself would, where that would be refused. */

@@ -17,11 +17,10 @@ import type { Places } from "./allocations.ts";
 import { endOfRun, knowsGuards } from "./finished.ts";
 import type { Said } from "./given.ts";
 import { readGiven } from "./given-file.ts";
-import { nextCommand } from "./next.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
 import { loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
-import { copiesLeft, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
+import { copiesLeft, copiesText, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import {
   type Missing,
@@ -242,15 +241,9 @@ function rehearseField({ rehearsal, copies, plan, said }: RunFiles): {
     ...(rehearsal === undefined ? [] : [rehearsedText(rehearsal, sha256)]),
     ...(copies === undefined || ("length" in copies && copies.length === 0)
       ? []
-      : [leftText(copies, said?.given ?? {})]),
+      : ["missing" in copies ? copies.missing : copiesText(copies, said?.given ?? {})]),
   ];
   return texts.length === 0 ? {} : { rehearse: texts.join("; ") };
-}
-
-function leftText(copies: readonly string[] | Missing, given: object): string {
-  if ("missing" in copies) return copies.missing;
-  const undo = nextCommand("rehearse", given, { ironicDb: "DB", undo: true });
-  return `the copy ${copies.join(", ")} is there still, passwords in it; unless a rehearsal is running, remove it: ${undo}`;
 }
 
 /** What a rollback that was killed, or found its table busy, left in Ironic's database. */

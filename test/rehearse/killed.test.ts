@@ -44,14 +44,19 @@ async function killedAt({ words }: Rehearsing, point: string): Promise<void> {
 test("a copy that a kill left is told by status, and goes after apply too", async (t) => {
   const made = await rehearsing("sqlite", t);
   if (made === null) return;
-  const { words, at, writer, isCopied, copy } = made;
+  const { words, at, source, writer, isCopied, copy } = made;
   await killedAt(made, "commit.after");
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
   const { out } = await runs(0, ["status", ...at]);
   assert.ok(out.includes(copy), out);
   assert.match(out, /remove it: nova2ironic rehearse --run \S+ (--ironic-db \S+ )?--undo/);
+  const retire = ["retire", ...at, ...source.slice(0, 2), ...writer, "--plan"];
+  const note =
+    /^Of a rehearsal the copy \S+ is there still, .* remove it: nova2ironic rehearse .*--undo/m;
+  assert.match((await runs(0, retire)).err, note);
   assert.match((await runs(0, [...words, "--undo"])).out, REMOVED);
   assert.equal(await isCopied(), false);
+  assert.doesNotMatch((await runs(0, retire)).err, /rehearsal/);
   assert.doesNotMatch((await runs(0, ["status", ...at])).out, /remove it/);
 });
 

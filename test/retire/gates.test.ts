@@ -6,7 +6,9 @@ import { SITE, SMALL, tenant } from "../hostile/fleet.ts";
 import { planned } from "../nova/walking.ts";
 import { finishedRun } from "./scene.ts";
 
-test("nothing is archived while a machine is blocked, skipped or not as planned, and all of it is said at once", async (t) => {
+const STAGED = /no machine is staged: no, 1 machines wait for handover/;
+
+test("nothing is archived while a machine is blocked, skipped, staged or not as planned, and all of it is said at once", async (t) => {
   const nodes = [
     tenant(1),
     { id: 2 },
@@ -14,14 +16,18 @@ test("nothing is archived while a machine is blocked, skipped or not as planned,
     { id: 4, deleted: true },
   ];
   const site = { ...SITE, machines: [...SITE.machines, { match: { id: 2 }, skip: "it stays" }] };
-  const made = await deployFiles(t, { shows: "machines that stay", nova_bm: { nodes }, site });
+  const made = await deployFiles(t, {
+    ...{ shows: "machines that stay", nova_bm: { nodes }, site },
+    // The first Ironic that keeps the reason of a maintenance.
+    ironic: { release: "kilo" },
+  });
   const { at, source, reader, writer, plan, ironic, bm } = made;
   await runs(0, ["extract", ...at, ...source, "-q"]);
-  await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
-  await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...plan, "--allow-pairing", "-q"]);
+  await runs(3, ["apply", ...at, ...writer, "--yes", "--skip-blocked", "--staged", "-q"]);
   const words = ["retire", ...at, ...source.slice(0, 2), ...reader];
   const out = /1 blocked, 1 skipped by the site document: nova_bm alone has them/;
-  await refused([...words, "--yes", "-q"], 4, "N2I-E340", [out, /finish has not ended it/]);
+  await refused([...words, "--yes", "-q"], 4, "N2I-E340", [out, /finish has not ended it/, STAGED]);
   await ironic.db("nodes").update({ properties: "{}" });
   await bm.db("bm_nodes").where({ id: 1 }).update({ pm_password: "changed" });
   const differs = [

@@ -1,7 +1,7 @@
 import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
 import type { Interrupt } from "../stages/surroundings.ts";
-import { io, isForMachines } from "./io.ts";
+import { type Host, io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
 import { aside } from "./print/events.ts";
 
@@ -25,15 +25,15 @@ export function beginCommand(): void {
  * goes, and so do its children. Without this the kernel would end it before that; a SIGQUIT would
  * leave a core file with every password in it.
  */
-export function endOnSignal(): void {
+export function endOnSignal(host: Host): void {
   for (const signal of [...ASKING, "SIGQUIT"] as const)
-    process.on(signal, () => {
+    host.on(signal, () => {
       if (acting > 0 && signal !== "SIGQUIT") return;
       log("end", { status: STATUS[signal], name: signal });
       // Who pressed Ctrl-C is there to read it.
       if (signal === "SIGINT" && io().stderr.isTTY === true)
         aside("\nInterrupted; nothing is lost. Run the same command again to go on.");
-      process.exit(STATUS[signal]);
+      host.exit(STATUS[signal]);
     });
 }
 
@@ -60,24 +60,26 @@ export function endOnLostTerminal(host: NodeJS.Process): void {
  * transaction dies with the connection.
  */
 export function onInterrupt(): Interrupt {
+  const { host } = io();
   acting += 1;
-  if (acting === 1) for (const signal of ASKING) process.on(signal, handle);
+  if (acting === 1) for (const signal of ASKING) host.on(signal, handle);
   const { signal } = stop;
   return {
     stopping: () => signal.aborted,
     signal,
     end: () => {
       acting -= 1;
-      if (acting === 0) for (const name of ASKING) process.off(name, handle);
+      if (acting === 0) for (const name of ASKING) host.off(name, handle);
     },
   };
 }
 
-function handle(signal: keyof typeof STATUS): void {
-  const status = STATUS[signal];
+function handle(signal: NodeJS.Signals): void {
+  const status = STATUS[signal as keyof typeof STATUS]; // only those are heard
   if (stop.signal.aborted) {
     log("end", { status, name: signal });
-    process.exit(status);
+    io().host.exit(status);
+    return;
   }
   io().status = status;
   stop.abort();

@@ -5,7 +5,14 @@ import { type Environment, type Surroundings, surrounded } from "../stages/surro
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** What a command has of the world it was started in. Nothing else in `cli` names the process. */
+/** Where signals come from, and what they can end. */
+export interface Host {
+  readonly on: (signal: NodeJS.Signals, heard: (signal: NodeJS.Signals) => void) => unknown;
+  readonly off: (signal: NodeJS.Signals, heard: (signal: NodeJS.Signals) => void) => unknown;
+  readonly exit: (status: number) => void;
+}
+
+/** What a command has of the world it was started in. Nothing in `cli` but main names the process. */
 export interface Io {
   /** The words behind the program's name. */
   readonly words: readonly string[];
@@ -14,6 +21,7 @@ export interface Io {
   readonly stderr: Output;
   readonly env: Environment;
   readonly cwd: () => string;
+  readonly host: Host;
   /** The exit status a command leaves; undefined is 0. */
   status: number | undefined;
 }
@@ -37,32 +45,42 @@ export function within<T>(
   });
 }
 
-/** The world of the command under way; the process itself outside of one. */
+/** The world of the process, which its signals and lost streams find no command's in. */
+let outside: Io | undefined;
+
+/** The world of the command under way; that of the process outside of one. */
 export function io(): Io {
-  return scope.getStore() ?? processIo;
+  const found = scope.getStore() ?? outside;
+  if (found === undefined) throw new Error("no command is under way");
+  return found;
 }
 
-export const processIo: Io = {
-  words: process.argv.slice(2),
-  // Read when it is used: opening stdin may keep a process alive.
-  get stdin() {
-    return process.stdin;
-  },
-  get stdout() {
-    return process.stdout;
-  },
-  get stderr() {
-    return process.stderr;
-  },
-  env: process.env,
-  cwd: () => process.cwd(),
-  get status() {
-    return typeof process.exitCode === "number" ? process.exitCode : undefined;
-  },
-  set status(status) {
-    process.exitCode = status;
-  },
-};
+/** The world of a process, from here on that of whatever runs in it outside of a command. */
+export function ioOf(host: NodeJS.Process): Io {
+  outside = {
+    words: host.argv.slice(2),
+    // Read when it is used: opening stdin may keep a process alive.
+    get stdin() {
+      return host.stdin;
+    },
+    get stdout() {
+      return host.stdout;
+    },
+    get stderr() {
+      return host.stderr;
+    },
+    env: host.env,
+    cwd: () => host.cwd(),
+    host,
+    get status() {
+      return typeof host.exitCode === "number" ? host.exitCode : undefined;
+    },
+    set status(status) {
+      host.exitCode = status;
+    },
+  };
+  return outside;
+}
 
 /** Whether stderr is for machines. */
 export function isForMachines(): boolean {

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from "node:v8";
 import { endOnLostTerminal, endOnSignal } from "./interrupt.ts";
-import { processIo } from "./io.ts";
+import { ioOf } from "./io.ts";
 import { endOnBrokenPipe } from "./print/out.ts";
 import { run } from "./program.ts";
 
@@ -12,10 +12,11 @@ export async function start(host: NodeJS.Process): Promise<void> {
   // What streams dies young: a heap of twice what is alive is enough, where V8 would take four times.
   setFlagsFromString("--heap-growing-percent=100");
   host.umask(0o077);
-  endOnSignal();
+  const world = ioOf(host);
+  endOnSignal(host);
   endOnLostTerminal(host);
   endOnBrokenPipe(host.stdout, (status) => host.exit(status));
   endOnBrokenPipe(host.stderr, (status) => host.exit(status));
-  host.exitCode = await run(processIo);
+  host.exitCode = await run(world);
   setTimeout(() => host.exit(), OVER).unref();
 }

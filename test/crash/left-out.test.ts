@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import { join } from "node:path";
 import { test } from "node:test";
 import { onInterrupt } from "../../src/cli/interrupt.ts";
-import { processIo } from "../../src/cli/io.ts";
+import { ioOf } from "../../src/cli/io.ts";
 import { forward } from "../../src/engine/forward.ts";
 import type { Leg } from "../../src/engine/part.ts";
 import { gather, type Walked } from "../../src/engine/walk.ts";
@@ -46,7 +46,7 @@ async function applyAsking(
     );
     try {
       const world = {
-        ...processIo,
+        ...ioOf(process),
         connections: new Map(),
         kept: new Map(),
         window: {},

@@ -41,6 +41,7 @@ export async function runHere(
   const world: Io = {
     ...{ words, stdin: Readable.from([]), stdout: out.stream, stderr: err.stream },
     ...{ env: { PATH: process.env.PATH, ...env }, cwd: () => process.cwd(), status: undefined },
+    host: process,
   };
   if (under === 0) before = process.umask(0o077);
   under += 1;

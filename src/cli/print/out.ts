@@ -41,7 +41,7 @@ export async function writeAll(
 /**
  * Ends the process quietly when the reader of this stream has gone, as in `nova2ironic show | head`.
  *
- * @param exit ends the process: process.exit, but in tests
+ * @param exit ends the process
  */
 export function endOnBrokenPipe(stream: Writable, exit: (status: number) => void): void {
   stream.on("error", (error: Error & { code?: string }) => {

@@ -38,6 +38,8 @@ test("when the reader of a pipe goes away, the process ends with 141 and says no
   const program = `
     import { endOnBrokenPipe } from "${print}out.js";
     import { printView } from "${print}out.js";
+    import { ioOf } from "${print}../io.js";
+    ioOf(process);
     endOnBrokenPipe(process.stdout, process.exit);
     function* rows() { for (;;) yield ["row"]; }
     await printView({ columns: ["A"], rows: rows() }, { format: "value" });`;

@@ -6,7 +6,9 @@ const PRINT = new URL("../../../src/cli/print/", import.meta.url).href;
 
 /** A program of two stages; the second fails when asked to. */
 const PROGRAM = `
+  import { ioOf } from "${PRINT}../io.js";
   import { runStages } from "${PRINT}stages.js";
+  ioOf(process);
   const fails = process.env.FAILS === "yes";
   const stages = [
     { title: "extract", run: async (report) => { report("rack1\\x1b[5m"); } },

@@ -1,4 +1,4 @@
-import { acceptedOf, causeOf } from "../core/render/cause.ts";
+import { acceptedOf, causeOf } from "../core/render/summary.ts";
 import type { Finding } from "../model/finding.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";

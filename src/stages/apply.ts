@@ -1,5 +1,4 @@
-import { causeOf } from "../core/render/cause.ts";
-import { renderCounts } from "../core/render/summary.ts";
+import { causeOf, renderCounts } from "../core/render/summary.ts";
 import { isEqual, type Verified } from "../core/verify/tally.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";

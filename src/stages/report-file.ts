@@ -1,6 +1,7 @@
-import { createReadStream } from "node:fs";
-import { basename, dirname, resolve } from "node:path";
+import { createReadStream, readFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { notRead, notWritten } from "../edge/disk/failure.ts";
+import { packageRoot } from "../edge/disk/package-root.ts";
 import { createTemp } from "../edge/disk/temp-file.ts";
 import { MigrationError, systemCode } from "../model/error.ts";
 import { inRun } from "./run.ts";
@@ -65,4 +66,11 @@ async function beginningOf(path: string): Promise<string | null> {
     throw notRead(path, cause);
   }
   return head;
+}
+
+/** Script and style sheet of the report's page, as the build made them. */
+export function pageAssets(): { readonly script: string; readonly style: string } {
+  const read = (name: string): string =>
+    readFileSync(join(packageRoot(), ".build", "page", name), "utf8").trim();
+  return { script: read("main.js"), style: read("page.css") };
 }

@@ -6,7 +6,7 @@ import { lockTarget } from "../edge/database/write.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { describeTables } from "../edge/nova-bm/describe.ts";
-import { dropTable } from "../edge/nova-bm/drop.ts";
+import { dropTable } from "../edge/nova-bm/restore.ts";
 import {
   ARCHIVE,
   type ArchiveHeader,

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { after, before, type TestContext, test } from "node:test";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { page as reportPage } from "../../src/report/page/page.ts";
-import { pageAssets } from "../../src/stages/page-assets.ts";
+import { pageAssets } from "../../src/stages/report-file.ts";
 import { chromiumPath } from "../lab/chromium.ts";
 import { reported, sampleFacts } from "../report/sample.ts";
 

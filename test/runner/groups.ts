@@ -18,7 +18,7 @@ const UNKNOWN_S = 0.5;
 
 /** What looks at its own process: its memory, its start, what keeps it alive, its password files. */
 const ALONE =
-  /^((start|pack)[.]|hostile.outlives|edge.ipmi.flood|edge.ipmitool|edge.disk.artefact-hostile)/;
+  /^((start|pack)[.]|hostile.outlives|edge.ipmi.flood|edge.ipmitool|edge.disk.artefact-hostile|edge.process.at-exit)/;
 
 /**
  * What only a process has: deaths, signals, terminals, full disks, the package, README's own lines.

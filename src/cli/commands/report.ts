@@ -1,8 +1,7 @@
 import { markdown } from "../../report/markdown.ts";
 import { page } from "../../report/page/page.ts";
-import { pageAssets } from "../../stages/page-assets.ts";
 import { report } from "../../stages/report.ts";
-import { writeReport } from "../../stages/report-file.ts";
+import { pageAssets, writeReport } from "../../stages/report-file.ts";
 import type { ReportArgs } from "../options/report.ts";
 import { print, say, sinkOf } from "./shared.ts";
 

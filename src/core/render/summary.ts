@@ -41,9 +41,9 @@ export function renderHeader(header: PlanHeader, conductors?: string): string {
 }
 
 /** Codes of the blocking findings the operator accepted, each once. */
-function acceptedOf({ findings }: PlannedMachine): string {
-  const codes = findings
-    .filter(({ severity, accepted }) => severity === "blocks" && accepted !== undefined)
+function acceptedCodes(machine: PlannedMachine): string {
+  const codes = acceptedOf(machine)
+    .filter(({ severity }) => severity === "blocks")
     .map(({ code }) => code);
   return codes.length === 0 ? "" : `  accepted ${[...new Set(codes)].join(", ")}`;
 }
@@ -55,7 +55,7 @@ export function renderLine(machine: PlannedMachine): string {
   const name = uuid ?? `bm_nodes.id=${bm_node_id}`;
   const what =
     reason ??
-    `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}${acceptedOf(machine)}`;
+    `${state.outcome.padEnd(13)} ${ports} port${ports === 1 ? "" : "s"}${acceptedCodes(machine)}`;
   return `  ${SIGNS[verdict][0]} ${name.padEnd(36)}  ${verdict.padEnd(9)}  ${what}`;
 }
 
@@ -104,4 +104,19 @@ export function renderCounts({ nodes, ports, verdicts, machines }: PlanCounts): 
     `Plan: ${nodes} nodes, ${ports} ports to add; ${unchanged} unchanged; ${drift} drifted; ` +
     `${conflict} in conflict; ${blocked} blocked; ${skipped} left out; ${machines} machines in all.`
   );
+}
+
+/** What somebody answers for by name. */
+export function acceptedOf({ findings }: Pick<PlannedMachine, "findings">): readonly Finding[] {
+  return findings.filter(({ accepted }) => accepted !== undefined);
+}
+
+/** Why a machine becomes what it becomes, in words that machines in the same case share. */
+export function causeOf({ verdict, state, reason, findings }: PlannedMachine): string {
+  const open = findings.filter(
+    ({ severity, accepted }) => severity === "blocks" && accepted === undefined,
+  );
+  const codes = [...new Set(open.map(({ code }) => code))];
+  if (codes.length > 0) return codes.map((code) => `${code} ${FINDINGS[code].title}`).join("; ");
+  return verdict === "skipped" ? (reason ?? "") : state.outcome;
 }

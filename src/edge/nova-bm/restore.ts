@@ -127,3 +127,9 @@ export async function countOn(database: Database, table: string, column: string)
     ask(database, `counting on in ${table}`, sql, [from, column], trx),
   );
 }
+
+/** Drops a table; one that is gone already is none too many. */
+export async function dropTable(database: Database, name: string): Promise<void> {
+  const sql = `DROP TABLE IF EXISTS ${quoted(database.engine, name)}`;
+  await defining(database, `dropping ${name}`, sql);
+}

@@ -6,6 +6,7 @@ import {
   camel,
   DB_TIMEOUT,
   DEFAULTS,
+  FOR_STAGES,
   KEPT,
   kebab,
   type NextCommand,
@@ -39,7 +40,7 @@ const SHARED: readonly string[] = [
 
 /** What was said of the commands that come after it was said of what is no more. */
 const VOIDS: { readonly [command in NextCommand]?: readonly NextCommand[] } = {
-  plan: ["apply", "handover"],
+  plan: ["apply", "handover", "run"],
   apply: ["handover"],
 };
 
@@ -115,13 +116,31 @@ export function wordsFor(
   command: NextCommand,
   given: readonly Given[],
 ): { readonly [name: string]: Word } {
-  const own = given.filter((one) => one.command === command);
   const others = given.filter((one) => one.command !== command);
   const words = new Map<string, Word>();
   for (const { options } of others) put(words, options, SHARED);
-  for (const { options } of own) put(words, options, [...RECORDED]);
+  for (const { command: by, options } of given)
+    if (by === command) put(words, options, [...RECORDED]);
+    else if (by === "run") put(words, options, forStage(command));
   for (const { options } of given) put(words, options, CONDUCTORS);
   return Object.fromEntries([...words].map(([option, word]) => [camel(option), word]));
+}
+
+function forStage(command: NextCommand): readonly string[] {
+  return command === "power" || command === "plan" ? FOR_STAGES[command] : [];
+}
+
+/**
+ * What `run` is given for its plan, and this plan was made without.
+ *
+ * @param args by yargs's names
+ */
+export function newForPlan(args: object, earlier: readonly Given[]): readonly string[] {
+  const made = earlier.find(({ command }) => command === "plan")?.options ?? {};
+  const { options } = givenOf("plan", args, (_option, word) => word);
+  return FOR_STAGES.plan.filter(
+    (name) => name in options && JSON.stringify(options[name]) !== JSON.stringify(made[name]),
+  );
 }
 
 /** How connections.yaml calls an option of a command; null where it is no connection. */

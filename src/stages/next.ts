@@ -25,6 +25,15 @@ export const PLACES: readonly string[] = ["nova-bm-db", ...BACKENDS, ...BESIDE];
 /** Commands to which Nova's databases, or a login beside Ironic's, mean something else than to those that act. */
 export const NOTHING_FOR: readonly string[] = ["config", "status"];
 
+/** What `run` takes for its stages, besides what says where everything is. */
+export const FOR_STAGES = {
+  power: ["ipmi-client", "rate"],
+  plan: [
+    ...["flavor-images", "deploy-kernel", "deploy-ramdisk", "flavor", "allow-pairing"],
+    ...["beside-others", "max-unreachable", "record-power"],
+  ],
+} as const;
+
 /**
  * Options of a command that running it next, or again, wants as they were given before. What is missing
  * here is either asked each time (`--yes`) or is what a line itself says (`--undo`, `--plan`).
@@ -59,6 +68,7 @@ export const KEPT = {
       "watch",
       "wait",
     ],
+    ...[...FOR_STAGES.power, ...FOR_STAGES.plan],
   ],
   handover: [
     ...["ironic-db", "node", "in-flight", "per-minute", "deadline", "max-failures"],
@@ -231,6 +241,18 @@ function optionWords(name: string, value: unknown): readonly string[] {
 /** An address with a password is refused before any command runs; should one come here, it stays here. */
 export function withoutSecret(word: string): string {
   return /:\/\/(?:[^/@]*:[^@]*@|.*[?&][^=]*(?:pass|pwd))/is.test(word) ? "DB" : word;
+}
+
+/** What of the words was said, by yargs's names. @param names of options */
+export function pick(
+  words: object,
+  names: readonly string[],
+): { readonly [name: string]: unknown } {
+  const wanted = new Set(names.map(camel));
+  const said = Object.entries(words).filter(
+    ([name, word]) => wanted.has(name) && word !== undefined,
+  );
+  return Object.fromEntries(said);
 }
 
 export function camel(name: string): string {

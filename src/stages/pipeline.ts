@@ -88,7 +88,7 @@ export function stopped(again: string, more = ""): string {
 
 const NOVA = { novaDb: "DB" };
 export const EXTRACT: NextStep = { command: "extract", nova: NOVA };
-const PLAN: NextStep = { command: "plan", nova: NOVA };
+export const PLAN: NextStep = { command: "plan", nova: NOVA };
 const POWER: NextStep = { command: "power" };
 const VERIFY: NextStep = { command: "verify" };
 const TAKEOVER: NextStep = {

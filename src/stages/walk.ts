@@ -23,26 +23,8 @@ import { type RunFiles, wasStaged } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
 import type { VerifyAsked } from "./verify.ts";
+import { gate, keepWords, planAnew, type RunWords } from "./walk-words.ts";
 import { closeWindow, isWindowOpen, openWindow, recordWindow, resultOf } from "./window-file.ts";
-
-/** What run is given. */
-export interface RunWords {
-  readonly run: string;
-  /** The last stage that is walked. */
-  readonly until?: RunStage;
-  /** While this file exists no stage begins. */
-  readonly pauseFile?: string;
-  /** Seconds a hook may take. */
-  readonly hookTimeout: number;
-  /** Seconds to wait for what a person does; without it there is no end. */
-  readonly wait?: number;
-  readonly staged: boolean;
-  readonly skipBlocked: boolean;
-  /** Seconds, of check and apply. */
-  readonly watch?: number;
-  /** Of a staged load. */
-  readonly perMinute?: number;
-}
 
 /** The commands a walk acts with: functions called here, each with the options of its own command line. */
 export interface Hands {
@@ -91,8 +73,11 @@ const INTERRUPTED = [130, 143];
 export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<RunEnd> {
   const of: Walk = { words, hands, sink, renewed: false, opened: false, applied: null };
   let before = "";
+  let kept = false;
   for (;;) {
-    const { run, step, files } = await standing(words.run);
+    if (!kept) kept = await keepWords(words);
+    const { run, files, ...at } = await standing(words.run);
+    const step = planAnew(at.step, files, words, sink);
     if (step === null) {
       if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
       return { ended: "done", at: null, status: 0 };
@@ -355,9 +340,10 @@ async function renewed(of: Walk, files: RunFiles | null): Promise<number> {
   await sink.confirm("The power readings are too old: ask every BMC and make the plan again?");
   of.renewed = true;
   const run = { run: words.run };
-  const asked = await hands.perform("power", await hands.options("power", run));
-  if (asked !== 0 && asked !== 3) return asked;
   const said = files?.said;
+  const how = decisionsOf({ command: "power" }, said, false);
+  const asked = await hands.perform("power", await hands.options("power", { ...run, ...how }));
+  if (asked !== 0 && asked !== 3) return asked;
   const own = decisionsOf({ command: "plan", nova: {} }, said, false);
   const planned = await hands.perform("plan", await hands.options("plan", { ...run, ...own }));
   return planned === 0 ? AGAIN : planned;
@@ -371,8 +357,4 @@ async function paused(file: string | undefined, { say }: Sink): Promise<void> {
   if (file === undefined || !existsSync(file)) return;
   say(`Paused: ${file} exists; remove it to go on.`);
   while (existsSync(file)) await sleep(500);
-}
-
-function gate(what: string): MigrationError {
-  return new MigrationError("N2I-E328", what);
 }

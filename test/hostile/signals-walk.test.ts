@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readdirSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import type { Case } from "../../src/demo/case.ts";
@@ -8,7 +8,7 @@ import { withBmcs } from "../lab/bmc/with-farm.ts";
 import { cloud } from "../nova/cloud.ts";
 import { rowsOf } from "../nova/rows.ts";
 import { computeStarts } from "../nova/walking.ts";
-import { type Ran, runs, start } from "./cli.ts";
+import { type Ran, start } from "./cli.ts";
 import { type Deployment, deployFiles } from "./deployment.ts";
 import { SITE } from "./fleet.ts";
 
@@ -66,10 +66,6 @@ async function deployed(t: TestContext, addresses: readonly string[]): Promise<D
   const site = { ...SITE, machines: [...SITE.machines, ROOT, LEFT] };
   const made = await deployFiles(t, { ...given, nova_bm: { nodes }, site, power: true } as Case);
   writeFileSync(file(made), JSON.stringify(connections(made)), { mode: 0o600 });
-  // A plan of days before: what was decided for it stands in the run.
-  await runs(0, ["extract", "--config", file(made), "-q"]);
-  await runs(0, ["plan", "--config", file(made), "--allow-pairing", "-q"]);
-  for (const old of ["snapshot.jsonl", "plan"]) rmSync(join(made.run, old), { recursive: true });
   return made;
 }
 
@@ -88,7 +84,7 @@ function connections({ run, source, writer, novaWriter, plan }: Deployment) {
 
 function walking(made: Deployment, ...more: readonly string[]) {
   const words = ["run", "--config", file(made), "--staged", "--yes", "--watch", "0"];
-  return start([...words, "--wait", "30", ...more]);
+  return start([...words, "--allow-pairing", "--wait", "30", ...more]);
 }
 
 /** Sends it in a stage. One that ended before is behind the run, which says so and ends well. */

@@ -45,7 +45,7 @@ export function number(describe: string, more: Options = {}): Options {
 }
 
 /** Titles of help: what is a command's own comes first, under yargs' own `Options:`. */
-type Group = "Nova:" | "Ironic:" | "Output:" | "Every command:";
+type Group = "Stages:" | "Nova:" | "Ironic:" | "Output:" | "Every command:";
 
 /** Options that help lists under one title. */
 export function grouped<T extends OptionTable>(group: Group, options: T) {

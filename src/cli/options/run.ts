@@ -1,13 +1,25 @@
 import { STAGES } from "../../stages/journey.ts";
-import type { RunWords } from "../../stages/walk.ts";
+import { FOR_STAGES } from "../../stages/next.ts";
+import type { RunWords } from "../../stages/walk-words.ts";
 import type { Voice } from "../commands/shared.ts";
-import { type Declared, flag, number, word } from "./declared.ts";
+import { type Declared, flag, grouped, number, type OptionTable, word } from "./declared.ts";
+import { planOptions } from "./plan.ts";
+import { powerOptions } from "./power.ts";
 import { common } from "./shared.ts";
 
 export interface RunArgs extends Voice, RunWords {
   readonly yes: boolean;
   readonly config?: string;
   readonly without?: readonly string[];
+}
+
+/** What a stage takes, from its own table; what is so without a word stays the stage's to say. */
+function of({ command, options = {} }: Declared, names: readonly string[]): OptionTable {
+  const table = names.map((name) => {
+    const { default: _usual, group: _group, ...option } = options[name] ?? {};
+    return [name, { ...option, describe: `${command}: ${option.describe}` }] as const;
+  });
+  return grouped("Stages:", Object.fromEntries(table));
 }
 
 export const runOptions: Declared = {
@@ -31,8 +43,14 @@ export const runOptions: Declared = {
       requiresArg: true,
     }),
     ...common("yes"),
+    ...of(powerOptions, FOR_STAGES.power),
+    ...of(planOptions, FOR_STAGES.plan),
   },
   epilogue:
-    "Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE; one that fails stops the run.",
-  examples: ["$0 run --run m1 --until check", "$0 run --run m1"],
+    "What is given for power and plan stays in the run until it is planned. Hooks are programs in RUN/hooks: before-STAGE and after-STAGE, with NOVA2IRONIC_RUN and NOVA2IRONIC_STAGE; one that fails stops the run.",
+  examples: [
+    "$0 run --run m1 --until check",
+    "$0 run --run m1 --until check --allow-pairing --deploy-kernel ID --deploy-ramdisk ID",
+    "$0 run --run m1",
+  ],
 };

@@ -1,0 +1,71 @@
+import { existsSync } from "node:fs";
+import { MigrationError } from "../model/error.ts";
+import { IRONIC, plansOf } from "../model/journal.ts";
+import { type NextStep, newForPlan } from "./given.ts";
+import { rememberGiven, withEarlier } from "./given-file.ts";
+import type { RunStage } from "./journey.ts";
+import { FOR_STAGES, pick } from "./next.ts";
+import { PLAN } from "./pipeline.ts";
+import { inRun } from "./run.ts";
+import type { RunFiles } from "./run-files.ts";
+import type { Sink } from "./sink.ts";
+
+/** What run is given. */
+export interface RunWords {
+  readonly run: string;
+  /** The last stage that is walked. */
+  readonly until?: RunStage;
+  /** While this file exists no stage begins. */
+  readonly pauseFile?: string;
+  /** Seconds a hook may take. */
+  readonly hookTimeout: number;
+  /** Seconds to wait for what a person does; without it there is no end. */
+  readonly wait?: number;
+  readonly staged: boolean;
+  readonly skipBlocked: boolean;
+  /** Seconds, of check and apply. */
+  readonly watch?: number;
+  /** Of a staged load. */
+  readonly perMinute?: number;
+}
+
+const PASSED = [...FOR_STAGES.power, ...FOR_STAGES.plan];
+
+/** What was given for stages to come outlives whatever ends this walk. @returns whether there is a run to keep it */
+export async function keepWords(words: RunWords): Promise<boolean> {
+  if (!existsSync(words.run)) return false;
+  const given = pick(words, PASSED);
+  if (Object.keys(given).length > 0)
+    await inRun(words.run, "run", { create: false }, async (run) =>
+      rememberGiven(run, "run", pick(await withEarlier(run, "run", given), PASSED)),
+    );
+  return true;
+}
+
+/**
+ * A plan that nothing was done of is made again where it is wanted otherwise.
+ *
+ * @throws MigrationError N2I-E328 where some of it was
+ */
+export function planAnew(
+  step: NextStep | null,
+  files: RunFiles | null,
+  words: RunWords,
+  { say }: Pick<Sink, "say">,
+): NextStep | null {
+  if (files === null || "missing" in files.plan || step?.command === "extract") return step;
+  const wanted = newForPlan(words, files.said?.earlier ?? []).map((name) => `--${name}`);
+  if (wanted.length === 0) return step;
+  const what = `the plan was made without ${wanted.join(", ")} as given now`;
+  const { journal, plan } = files;
+  if ("missing" in journal || plansOf(journal.entries, IRONIC).includes(plan.sha256))
+    throw gate(`${what}, and was applied; leave it out, or make a new plan`);
+  if (step?.command !== "plan")
+    say(`${what.slice(0, 1).toUpperCase()}${what.slice(1)}: it is made again.`);
+  return PLAN;
+}
+
+/** Where a walk ends with what a person has to do. */
+export function gate(what: string): MigrationError {
+  return new MigrationError("N2I-E328", what);
+}

@@ -26,7 +26,7 @@ export async function back(deployment: Deployment): Promise<void> {
   const { files, see, startCompute, stopCompute, tell } = deployment;
   const legacyConf = `${files.novaConf}.before`;
   copyFileSync(files.novaConf, legacyConf);
-  const does = commandsOf(deployment, { watch: 5 });
+  const does = commandsOf(deployment, { watch: 1 });
   const returns = await over(deployment, does);
   for (const [at, turn] of TURNS.entries()) {
     await returns[at]?.();

@@ -60,6 +60,8 @@ export interface Deployment {
   readonly startCompute: (driver: "legacy" | "ironic") => void;
   /** Why the nova-compute that was started last does not run any more; null while it does. */
   readonly computeEnded: () => string | null;
+  /** How often the nova-compute that runs has begun to compare its servers' power with the machines'. */
+  readonly powerSyncs: () => number;
   readonly stopCompute: () => Promise<void>;
   /** Reads the cloud, and keeps databases and the power of machines to come back to: Ironic sleeps then. */
   readonly save: (name: string, options: { readonly ironic: boolean }) => Promise<Restore>;
@@ -142,7 +144,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     observed.forget(before);
     const files = await writeFiles(stack, own, tftp.path, images);
     const compute = computeOf(files, observed);
-    const { start: startCompute, stop: stopCompute, ended: computeEnded } = compute;
+    const { start: startCompute, stop: stopCompute, ended: computeEnded, powerSyncs } = compute;
     const acts: Act[] = [];
     const ran = product(join(own, "commands"), stack.cloud.env, tell);
     const mine: Fleet = { ...fleet, host: by === "rename" ? NEW_HOST : HOST };
@@ -150,6 +152,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     return {
       ...{ stack, by, observer: observed, product: ran, fleet: mine, files, acts },
       ...{ image, disk, network, ...sees, tell, startCompute, stopCompute, computeEnded },
+      powerSyncs,
       seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine, held: memory.peak() }),
     };
   };
@@ -235,6 +238,8 @@ function computeOf(files: Files, observed: Observer) {
       observed.follow(`nova-compute ${count}`, running.log);
     },
     ended: () => (running === null || running.running() ? null : running.log()),
+    powerSyncs: () =>
+      running?.log().match(/Running periodic task \S+_sync_power_states/g)?.length ?? 0,
     stop: async (): Promise<void> => {
       await running?.stop(join(files.folder, `nova-compute-${count}.log`));
       running = null;

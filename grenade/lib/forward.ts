@@ -58,7 +58,7 @@ export function commandsOf(
 /** The upgrade, up to tenants on Ironic: the product's stages in the order of its manual. */
 export async function forward(deployment: Deployment): Promise<void> {
   const { see, by } = deployment;
-  const does = commandsOf(deployment, by === "rows" ? {} : { watch: 5 });
+  const does = commandsOf(deployment, by === "rows" ? {} : { watch: 1 });
   await carry(deployment, does);
   await reconfigure(deployment, does);
   await startIronicCompute(deployment);

@@ -15,6 +15,7 @@ import { type Judged, memoryOf, report } from "./report.ts";
 import type { By, Seen } from "./seen.ts";
 import { keepSchemas } from "./stack.ts";
 import { tempest } from "./tempest.ts";
+import { needTempest } from "./tempest-run.ts";
 import { clock, type Timing } from "./timing.ts";
 
 const USAGE = `grenade/run [--by WAY,...] [--phase PHASE,...] [--all] [--db SERVER] [--machines N] [--hold] [--quiet]
@@ -83,6 +84,8 @@ async function main(): Promise<number> {
     process.stderr.write(USAGE);
     return values.help ? 0 : 64;
   }
+  // Before anything runs, as all that is installed.
+  if (asked.some(({ phase }) => phase === "tempest")) needTempest();
   endOnSignals();
   const home = join(process.cwd(), "runs", "grenade");
   const timing = clock({ quiet: values.quiet });

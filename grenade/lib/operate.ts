@@ -1,11 +1,9 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import { until } from "./wait.ts";
 import { working } from "./working.ts";
 
-/** nova-compute's sync_power_state_interval, and how often it is let pass. */
-const SYNC_MS = 10_000;
+/** How often nova-compute compares power before it is looked whether anything came of it. */
 const SYNCS = 3;
 
 interface Shown {
@@ -25,7 +23,12 @@ export async function operate(deployment: Deployment, phase: string): Promise<vo
   await actor(deployment, phase)("stop", first, { "os-stop": null }, "SHUTOFF", false);
   await Promise.all([goesOn(deployment, phase, first), gives(deployment, phase, second)]);
   await deployment.see("operated", { ironic: true });
-  await sleep(SYNCS * SYNC_MS);
+  const before = deployment.powerSyncs();
+  await until("nova-compute compares servers' power with machines'", 60, async () => {
+    // One is over when the next begins.
+    const over = deployment.powerSyncs() - before - 1;
+    return over >= SYNCS ? null : `it did ${over} times`;
+  });
   await deployment.see("rested", { ironic: true });
 }
 

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Deployment } from "./deployment.ts";
 import { forward, startIronicCompute } from "./forward.ts";
 import { apart, FRESH, startFresh } from "./fresh.ts";
-import { needTempest, type Outcome, runTempest, type Side } from "./tempest-run.ts";
+import { type Outcome, runTempest, type Side } from "./tempest-run.ts";
 
 /**
  * Tempest against the Ironic that machines were carried to, and the same tests against one that was
@@ -12,7 +12,6 @@ import { needTempest, type Outcome, runTempest, type Side } from "./tempest-run.
  */
 export async function tempest(deployment: Deployment): Promise<void> {
   const { stack, files, disk, see, acts, tell } = deployment;
-  needTempest();
   await forward(deployment);
   await keepApart(deployment);
   const fresh = await startFresh(deployment);

@@ -91,6 +91,8 @@ function sections({ server, cloud, mechanism, port }: NeutronPlace, folder: stri
       // All in one process, and no agent to be told.
       ...{ api_workers: 0, rpc_workers: 0, transport_url: "fake:/" },
       ...{ dhcp_agent_notification: false, network_auto_schedule: false },
+      // Ironic opens a connection for each task and leaves it open: at Neutron's own 100 nobody is answered any more.
+      wsgi_default_pool_size: 1000,
       ...{ api_paste_config: "/usr/share/neutron-common/api-paste.ini" },
     },
     database: { connection: sqlalchemy(server, NEUTRON_DATABASE) },

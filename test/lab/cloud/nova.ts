@@ -181,7 +181,9 @@ function computeSections(place: NovaPlace, host: string, own: Sections): Section
     DEFAULT: {
       ...{ host, my_ip: "127.0.0.1", transport_url: place.broker },
       ...{ report_interval: 2, periodic_fuzzy_delay: 0, update_resources_interval: 10 },
-      ...{ sync_power_state_interval: 10, vif_plugging_is_fatal: false },
+      ...{ sync_power_state_interval: 5, vif_plugging_is_fatal: false },
+      // A line each time, and no other of what it logs at DEBUG.
+      default_log_levels: "oslo_service.periodic_task=DEBUG,urllib3=WARN,stevedore=WARN",
     },
     vnc: { enabled: false },
     ...clients(place),

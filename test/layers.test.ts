@@ -27,6 +27,7 @@ const CORE = [
   "handover",
   "render",
   "report",
+  "policy",
 ];
 
 /** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */
@@ -35,7 +36,8 @@ const MAP: readonly Room[] = [
   ...CORE.map((name, at) => ({
     room: `core/${name}`,
     rooms: ["model", ...CORE.slice(0, at).map((earlier) => `core/${earlier}`)],
-    packages: ["ajv", "ajv-formats", "diff"],
+    // Nova's policy files are YAML.
+    packages: name === "policy" ? ["node:module", "yaml"] : ["ajv", "ajv-formats", "diff"],
   })),
   // What must not outlive the process, files and children, is taken away in one place.
   edge("process"),

@@ -59,6 +59,11 @@ export const REFUSALS = {
     "It says which databases, services and files a command reads and writes.",
     "Correct each fault listed, or run the command with --config and another file.",
   ),
+  "N2I-E109": usage(
+    "a policy file cannot be used",
+    "A rule that is not understood could let in somebody whom Nova keeps out.",
+    "Correct the rule at the line named, or compare it with Nova's by oslopolicy-checker.",
+  ),
   // The run folder and its artefacts.
   "N2I-E110": usage(
     "the run folder cannot be used",

@@ -1,0 +1,121 @@
+/** A rule of a policy file, understood. What stands right of a colon may name the target: `%(project_id)s`. */
+export type Expression =
+  | { readonly kind: "always" }
+  | { readonly kind: "never" }
+  | { readonly kind: "all" | "any"; readonly of: readonly Expression[] }
+  | { readonly kind: "not"; readonly of: Expression }
+  | { readonly kind: "rule"; readonly name: string }
+  | { readonly kind: "role"; readonly match: string }
+  | { readonly kind: "is admin"; readonly expected: boolean }
+  | { readonly kind: "attribute"; readonly name: string; readonly match: string }
+  | { readonly kind: "literal"; readonly value: string; readonly match: string };
+
+/** An error that says what cannot be understood. */
+type Refuse = (why: string) => Error;
+
+const DEPTH = 100;
+/** What Python's `%` makes of a text where only names of the target are asked for. */
+const TEMPLATE = /^(?:[^%]|%%|%\([^()]*\)s)*$/;
+const INTEGER = /^(?:0|-?[1-9]\d*)$/;
+const QUOTED = /^(['"])([^'"\\]*)\1$/;
+const NAME = /^[A-Za-z_][\w.-]*$/;
+
+/**
+ * A rule as oslo.policy reads it: a text, or the list of lists of Nova's policy.json through Juno, where
+ * the outer list is joined by "or", an inner one by "and". What oslo.policy would quietly read as "nobody"
+ * is refused here, and so is an empty value, which it reads as "everybody".
+ *
+ * @source oslo.policy 4.0, _parser.py and _checks.py
+ */
+export function parseRule(rule: unknown, refuse: Refuse): Expression {
+  if (typeof rule === "string") return rule === "" ? { kind: "always" } : parseText(rule, refuse);
+  if (!Array.isArray(rule)) throw refuse('it is neither a text nor a list (write "@" or "!")');
+  if (rule.length === 0) return { kind: "always" };
+  const any = rule
+    .filter((inner: unknown) => inner !== "" && !(Array.isArray(inner) && inner.length === 0))
+    .map((inner: unknown) => joined("all", listed(inner, refuse)));
+  return any.length === 0 ? { kind: "never" } : joined("any", any);
+}
+
+function listed(inner: unknown, refuse: Refuse): readonly Expression[] {
+  return (Array.isArray(inner) ? inner : [inner]).map((check: unknown) => {
+    if (typeof check !== "string") throw refuse("a list holds something else than texts");
+    return parseCheck(check, refuse);
+  });
+}
+
+function joined(kind: "all" | "any", of: readonly Expression[]): Expression {
+  const [only] = of;
+  return only !== undefined && of.length === 1 ? only : { kind, of };
+}
+
+function parseText(text: string, refuse: Refuse): Expression {
+  const tokens = text.split(/\s+/).flatMap(tokensOf);
+  let at = 0;
+  const taken = (word: string): boolean => {
+    if (tokens[at]?.toLowerCase() !== word) return false;
+    at += 1;
+    return true;
+  };
+  const chain = (kind: "all" | "any", word: string, next: () => Expression): Expression => {
+    const of = [next()];
+    while (taken(word)) of.push(next());
+    return joined(kind, of);
+  };
+  const any = (depth: number): Expression =>
+    chain("any", "or", () => chain("all", "and", () => one(depth)));
+  const one = (depth: number): Expression => {
+    if (depth > DEPTH) throw refuse(`it is nested deeper than ${DEPTH}`);
+    if (taken("not")) return { kind: "not", of: one(depth + 1) };
+    if (taken("(")) {
+      const inner = any(depth + 1);
+      if (!taken(")")) throw refuse("a parenthesis is not closed");
+      return inner;
+    }
+    const token = tokens[at];
+    if (token === undefined) throw refuse("it ends where a check is expected");
+    if (/^(?:and|or|\))$/i.test(token)) throw refuse(`"${token}" stands where a check is expected`);
+    at += 1;
+    return parseCheck(token, refuse);
+  };
+  const whole = any(0);
+  if (at < tokens.length) throw refuse(`"${tokens[at]}" stands where "and" or "or" is expected`);
+  return whole;
+}
+
+/** Parentheses stand at the ends of a word alone: those inside belong to `%(name)s`. */
+function tokensOf(word: string): readonly string[] {
+  const check = word.replace(/^\(+/, "");
+  const bare = check.replace(/\)+$/, "");
+  const tokens = [
+    ..."(".repeat(word.length - check.length),
+    bare,
+    ...")".repeat(check.length - bare.length),
+  ];
+  return tokens.filter((token) => token !== "");
+}
+
+function parseCheck(check: string, refuse: Refuse): Expression {
+  if (check === "@") return { kind: "always" };
+  if (check === "!") return { kind: "never" };
+  const colon = check.indexOf(":");
+  if (colon < 1) throw refuse(`"${check}" is no check: write KIND:VALUE, "@" or "!"`);
+  const kind = check.slice(0, colon);
+  const match = check.slice(colon + 1);
+  if (kind === "rule") return { kind: "rule", name: match };
+  if (kind === "is_admin") return { kind: "is admin", expected: match.toLowerCase() === "true" };
+  if (kind === "http" || kind === "https")
+    throw refuse(`"${check}" asks another server, which this proxy does not do`);
+  if (!TEMPLATE.test(match)) throw refuse(`"${match}" has a % that is not of the form %(name)s`);
+  if (kind === "role") return { kind: "role", match };
+  const value = literal(kind);
+  if (value !== null) return { kind: "literal", value, match };
+  if (!NAME.test(kind)) throw refuse(`"${kind}" is neither the name of an attribute nor a literal`);
+  return { kind: "attribute", name: kind, match };
+}
+
+/** What Python writes for a literal of Python, or null. */
+function literal(kind: string): string | null {
+  if (["True", "False", "None"].includes(kind) || INTEGER.test(kind)) return kind;
+  return QUOTED.exec(kind)?.[2] ?? null;
+}

@@ -1,0 +1,126 @@
+import { createRequire } from "node:module";
+import { MigrationError } from "../../model/error.ts";
+import { type Expression, parseRule } from "./expression.ts";
+import { ACTIONS, type Action, ADMIN, inCode, namesOf } from "./nova.ts";
+
+const require = createRequire(import.meta.url);
+
+/** Nova's rules for the two requests, with every rule that they name. */
+export interface Policy {
+  readonly rules: ReadonlyMap<string, Expression>;
+}
+
+/** A rule of the file, not yet understood: one that nobody asks for may be anything. */
+interface Written {
+  readonly value: unknown;
+  /** Counted from 1. */
+  readonly line: number;
+}
+
+type Refuse = (line: number, why: string) => MigrationError;
+
+/**
+ * Nova's policy.yaml or policy.json. What it leaves out is as in Nova's code.
+ *
+ * @param file its name, for errors
+ * @throws MigrationError N2I-E109: it is no such file, or a rule that the two requests come to cannot be
+ *   understood, names one that does not exist, or comes back to itself
+ */
+export function readPolicy(text: string, file: string): Policy {
+  const refuse = refusalsOf(file);
+  return link(writtenIn(text, refuse), refuse);
+}
+
+/** Nova's own: an administrator lists and shows. */
+export const DEFAULT_POLICY: Policy = link(new Map(), refusalsOf("Nova's code"));
+
+function refusalsOf(file: string): Refuse {
+  return (line, why) => new MigrationError("N2I-E109", `${file}:${line}: ${why}`);
+}
+
+function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
+  const lineOf = (offset: number): number => text.slice(0, offset).split("\n").length;
+  // Loaded when there is something to read.
+  const { isMap, isScalar, parseDocument } = require("yaml") as typeof import("yaml");
+  // PyYAML reads YAML 1.1, where a key may come twice and the last one counts.
+  const document = parseDocument(text, { version: "1.1", uniqueKeys: false });
+  for (const { pos, message } of [...document.errors, ...document.warnings])
+    throw refuse(lineOf(pos[0]), `not YAML: ${message.split(/ at line|\n/)[0]}`);
+  const rules: unknown = document.toJS({ mapAsMap: true });
+  if (rules === null) return new Map();
+  if (!(rules instanceof Map) || !isMap(document.contents))
+    throw refuse(1, "it is no map of rules by their names");
+  const lines = new Map<unknown, number>();
+  for (const { key, value } of document.contents.items) {
+    if (!isScalar(key)) continue;
+    lines.set(key.value, lineOf(key.range?.[0] ?? 0));
+    // A bare ! is YAML's mark of a tag with nothing after it, not the text "!".
+    if (isScalar(value) && value.type === "PLAIN" && value.value === "") rules.set(key.value, null);
+  }
+  return new Map([...rules].map(([name, value]) => [name, { value, line: lines.get(name) ?? 1 }]));
+}
+
+/** Every rule that the two requests come to, understood. */
+function link(written: ReadonlyMap<string, Written>, refuse: Refuse): Policy {
+  const rules = new Map<string, Expression>();
+  const understood = (name: string): Expression | undefined => {
+    const found = written.get(name);
+    if (found === undefined) return undefined;
+    return parseRule(found.value, (why) => refuse(found.line, `rule ${name}: ${why}`));
+  };
+  const asked = new Map(ACTIONS.map((action) => [namesOf(action)[0], inForce(action, understood)]));
+  const visit = (name: string, by: readonly string[]): void => {
+    const line = written.get(by.at(-1) ?? "")?.line ?? 1;
+    if (by.includes(name))
+      throw refuse(line, `rules name each other in a circle: ${[...by, name].join(", ")}`);
+    if (rules.has(name)) return;
+    const rule = asked.get(name) ?? understood(name) ?? inCode(name) ?? understood("default");
+    if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
+    for (const other of namedBy(rule)) visit(other, [...by, name]);
+    rules.set(name, rule);
+  };
+  for (const name of asked.keys()) visit(name, []);
+  // Nova asks it for each caller, before any rule: there "is_admin" is not known yet, so it is no circle.
+  if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, []);
+  return { rules };
+}
+
+/** The newest name that the file has counts; an older one that does no more than name the newest is passed. */
+function inForce(
+  action: Action,
+  understood: (name: string) => Expression | undefined,
+): Expression | undefined {
+  const [today, ...older] = namesOf(action);
+  const own = understood(today);
+  if (own !== undefined) return own;
+  for (const name of older) {
+    const rule = understood(name);
+    if (rule !== undefined && !(rule.kind === "rule" && rule.name === today)) return rule;
+  }
+  return inCode(today);
+}
+
+function namedBy(rule: Expression): readonly string[] {
+  switch (rule.kind) {
+    case "rule":
+      return [rule.name];
+    case "not":
+      return namedBy(rule.of);
+    case "all":
+    case "any":
+      return rule.of.flatMap(namedBy);
+    case "always":
+    case "never":
+    case "is admin":
+    case "role":
+    case "attribute":
+    case "literal":
+      return [];
+  }
+}
+
+function asksIsAdmin(rule: Expression): boolean {
+  if (rule.kind === "not") return asksIsAdmin(rule.of);
+  if (rule.kind === "all" || rule.kind === "any") return rule.of.some(asksIsAdmin);
+  return rule.kind === "is admin";
+}

@@ -3,9 +3,9 @@ import { openRun } from "../edge/disk/run-folder.ts";
 import { retirementOf } from "../model/archive.ts";
 import { shellWord } from "../model/text.ts";
 import { expected } from "./expected.ts";
-import { wordsOf } from "./given.ts";
+import { type NextStep, wordsOf } from "./given.ts";
 import { measuredOf } from "./history.ts";
-import { stageOf, UNDONE_BY, WHY } from "./journey.ts";
+import { type RunStage, stageOf, UNDONE_BY, WHY } from "./journey.ts";
 import { nextCommand } from "./next.ts";
 import { isDecision, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
@@ -42,13 +42,19 @@ export async function advice(path: string): Promise<Advice> {
   const undone = UNDONE_BY[stage];
   return within(undone !== null && closed, path, {
     next: wordsOf(bare, files.said, files.handover !== null),
-    why: note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage],
+    why: whyOf(step, stage),
     takes:
       seconds === null
         ? "not known: this run has not done it yet"
         : `${duration(seconds)} (${source})`,
     undo: undone === null ? NOTHING : undoing(undone, path),
   });
+}
+
+function whyOf(step: NextStep, stage: RunStage): string {
+  const { note, again } = step;
+  if (again !== undefined) return `${again}: ${stage} is done again.`;
+  return note !== undefined && isDecision(step) ? `${note}. ${WHY[stage]}` : WHY[stage];
 }
 
 /** What takes back writes, and is refused until the window is open again. */

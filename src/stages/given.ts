@@ -213,6 +213,8 @@ export interface NextStep {
   readonly nova?: object;
   /** What else is to be said, in brackets. */
   readonly note?: string;
+  /** Why its file, where there is one, is made again. */
+  readonly again?: string;
   /** What follows where it finds nothing. */
   readonly after?: NextStep;
 }

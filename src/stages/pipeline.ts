@@ -118,9 +118,18 @@ export function nextOf(files: RunFiles): string {
 /** What comes next in a run, by its files alone; null where it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
   const { snapshot, plan, journal, handover, nova, said, finish } = files;
-  if ("missing" in snapshot) return EXTRACT;
+  if ("missing" in snapshot)
+    return loadOf(files) === "none"
+      ? doneAgain(EXTRACT, snapshot, plan)
+      : {
+          ...EXTRACT,
+          note: `${snapshot.missing}: what is loaded came from it; put it back if you can`,
+        };
   if ("missing" in plan || plan.madeFrom !== snapshot.sha256 || isBroken(nova))
-    return novaBack(nova) ?? ("missing" in plan && said?.asked === false ? POWER : PLAN);
+    return (
+      novaBack(nova) ??
+      ("missing" in plan && said?.asked === false ? POWER : doneAgain(PLAN, plan, plan))
+    );
   // What it says is in doubt; verify asks the target alone.
   if ("missing" in journal) return withNova(VERIFY, nova);
   const applied = afterApply(journal.entries, plan);
@@ -130,9 +139,15 @@ export function stepOf(files: RunFiles): NextStep | null {
   return withFinish(novaBack(nova) ?? withNova(loaded, nova), finish);
 }
 
-/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing. */
+/** A stage whose file is there, and is not what it was: that is said before another takes its place. */
+function doneAgain(step: NextStep, file: object, plan: RunFiles["plan"]): NextStep {
+  const why = "missing" in file ? String(file.missing) : "it was made from another snapshot";
+  return why.startsWith("N2I-E110 ") && "missing" in plan ? step : { ...step, again: why };
+}
+
+/** Whether a step is for a person to decide: a plan after a rollback, without Nova, or after one that loads nothing; another snapshot of what is loaded. */
 export function isDecision({ command, note }: NextStep): boolean {
-  return note !== undefined && (command === "plan" || command === "power");
+  return note !== undefined && ["extract", "power", "plan"].includes(command);
 }
 
 /** A plan that apply would refuse whatever is left out. */

@@ -170,6 +170,8 @@ async function walkStage(
     await inWindow(of, run);
   const stages = stagesOf(words, at.files);
   sink.stage(stages, stages.indexOf(stage), await takes(run, stage, at.files));
+  if (run === null) sink.say(`There is no run in ${words.run} yet: it begins with ${stage}.`);
+  if (at.step.again !== undefined) sink.say(`${stage} is done again: ${at.step.again}.`);
   const stopped: RunEnd = { ended: "stopped", at: stage, status: null };
   if (run !== null && !(await runHook(run, "before", stage, hookTimeout, sink))) return stopped;
   const status = await recorded(run, stage, () => performed(of, run, stage, at));

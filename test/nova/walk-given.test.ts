@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, runs } from "../hostile/cli.ts";
@@ -47,4 +47,30 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   const late = await walk(made, "--max-unreachable", "3");
   const err = late.err.slice(late.err.indexOf("ERROR "));
   assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", /without --max-unreachable.*applied/);
+});
+
+test("a stage that is done again says why, and what is loaded is not read anew without a word", async (t) => {
+  const made = await planned(t);
+  const elsewhere = join(made.folder, "elsewhere");
+  const wrong = await walk({ ...made, at: ["--run", elsewhere] });
+  assert.match(wrong.err, /^There is no run in .*elsewhere yet: it begins with extract\.$/m);
+  assert.equal(wrong.status, 64, wrong.err);
+  const snapshot = join(made.run, "snapshot.jsonl");
+  appendFileSync(snapshot, "{}\n");
+  const why = /N2I-E111 .*snapshot\.jsonl has no footer/;
+  const { out } = await runs(0, ["next", ...made.at]);
+  assert.match(out, why);
+  const again = await walk(made, "--until", "plan");
+  assert.match(again.err, new RegExp(`^extract is done again: ${why.source}`, "m"));
+  assert.match(again.err, /^plan is done again: it was made from another snapshot\.$/m);
+  assert.equal((await made.act(["apply"])).status, 0);
+  // A tenant's rebuild changes neither file; another snapshot of what is loaded is nobody's but a person's.
+  await made.nova.db("instances").update({ updated_at: "2099-01-01 00:00:00" });
+  const rebuilt = await walk(made);
+  assert.doesNotMatch(rebuilt.err, /extract|again:/);
+  assert.match(rebuilt.err, /start every ironic-conductor/);
+  writeFileSync(snapshot, "");
+  const lost = await walk(made);
+  assert.match(lost.err, /N2I-E328 .*N2I-E111 .*what is loaded came from it; put it back/);
+  assert.equal(readFileSync(snapshot, "utf8"), "");
 });

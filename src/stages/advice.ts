@@ -7,7 +7,7 @@ import { type NextStep, wordsOf } from "./given.ts";
 import { measuredOf } from "./history.ts";
 import { type RunStage, stageOf, UNDONE_BY, WHY } from "./journey.ts";
 import { nextCommand } from "./next.ts";
-import { isDecision, nextOf, stepOf } from "./pipeline.ts";
+import { isDecision, leftBehind, nextOf, stepOf } from "./pipeline.ts";
 import type { RunFiles } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import { isWindowClosed } from "./window-file.ts";
@@ -67,7 +67,7 @@ function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advi
 function doneOf(files: RunFiles): Advice {
   if ("missing" in files.journal) return DONE;
   const { archive, begun } = retirementOf(files.journal.entries);
-  if (archive === null) return DONE;
+  if (archive === null) return { ...DONE, why: [DONE.why, ...leftBehind(files)].join(": ") };
   const next = nextOf(files);
   const why = begun.size > 0 ? "nova_bm is dropped" : "this run is done, and nova_bm archived";
   const undo = begun.size > 0 ? "retire --restore DB, then rollback --after-finish" : DONE.undo;

@@ -107,12 +107,27 @@ export function nextOf(files: RunFiles): string {
   const { said, handover } = files;
   const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
   const step = stepOf(files) ?? retirement(files.journal);
-  if (step === null) return DONE;
+  if (step === null) return [DONE, ...leftBehind(files)].join(": ");
   return words(
     step.after === undefined
       ? step
       : { ...step, note: `where it finds nothing: ${words(step.after)}` },
   );
+}
+
+/** Where a run is done and machines are not in Ironic: how a second night begins. */
+export function leftBehind({ plan, said }: RunFiles): readonly string[] {
+  if ("missing" in plan) return [];
+  const { blocked, conflict } = plan.counts.verdicts;
+  const left = blocked + conflict;
+  const { run = "RUN" } = said?.given ?? {};
+  const at = `--run ${shellWord(run)}`;
+  const list = `nova2ironic show ${shellWord(`${run}/plan`)} --match 'Verdict=blocked' --match 'Verdict=conflict'`;
+  return left === 0
+    ? []
+    : [
+        `${left === 1 ? "1 machine is" : `${left} machines are`} left behind (${list}); once their causes are fixed: nova2ironic extract ${at}, then power, then run`,
+      ];
 }
 
 /** What comes next in a run, by its files alone; null where it is done. */

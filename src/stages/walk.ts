@@ -18,7 +18,7 @@ import {
   takenOver,
   type Waiting,
 } from "./person.ts";
-import { EXTRACT, isDecision, nextOf, stepOf } from "./pipeline.ts";
+import { EXTRACT, isDecision, leftBehind, nextOf, stepOf } from "./pipeline.ts";
 import { type RunFiles, wasStaged } from "./run-files.ts";
 import { filesOf } from "./run-state.ts";
 import type { Sink } from "./sink.ts";
@@ -80,6 +80,7 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
     const step = planAnew(at.step, files, words, sink);
     if (step === null) {
       if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
+      for (const text of files === null ? [] : leftBehind(files)) sink.say(`${text}.`);
       return { ended: "done", at: null, status: 0 };
     }
     const place = placeOf(step, files);
@@ -267,7 +268,8 @@ async function performed(
     case "apply": {
       const { skipBlocked } = words;
       const staged = words.staged || wasEverStaged(files);
-      const decided = { ...given, ...watching(words), ...(staged && { staged }) };
+      const second = await secondNight(files, sink);
+      const decided = { ...given, ...watching(words), ...(staged && { staged }), ...second };
       const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
       if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
       const first = step.options === undefined && !of.renewed;
@@ -305,6 +307,17 @@ async function performed(
     case "finish":
       return hands.perform(stage, await hands.options(stage, given));
   }
+}
+
+/** Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks. */
+async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<Words> {
+  const { finish, plan } = files ?? {};
+  if (finish === undefined || "missing" in finish || finish.end === null) return {};
+  const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
+  await confirm(
+    `finish ended this run at ${finish.end.at}. The plan made since loads ${nodes} machines that Ironic does not hold: were they left behind then, and not deleted since?`,
+  );
+  return { "after-finish": true };
 }
 
 /** Machines of an earlier plan were loaded staged: conductors run by now, and these are to wait for their turn too. */

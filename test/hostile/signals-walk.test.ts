@@ -114,7 +114,7 @@ function conductors(made: Deployment): () => Promise<void> {
     const alive = { hostname: "cond-1", updated_at: "2099-01-01 00:00:00", online: true };
     await db("conductors").insert({ id: 1, drivers: '["pxe_ipmitool"]', ...alive });
     while (!ended) {
-      await new Promise((done) => setTimeout(done, 50));
+      await new Promise((done) => setTimeout(done, 200));
       const free = db("nodes").where({ maintenance: false, conductor_affinity: null });
       // A file that the tool writes to just now is taken later.
       await free.update({ conductor_affinity: 1, power_state: "power on" }).catch(() => undefined);

@@ -132,7 +132,7 @@ export function say(voice: Voice, said: string): void {
 
 /** A stage of a run begins: its name, and on a terminal the list of all. */
 function stage(voice: Voice, stages: readonly string[], at: number, takes: string | null): void {
-  const known = takes === null ? "" : `, about ${takes}`;
+  const known = takes === null ? "" : `, ${takes.startsWith("under ") ? "" : "about "}${takes}`;
   const text = `Stage ${at + 1} of ${stages.length}: ${stages[at]}${known}.`;
   if (voice.json) note(voice, text);
   else {

@@ -1,0 +1,36 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { runs } from "../hostile/cli.ts";
+import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
+
+test("machines that a night left behind are carried by a second one", async (t) => {
+  const made = await planned(t);
+  await made.bm.db("bm_interfaces").where({ bm_node_id: 2 }).update({ address: "nonsense" });
+  await runs(0, ["extract", ...made.at, "-q"]);
+  const loaded = await walk(made, "--skip-blocked");
+  assert.match(loaded.err, /start every ironic-conductor/);
+  await conductorsStart(made);
+  await computeStarts(made);
+  const first = await walk(made, "--skip-blocked");
+  assert.equal(first.status, 0, first.err);
+  const left =
+    /1 machine is left behind \(.*Verdict=blocked.*\); once their causes are fixed: nova2ironic extract --run/;
+  assert.match(first.err, left);
+  assert.equal((await made.ironic.db("nodes")).length, 3);
+  assert.match((await runs(0, ["next", ...made.at, "-f", "json"])).out, left);
+  await made.ironic.db("conductors").update({ online: false, updated_at: "2014-01-01 00:00:00" });
+  await made.bm
+    .db("bm_interfaces")
+    .where({ bm_node_id: 2 })
+    .update({ address: "02:00:00:00:00:77" });
+  await runs(0, ["extract", ...made.at, "-q"]);
+  const loading = await walk(made);
+  assert.match(loading.err, /start every ironic-conductor; 0 machines are taken over, 4 wait/);
+  assert.equal((await made.ironic.db("nodes")).length, 4);
+  await made.ironic.db("conductors").update({ online: true, updated_at: "2099-01-01 00:00:00" });
+  await made.ironic.db("nodes").update({ conductor_affinity: 1, power_state: "power on" });
+  const second = await walk(made);
+  assert.equal(second.status, 0, second.err);
+  assert.match(second.err, /^The window is closed\.\nThe run is done\.$/m);
+  assert.doesNotMatch(second.err, /left behind/);
+});

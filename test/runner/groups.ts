@@ -25,10 +25,10 @@ const ALONE =
  * Each starts the program dozens of times, so a quick look leaves them to the whole suite.
  */
 const PROCESSES =
-  /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals(-walk)?|terminal|disk)[.])/;
+  /^((pack|readme|staged)[.]|crash[/]|(boot|nova).crash|(hostile|power).stopped|hostile.(signals(-walk)?|terminal|disk)[.]|rehearse.killed|retire.drop)/;
 
 /** What takes longer in the whole suite is not for a quick look either, but for the heart of it. */
-const QUICK_S = 20;
+const QUICK_S = 15;
 const ALWAYS = "fixtures.test.js";
 
 /** Whether a file is in the fast lane, which is to last two minutes. */

@@ -28,6 +28,7 @@ const CORE = [
   "render",
   "report",
   "policy",
+  "proxy",
 ];
 
 /** The map of the tool. A new room is a row; a new arrow needs a reason in the change's message. */
@@ -68,6 +69,8 @@ const MAP: readonly Room[] = [
   { room: "edge/ironic-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/nova-rest", rooms: ["model", "edge/openstack"], packages: ["node:"] },
   { room: "edge/glance", rooms: ["model", "edge/openstack"], packages: ["node:"] },
+  // What this tool serves; what is asked there is nobody's business here.
+  edge("http"),
   { room: "engine", rooms: ["model"], packages: [] },
   { room: "parts", rooms: ["model", "core/*", "edge/*", "engine"], packages: ["node:"] },
   { room: "demo", rooms: ["model", "core/*", "edge/*"], packages: ["node:", "knex", "libsql"] },

@@ -1,0 +1,62 @@
+/** What is wanted of which version of Nova's API, read off a request's line. */
+export interface Place {
+  readonly version: "v2" | "v2.1";
+  /** The project that the path names; null: it names none. */
+  readonly project: string | null;
+  readonly wanted: NodeCommand;
+}
+
+/** `nowhere`: Nova has no such route. */
+export type NodeCommand =
+  | { readonly do: "list" | "create" | "options" | "nowhere" }
+  | { readonly do: "show" | "delete" | "action"; readonly id: string };
+
+/** What a balancer sends here; what stands behind it is looked at more closely. */
+export const MOUNT = /^\/v2(?:\.1)?(?:\/[^/]+)?\/os-baremetal-nodes(?:\/|$)/;
+
+const PATH =
+  /^\/(?<version>v2|v2\.1)(?:\/(?<project>[^/]+))?\/os-baremetal-nodes(?:\/(?<id>[^/]+)(?<action>\/action)?)?$/;
+
+const COLLECTION: { readonly [method: string]: "list" | "create" | undefined } = {
+  ...{ GET: "list", HEAD: "list", POST: "create" },
+};
+const MEMBER: { readonly [method: string]: "show" | "delete" | undefined } = {
+  ...{ GET: "show", HEAD: "show", DELETE: "delete" },
+};
+
+/**
+ * @param path as it was sent, without its query
+ * @returns null: it is no path of this API at all
+ * @source nova@2014.2 api/openstack/compute/contrib/baremetal_nodes.py; nova@26.2.2 routes.py
+ */
+export function placeOf(method: string, path: string): Place | null {
+  if (!MOUNT.test(path)) return null;
+  const { version, project, id, action } = PATH.exec(path)?.groups ?? {};
+  const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";
+  if (version === undefined) return { version: own, project: null, wanted: { do: "nowhere" } };
+  const wanted = wantedOf(method, id, action !== undefined);
+  return { version: own, project: decoded(project) ?? null, wanted };
+}
+
+function wantedOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {
+  const nowhere = { do: "nowhere" } as const;
+  if (method === "OPTIONS") return { do: "options" };
+  if (id === undefined) {
+    const wanted = Object.hasOwn(COLLECTION, method) ? COLLECTION[method] : undefined;
+    return wanted === undefined ? nowhere : { do: wanted };
+  }
+  const plain = decoded(id) ?? id;
+  if (isAction) return method === "POST" ? { do: "action", id: plain } : nowhere;
+  const wanted = Object.hasOwn(MEMBER, method) ? MEMBER[method] : undefined;
+  return wanted === undefined ? nowhere : { do: wanted, id: plain };
+}
+
+/** Undefined where it is encoded wrongly. */
+function decoded(part: string | undefined): string | undefined {
+  if (part === undefined) return undefined;
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
+}

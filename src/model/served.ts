@@ -1,0 +1,65 @@
+/** Header fields by their names in lower case, as Node has them. */
+export type HeaderFields = { readonly [name: string]: string | readonly string[] | undefined };
+
+/** An HTTP request, read whole and within the listener's limits. */
+export interface AskedFor {
+  readonly method: string;
+  /** As it was sent, without the query. */
+  readonly path: string;
+  readonly fields: HeaderFields;
+  readonly body: Buffer;
+  /** `req-UUID`: names this request in the log and to whoever is asked for it. */
+  readonly id: string;
+  /** The caller's own name for it where it has the form of one; else `id`. */
+  readonly globalId: string;
+  /** Calls made for it so far, for the log. */
+  readonly upstream: { calls: number };
+}
+
+/** What is answered: at once, or piece by piece. One that throws midway breaks the connection. */
+export interface Reply {
+  readonly status: number;
+  readonly fields: { readonly [name: string]: string | readonly string[] };
+  readonly body: string | AsyncIterable<string>;
+}
+
+/** Whose token it is, as Keystone says. */
+export interface TokenOwner {
+  readonly user_id: string;
+  readonly project_id: string | null;
+  readonly roles: readonly string[];
+  /** `all`, or null: the token is not for the system. */
+  readonly system_scope: string | null;
+  readonly user_domain_id?: string;
+  readonly project_domain_id?: string;
+  /** Of a token for a domain. */
+  readonly domain_id?: string;
+  /** Absent: Keystone does not say. */
+  readonly is_admin_project?: boolean;
+}
+
+/** Which error an OpenStack service names by which word. @source nova, api/openstack/wsgi.py, Fault._fault_names */
+const FAULTS: { readonly [status: number]: string } = {
+  400: "badRequest",
+  401: "unauthorized",
+  403: "forbidden",
+  404: "itemNotFound",
+  413: "overLimit",
+  503: "serviceUnavailable",
+};
+
+const JSON_BODY = { "Content-Type": "application/json" } as const;
+
+/** A body as JSON. */
+export function jsonReply(status: number, body: unknown, fields: Reply["fields"] = {}): Reply {
+  return { status, fields: { ...JSON_BODY, ...fields }, body: JSON.stringify(body) };
+}
+
+/** An error as Nova words it. */
+export function faultReply(status: number, message: string, fields: Reply["fields"] = {}): Reply {
+  return jsonReply(
+    status,
+    { [FAULTS[status] ?? "computeFault"]: { code: status, message } },
+    fields,
+  );
+}

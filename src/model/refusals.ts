@@ -95,6 +95,21 @@ export const REFUSALS = {
     "The secrets in the artefacts were sealed with another key.",
     "Give the key file this run was extracted with (--key-file).",
   ),
+  "N2I-E116": usage(
+    "the certificate to serve with cannot be used",
+    "Whoever connects would be shown no certificate.",
+    "Name the file of the certificate and the file of its key (PEM), and let this user read both.",
+  ),
+  "N2I-E117": failed(
+    "the address to listen on cannot be had",
+    "Another process listens there, or it is no address of this host.",
+    "Choose another --listen HOST:PORT, or end the other process.",
+  ),
+  "N2I-E118": denied(
+    "this user may not listen on that port",
+    "Ports below 1024 are the administrator's.",
+    "Choose a port above 1023; the balancer in front of it has the well-known one.",
+  ),
   "N2I-E120": failed(
     "a file cannot be written",
     "The disk is full, read-only, or this user may not write there.",

@@ -1,0 +1,159 @@
+import { randomUUID } from "node:crypto";
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { MigrationError } from "../../model/error.ts";
+import type { AskedFor, Reply } from "../../model/served.ts";
+import { isRefused } from "./raw.ts";
+import { LIMITS, type Serving } from "./serving.ts";
+
+const ID = /^req-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
+/** Of a path in the log. */
+const LONGEST = 200;
+
+/**
+ * One request and its answer, to the end of both; fails never.
+ *
+ * @param ending whether this is to be the connection's last
+ */
+export async function serve(
+  request: IncomingMessage,
+  response: ServerResponse,
+  serving: Serving,
+  ending: () => boolean,
+): Promise<void> {
+  if (isRefused(request.socket)) return;
+  const began = performance.now();
+  const id = `req-${randomUUID()}`;
+  const upstream = { calls: 0 };
+  const path = pathOf(request.url ?? "/");
+  let broken: string | undefined;
+  const failed = (error: unknown): void => {
+    broken = error instanceof Error ? error.message : String(error);
+  };
+  try {
+    const reply = await replyTo(request, { id, upstream, path }, serving, failed);
+    await send(request, response, reply, { id, ending });
+  } catch (error) {
+    failed(error);
+    response.destroy();
+  }
+  serving.served({
+    ...{ id, method: request.method ?? "", path: forLog(path, request) },
+    status: response.headersSent ? response.statusCode : 0,
+    milliseconds: Math.round(performance.now() - began),
+    calls: upstream.calls,
+    ...(broken !== undefined && { broken }),
+  });
+}
+
+/** Without the query; a proxy's request names scheme and host before it. */
+function pathOf(url: string): string {
+  return url.replace(/[?#].*/s, "").replace(/^https?:\/\/[^/]*/i, "");
+}
+
+async function replyTo(
+  request: IncomingMessage,
+  known: Pick<AskedFor, "id" | "upstream" | "path">,
+  { routes, fault }: Serving,
+  failed: (error: unknown) => void,
+): Promise<Reply> {
+  const body = await bodyOf(request);
+  if (body === null) return { ...fault(413, "the request's body is too long"), ...LAST };
+  const own = request.headers["x-openstack-request-id"];
+  const asked: AskedFor = {
+    ...known,
+    method: request.method ?? "",
+    fields: request.headers,
+    body,
+    globalId: typeof own === "string" && ID.test(own) ? own : known.id,
+  };
+  const route = routes.find(({ path }) => path.test(asked.path));
+  if (route === undefined) return fault(404, "The resource could not be found.");
+  try {
+    return await route.answer(asked);
+  } catch (error) {
+    failed(error);
+    // What this tool throws on purpose is about a service that does not answer as it should.
+    return error instanceof MigrationError
+      ? fault(503, error.message)
+      : fault(500, "an error that nobody thought of: the log has it beside the request id");
+  }
+}
+
+/** What is too long is not read on: nothing can follow it on this connection. */
+const LAST = { last: true };
+
+/** Null where it is too long. */
+async function bodyOf(request: IncomingMessage): Promise<Buffer | null> {
+  if (Number(request.headers["content-length"] ?? 0) > LIMITS.body) return null;
+  if (request.destroyed) throw new Error("the caller is gone");
+  const chunks: Buffer[] = [];
+  let size = 0;
+  // Not by its iterator, which would destroy the connection where it stops.
+  return new Promise((resolve, reject) => {
+    request.on("data", (chunk: Buffer) => {
+      size += chunk.length;
+      if (size > LIMITS.body) resolve(null);
+      else chunks.push(chunk);
+    });
+    request.on("end", () => resolve(Buffer.concat(chunks)));
+    request.on("error", reject);
+    request.on("close", () => reject(new Error("the caller is gone")));
+  });
+}
+
+/** @throws Error where it could not be sent whole */
+async function send(
+  request: IncomingMessage,
+  response: ServerResponse,
+  reply: Reply & { readonly last?: boolean },
+  { id, ending }: { readonly id: string; readonly ending: () => boolean },
+): Promise<void> {
+  const { status, fields, body, last } = reply;
+  if (response.destroyed) throw new Error("the caller is gone");
+  for (const [name, value] of Object.entries(fields))
+    response.setHeader(name, value as string | string[]);
+  response.setHeader("X-Openstack-Request-Id", id);
+  if (ending() || last === true) response.setHeader("Connection", "close");
+  response.statusCode = status;
+  // It may be gone while nobody waits for it.
+  response.on("error", () => undefined);
+  const closed = new Promise((resolve) => response.once("close", resolve));
+  if (typeof body === "string") {
+    response.setHeader("Content-Length", Buffer.byteLength(body));
+    response.end(request.method === "HEAD" ? undefined : body);
+  } else if (request.method === "HEAD") response.end();
+  else {
+    for await (const piece of body) await write(response, piece);
+    response.end();
+  }
+  if (last === true) setTimeout(() => request.destroy(), 1000).unref();
+  await closed;
+  if (!response.writableFinished) throw new Error("the caller went away");
+}
+
+/** Waits until there is room for more: what nobody reads is not fetched. */
+async function write(response: ServerResponse, piece: string): Promise<void> {
+  if (response.destroyed) throw new Error("the caller went away");
+  if (response.write(piece)) return;
+  await new Promise<void>((resolve, reject) => {
+    const settled = (): void => {
+      clearTimeout(late);
+      response.off("drain", settled).off("close", settled);
+      resolve();
+    };
+    const late = setTimeout(() => {
+      reject(new Error("the caller does not read"));
+      settled();
+    }, LIMITS.unread);
+    response.on("drain", settled).on("close", settled);
+  });
+}
+
+/** Without a token that somebody wrote into it, and of one line. */
+function forLog(path: string, { headers }: IncomingMessage): string {
+  const token = headers["x-auth-token"];
+  const said =
+    typeof token === "string" && token.length > 2 ? path.replaceAll(token, "****") : path;
+  const plain = said.replaceAll(/[^\u0021-\u007e]/g, "?");
+  return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}...` : plain;
+}

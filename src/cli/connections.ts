@@ -113,7 +113,8 @@ function wanted(
 ): (option: string) => boolean {
   const [command = ""] = declared.split(" ");
   // To check a cloud is no other way to Ironic: it asks policy and images there.
-  const elsewhere = command !== "check" && BACKENDS.some((name) => isSaid(args, name));
+  const elsewhere =
+    command !== "check" && [...BACKENDS, "from-catalog"].some((name) => isSaid(args, name));
   const rows = connections.has("ironic-db") && !elsewhere;
   const flavors = args["flavors-via"] ?? connections.get("flavors-via");
   const alone =

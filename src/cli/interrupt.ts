@@ -1,6 +1,6 @@
 import { closeSync } from "node:fs";
 import { isatty } from "node:tty";
-import type { Interrupt } from "../stages/surroundings.ts";
+import type { Interrupt, ServiceSignals } from "../stages/surroundings.ts";
 import { type Host, io, isForMachines } from "./io.ts";
 import { log } from "./log.ts";
 import { aside } from "./print/events.ts";
@@ -14,6 +14,8 @@ const ASKING = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 let stop = new AbortController();
 /** Who has to come to a good place first. */
 let acting = 0;
+/** What serves others, where that is what acts. */
+let serving: ServiceSignals | null = null;
 
 /** A command begins: what stopped one before it in this process does not stop it. */
 export function beginCommand(): void {
@@ -59,9 +61,10 @@ export function endOnLostTerminal(host: NodeJS.Process): void {
  * Ctrl-C, SIGTERM or SIGHUP once: finish the batch and stop. Twice: stop at once; the open
  * transaction dies with the connection.
  */
-export function onInterrupt(): Interrupt {
+export function onInterrupt(service?: ServiceSignals): Interrupt {
   const { host } = io();
   acting += 1;
+  if (service !== undefined) serving = service;
   if (acting === 1) for (const signal of ASKING) host.on(signal, handle);
   const { signal } = stop;
   return {
@@ -69,12 +72,20 @@ export function onInterrupt(): Interrupt {
     signal,
     end: () => {
       acting -= 1;
+      if (service !== undefined) serving = null;
       if (acting === 0) for (const name of ASKING) host.off(name, handle);
     },
   };
 }
 
+const BATCH =
+  "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
+
 function handle(signal: NodeJS.Signals): void {
+  if (signal === "SIGHUP" && serving !== null) {
+    serving.reload();
+    return;
+  }
   const status = STATUS[signal as keyof typeof STATUS]; // only those are heard
   if (stop.signal.aborted) {
     log("end", { status, name: signal });
@@ -83,8 +94,7 @@ function handle(signal: NodeJS.Signals): void {
   }
   io().status = status;
   stop.abort();
-  const text =
-    "Stopping after this batch; once more stops at once. Both can be resumed with the same command.";
+  const text = serving?.stopping ?? BATCH;
   // A terminal shows ^C on the line it is at.
   aside(isForMachines() ? text : `\n${text}`);
 }

@@ -15,11 +15,11 @@ const DETAILS = { width: 74, indent: "  " };
  *
  * @source oslo.upgradecheck, upgradecheck.py: a PrettyTable of one column, ruled at every row
  */
-export function checksTable(rows: readonly CheckRow[], whole: boolean): string {
-  if (whole) return drawn(rows.map(alone), ALL);
+export function checksTable(rows: readonly CheckRow[], whole: boolean, title = TITLE): string {
+  if (whole) return drawn(rows.map(alone), ALL, title);
   const boxes = together(rows);
-  const tables = CUTS.map((most) => drawn(boxes, most));
-  return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD);
+  const tables = CUTS.map((most) => drawn(boxes, most, title));
+  return tables.find((table) => table.split("\n").length <= PAGE) ?? drawn(boxes, MILD, title);
 }
 
 /** Checks that came to the same, in one box. */
@@ -60,9 +60,9 @@ const CUTS: readonly Most[] = [
 /** Lines of a table that fits on a page of 60 with what is said around it. */
 const PAGE = 55;
 
-function drawn(rows: readonly Box[], most: Most): string {
+function drawn(rows: readonly Box[], most: Most, title: string): string {
   const cells = [
-    [TITLE],
+    [title],
     ...rows.map(({ titles, result, details }) => [
       ...wrap(`Check: ${titles.join(", ")}`, DETAILS.width),
       `Result: ${result}`,
@@ -103,13 +103,13 @@ export function checksTotal(rows: readonly CheckRow[], hidden: boolean): string 
 }
 
 /** The same for programs; `result` is a status of CHECK_STATUS. */
-export function checksJson(rows: readonly CheckRow[]): string {
+export function checksJson(rows: readonly CheckRow[], name = TITLE): string {
   const checks = rows.map(({ title, result, details }) => ({
     check: title,
     result: CHECK_STATUS[result].status,
     details,
   }));
-  return `${JSON.stringify({ name: TITLE, checks })}\n`;
+  return `${JSON.stringify({ name, checks })}\n`;
 }
 
 /** The name of an exit status of `check`, as the manual has it. */

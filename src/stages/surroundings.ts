@@ -29,8 +29,20 @@ export interface Surroundings {
   readonly tell: (text: string) => void;
   /** Says what is waited for. */
   readonly wait: (text: string) => void;
-  /** From here on a request to stop waits until what acts has come to a good place. */
-  readonly onInterrupt: () => Interrupt;
+  /**
+   * From here on a request to stop waits until what acts has come to a good place.
+   *
+   * @param service what serves others says so in its own words, and SIGHUP does not stop it
+   */
+  readonly onInterrupt: (service?: ServiceSignals) => Interrupt;
+}
+
+/** What signals mean to what serves others. */
+export interface ServiceSignals {
+  /** Said when it is to stop. */
+  readonly stopping: string;
+  /** At SIGHUP. */
+  readonly reload: () => void;
 }
 
 const scope = new AsyncLocalStorage<Surroundings>();

@@ -89,6 +89,7 @@ test("no command ends well on a plan that loads no machine without saying that t
         words: ["run", ...at, "--yes", "--wait", "0"],
       },
     ],
+    serve: [{ only: "serves what Ironic has; a list without nodes is one" }],
     window: [{ status: 0, says: /No window is open/, words: ["window", "close", ...at] }],
     status: [{ status: 0, says: /nothing was loaded/, words: ["status", ...at] }],
   };

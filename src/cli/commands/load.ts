@@ -28,6 +28,7 @@ import { reportOptions } from "../options/report.ts";
 import { retireOptions } from "../options/retire.ts";
 import { rollbackOptions } from "../options/rollback.ts";
 import { type RunArgs, runOptions } from "../options/run.ts";
+import { serveOptions } from "../options/serve.ts";
 import { showOptions } from "../options/show.ts";
 import { statusOptions } from "../options/status.ts";
 import { supportOptions } from "../options/support.ts";
@@ -119,6 +120,7 @@ const COMMANDS: readonly Command[] = [
   { options: nextOptions, work: async () => (await import("./next.ts")).nextStepCommand },
   { options: runOptions, work: walking },
   { options: windowOptions, work: async () => (await import("./window.ts")).windowCommand },
+  { options: serveOptions, work: async () => (await import("./serve.ts")).serveCommand },
   { options: supportOptions, work: async () => (await import("./support.ts")).supportCommand },
   { options: explainOptions, work: async () => (await import("./explain.ts")).explainCommand },
   { options: demoOptions, work: async () => (await import("./demo.ts")).demoCommand },

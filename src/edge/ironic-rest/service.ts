@@ -30,8 +30,8 @@ export interface RestService {
   readonly hiding: (secrets: readonly string[]) => RestService;
 }
 
-const MINIMUM = "x-openstack-ironic-api-minimum-version";
-const MAXIMUM = "x-openstack-ironic-api-maximum-version";
+export const MINIMUM = "x-openstack-ironic-api-minimum-version";
+export const MAXIMUM = "x-openstack-ironic-api-maximum-version";
 const SPOKEN = "x-openstack-ironic-api-version";
 
 /**
@@ -104,7 +104,7 @@ async function greet(session: ServiceSession, version: string): Promise<void> {
  * A success in another version, or in none, is no word of this service: nobody knows what was done.
  * Nor is such a 404: a proxy that has nobody behind it for now says so too, and nothing is gone.
  */
-function spoken(answer: Answer, version: string): Answer {
+export function spoken(answer: Answer, version: string): Answer {
   const { status } = answer;
   const tells = (status >= 200 && status < 300) || status === 404;
   if (!tells || answer.headers[SPOKEN] === version) return answer;

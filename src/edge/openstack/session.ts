@@ -72,7 +72,8 @@ export async function openSession(
   }
 }
 
-function serviceUrl(text: string, from: string, { version }: ServiceKind): string {
+/** @throws MigrationError N2I-E106 */
+export function serviceUrl(text: string, from: string, { version }: ServiceKind): string {
   const url = URL.canParse(text) ? new URL(text) : null;
   if (url === null || !/^https?:$/.test(url.protocol) || url.username !== "" || url.search !== "")
     throw new MigrationError(
@@ -116,6 +117,30 @@ async function logIn(http: Http, cloud: Cloud, { types }: ServiceKind): Promise<
       return true;
     },
   };
+}
+
+/**
+ * Calls to one service in a caller's name: with the token he came with, and nothing to renew it by. One
+ * that the service refuses is an answer like any other.
+ *
+ * @param secrets what no fault may quote
+ */
+export function callerSession(
+  http: Http,
+  at: { readonly url: string; readonly kind: ServiceKind },
+  headers: HttpCall["headers"],
+  secrets: readonly string[],
+): ServiceSession {
+  const pinned = (pins: HttpCall["headers"]): ServiceSession => ({
+    url: at.url,
+    close: () => undefined,
+    call: async ({ path, hidden = [], ...words }) => {
+      const asked = { ...words, url: `${at.url}${path}`, headers: { ...pins, ...headers } };
+      return answered(await http.send(asked), [...secrets, ...hidden]);
+    },
+    at: (microversion) => pinned(at.kind.pin(microversion)),
+  });
+  return pinned({});
 }
 
 async function call(
@@ -255,7 +280,12 @@ async function newToken(
   return { endpoint: endpointOf(body, cloud, types), text: () => token };
 }
 
-function endpointOf(body: unknown, cloud: Cloud, types: ReadonlySet<string>): string | null {
+/** @param body of Keystone's answer, with the catalog */
+export function endpointOf(
+  body: unknown,
+  cloud: Pick<Cloud, "interface" | "region">,
+  types: ReadonlySet<string>,
+): string | null {
   const token = isObject(body) && isObject(body.token) ? body.token : {};
   const services = Array.isArray(token.catalog) ? (token.catalog as readonly unknown[]) : [];
   for (const service of services) {

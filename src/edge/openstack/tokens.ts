@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto";
+import { isObject, type JsonObject, objectOf, parsedJson } from "../../model/json.ts";
+import type { TokenOwner } from "../../model/served.ts";
+import type { Cloud } from "./cloud.ts";
+import { faultOf } from "./fault.ts";
+import type { Answered, Http, Unanswered } from "./http.ts";
+import { BAREMETAL } from "./kinds.ts";
+import { isPassing } from "./passing.ts";
+import { endpointOf } from "./session.ts";
+
+/** A token that Keystone knows. The same one is the same object for as long as it is kept. */
+export interface KnownToken {
+  readonly owner: TokenOwner;
+  /** Of the bare metal service, by the catalog in it; null: there is none, or it was not asked for. */
+  readonly endpoint: string | null;
+}
+
+/** What Keystone says of a token: whose it is, that it is none, or nothing. */
+type Validated =
+  | { readonly is: "known"; readonly token: KnownToken }
+  | { readonly is: "refused"; readonly status: 401 | 403; readonly why: string }
+  | { readonly is: "unanswered"; readonly why: string };
+
+export interface Tokens {
+  /** @param calling called for each call that is made */
+  readonly validate: (token: string, id: string, calling: () => void) => Promise<Validated>;
+  /** A service refused it: it is looked at anew when it comes again. */
+  readonly forget: (token: string) => void;
+}
+
+interface Keystone {
+  readonly http: Http;
+  /** Without a slash or `/v3` at its end. */
+  readonly url: string;
+  /** Which endpoint of the catalog is wanted; null: none. */
+  readonly catalog: Pick<Cloud, "interface" | "region"> | null;
+  /** Seconds that an answer is believed, at most. */
+  readonly believed: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+/** Tokens kept at once. */
+const MOST_TOKENS = 10_000;
+
+/** What can be a token: anything that may stand in a header and has no blank. */
+const FORM = /^[\x21-\x7e]{1,8192}$/;
+
+/**
+ * Asks Keystone whose a token is, by the token itself: everybody may ask that of his own, so no login
+ * is needed. What Keystone knows is kept under a hash, never beyond its expiry; what it refuses is not.
+ *
+ * @source Keystone's API reference, GET /v3/auth/tokens; measured on Keystone 22
+ */
+export function openTokens(keystone: Keystone): Tokens {
+  const { believed, now } = keystone;
+  const kept = new Map<string, { readonly token: KnownToken; readonly until: number }>();
+  const asking = new Map<string, Promise<Validated>>();
+  const ask = async (token: string, key: string, id: string): Promise<Validated> => {
+    const began = now();
+    const answer = await askTwice(keystone, token, id);
+    const found = validated(answer, keystone, token, began);
+    if (found.is !== "known") return found;
+    const until = Math.min(began + believed * 1000, expiry(answer));
+    // Oldest first.
+    for (const [oldest] of kept) {
+      if (kept.size < MOST_TOKENS) break;
+      kept.delete(oldest);
+    }
+    kept.delete(key);
+    kept.set(key, { token: found.token, until });
+    return found;
+  };
+  return {
+    async validate(token, id, calling) {
+      if (!FORM.test(token)) return { is: "refused", status: 401, why: "" };
+      const key = hash(token);
+      const known = kept.get(key);
+      if (known !== undefined && known.until > now()) return { is: "known", token: known.token };
+      kept.delete(key);
+      // Of many requests with one token, one asks.
+      const under = asking.get(key);
+      if (under !== undefined) return under;
+      calling();
+      const work = ask(token, key, id).finally(() => asking.delete(key));
+      asking.set(key, work);
+      return work;
+    },
+    forget: (token) => void kept.delete(hash(token)),
+  };
+}
+
+function hash(token: string): string {
+  return createHash("sha256").update(token).digest("base64");
+}
+
+/** A kept connection that the other side has just closed is no answer. */
+async function askTwice(
+  { http, url, catalog }: Keystone,
+  token: string,
+  id: string,
+): Promise<Answered | Unanswered> {
+  const asked = {
+    method: "GET",
+    url: `${url}/v3/auth/tokens${catalog === null ? "?nocatalog" : ""}`,
+    headers: { "X-Auth-Token": token, "X-Subject-Token": token, "X-Openstack-Request-Id": id },
+  } as const;
+  const answer = await http.send(asked);
+  return isReset(answer) ? http.send(asked) : answer;
+}
+
+/** Whether a connection that was kept was gone; for what changes nothing, another try costs nothing. */
+export function isReset(answer: object): boolean {
+  return "why" in answer && (answer.why === "ECONNRESET" || answer.why === "EPIPE");
+}
+
+function validated(
+  answer: Answered | Unanswered,
+  { catalog }: Keystone,
+  token: string,
+  began: number,
+): Validated {
+  if ("why" in answer) return { is: "unanswered", why: answer.why };
+  const { status, text } = answer;
+  const why = faultOf(text, [token]);
+  // 404: an older Keystone says so of a token it does not know.
+  if (status === 401 || status === 404) return { is: "refused", status: 401, why };
+  if (status === 403) return { is: "refused", status, why };
+  const body = parsedJson(text);
+  const owner = status === 200 && isObject(body) ? ownerOf(objectOf(body.token)) : null;
+  if (owner === null || isPassing(answer))
+    return {
+      is: "unanswered",
+      why: `it answers ${status}${why === "" ? "" : `: ${why}`}`.slice(0, 300),
+    };
+  if (!(expiry(answer) > began))
+    return { is: "refused", status: 401, why: "the token has expired" };
+  const endpoint = catalog === null ? null : endpointOf(body, catalog, BAREMETAL.types);
+  return { is: "known", token: { owner, endpoint } };
+}
+
+/** Milliseconds since the epoch; NaN where nothing says it. */
+function expiry(answer: Answered | Unanswered): number {
+  const body = "text" in answer ? parsedJson(answer.text) : null;
+  return Date.parse(String(objectOf(objectOf(body).token).expires_at));
+}
+
+/** Null where it is no token of Keystone's v3. */
+function ownerOf(token: JsonObject): TokenOwner | null {
+  const user = objectOf(token.user);
+  const [project, domain, system] = [token.project, token.domain, token.system].map(objectOf);
+  if (typeof user.id !== "string" || Number.isNaN(Date.parse(String(token.expires_at))))
+    return null;
+  const roles = Array.isArray(token.roles) ? (token.roles as readonly unknown[]) : [];
+  const own = text(objectOf(user.domain).id);
+  const projects = text(objectOf(project?.domain).id);
+  const scope = text(domain?.id);
+  return {
+    user_id: user.id,
+    project_id: text(project?.id) ?? null,
+    roles: roles.flatMap((role) => text(objectOf(role).name) ?? []),
+    system_scope: system?.all === true ? "all" : null,
+    ...(own !== undefined && { user_domain_id: own }),
+    ...(projects !== undefined && { project_domain_id: projects }),
+    ...(scope !== undefined && { domain_id: scope }),
+    ...(typeof token.is_admin_project === "boolean" && {
+      is_admin_project: token.is_admin_project,
+    }),
+  };
+}
+
+function text(value: unknown): string | undefined {
+  return typeof value === "string" ? value : undefined;
+}

@@ -1,0 +1,106 @@
+import { decide, type ProxyRules, unauthorized } from "../core/proxy/decide.ts";
+import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
+import type { Http } from "../edge/openstack/http.ts";
+import { BAREMETAL } from "../edge/openstack/kinds.ts";
+import { type Answer, serviceUrl } from "../edge/openstack/session.ts";
+import type { KnownToken, Tokens } from "../edge/openstack/tokens.ts";
+import { MigrationError } from "../model/error.ts";
+import { type AskedFor, faultReply, type Reply } from "../model/served.ts";
+import { type AskedIronic, listReply, type ranges, showReply } from "./proxy-ironic.ts";
+
+/** What the proxy answers with. */
+export interface ProxyParts {
+  readonly http: Http;
+  /** Null: nobody is asked whose a token is (`--auth none`). */
+  readonly tokens: Tokens | null;
+  /** Keystone's, for who has to log in. */
+  readonly keystone: string;
+  /** Null: the catalog in the caller's token says it. */
+  readonly ironic: string | null;
+  readonly ranges: ReturnType<typeof ranges>;
+  readonly rules: () => ProxyRules;
+}
+
+/** Who asks. */
+interface Known {
+  readonly token: string | null;
+  readonly known: KnownToken;
+}
+
+/** Everybody, where no token is asked for. */
+const NOBODY: KnownToken = {
+  owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
+  endpoint: null,
+};
+
+/**
+ * Answers requests: whose the token is, what is decided of it, and what Ironic says to the same token.
+ * Nothing is sent to Ironic of what is refused here.
+ */
+export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Reply> {
+  const sights = new WeakMap<KnownToken, Promise<Answer | null>>();
+  return async (asked) => {
+    const who = await whose(proxy, asked);
+    if ("status" in who) return who;
+    const decision = decide(asked, who.known.owner, proxy.rules());
+    if (decision.do === "answer") return decision.reply;
+    const at = await asking(proxy, asked, who, decision.fields);
+    const sight: AskedIronic["sight"] = (ask) => {
+      const kept = sights.get(who.known);
+      if (kept !== undefined) return kept;
+      const answer = who.token === null ? Promise.resolve(null) : ask();
+      sights.set(who.known, answer);
+      // What is no verdict is asked again.
+      answer.then(
+        (one) => (one === null || one.status === 200 ? null : sights.delete(who.known)),
+        () => sights.delete(who.known),
+      );
+      return answer;
+    };
+    return decision.do === "list"
+      ? listReply({ ...at, sight })
+      : showReply({ ...at, sight }, decision.ident, decision.id);
+  };
+}
+
+async function whose(proxy: ProxyParts, asked: AskedFor): Promise<Known | Reply> {
+  if (proxy.tokens === null) return { token: null, known: NOBODY };
+  const token = asked.fields["x-auth-token"];
+  if (typeof token !== "string" || token === "") return unauthorized(proxy.keystone);
+  const found = await proxy.tokens.validate(token, asked.globalId, () => {
+    asked.upstream.calls += 1;
+  });
+  if (found.is === "known") return { token, known: found.token };
+  if (found.is === "unanswered") return faultReply(503, `Keystone does not answer: ${found.why}`);
+  return found.status === 401
+    ? unauthorized(proxy.keystone)
+    : faultReply(403, found.why || "Keystone refuses it.");
+}
+
+async function asking(
+  proxy: ProxyParts,
+  asked: AskedFor,
+  { token, known }: Known,
+  fields: Reply["fields"],
+): Promise<Omit<AskedIronic, "sight">> {
+  const found = proxy.ironic ?? known.endpoint;
+  if (found === null)
+    throw new MigrationError(
+      "N2I-E106",
+      "the catalog of this token has no such baremetal endpoint",
+    );
+  const url = serviceUrl(found, "the catalog", BAREMETAL);
+  const calling = (): void => {
+    asked.upstream.calls += 1;
+  };
+  return {
+    ironic: ironicFor(proxy.http, url, { token, id: asked.globalId, calling }),
+    range: await proxy.ranges.of(url),
+    keystone: proxy.keystone,
+    fields,
+    refused(what) {
+      if (what === "version") proxy.ranges.forget(url);
+      else if (token !== null) proxy.tokens?.forget(token);
+    },
+  };
+}

@@ -1,0 +1,182 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { proxyScene } from "./scene.ts";
+import { nodeOf, PROJECT, uuidOf } from "./stand-ins.ts";
+
+const BASE = "/v2.1/os-baremetal-nodes";
+const FIELDS = "fields=uuid,provision_state,properties";
+const SIGHT = "/v1/conductors?limit=1";
+
+function listed(at: number): object {
+  return {
+    id: uuidOf(at),
+    interfaces: [],
+    host: "IRONIC MANAGED",
+    task_state: "active",
+    cpus: 4,
+    memory_mb: 4096,
+    disk_gb: 40,
+  };
+}
+
+function fault(status: number, word: string, message: string): object {
+  return { [word]: { code: status, message } };
+}
+
+test("an administrator lists and shows, and Ironic sees his own token and nothing else", async (t) => {
+  const { ask, calls, ironic, keystone, said, proxy, served } = await proxyScene(t, 3);
+  assert.deepEqual(said, [
+    `listening on ${proxy.url}, Ironic ${ironic.url} 1.1-1.82, policy Nova's own (role:admin)`,
+  ]);
+  const list = await ask(`GET ${BASE}`);
+  assert.deepEqual([list.status, list.body], [200, { nodes: [1, 2, 3].map(listed) }]);
+  assert.deepEqual(
+    ironic.calls.map(({ fields }) => fields["x-auth-token"]),
+    ["admin", "admin"],
+  );
+  assert.deepEqual(calls(), [SIGHT, `/v1/nodes?${FIELDS}`]);
+  const show = await ask(`GET /v2/${PROJECT}/os-baremetal-nodes/${uuidOf(2)}?a=b`);
+  const node = {
+    ...listed(2),
+    interfaces: [{ address: "52:54:00:00:00:00" }],
+    instance_uuid: null,
+  };
+  assert.deepEqual([show.status, show.body], [200, { node }]);
+  const ports = `/v1/ports?node=${uuidOf(2)}&fields=address`;
+  assert.deepEqual(calls(), [`/v1/nodes/${uuidOf(2)}?${FIELDS},instance_uuid`, ports]);
+  const named = await ask(`GET ${BASE}/node-2`);
+  assert.deepEqual([named.status, named.body], [200, { node }]);
+  assert.deepEqual(calls(), [`/v1/nodes/node-2?${FIELDS},instance_uuid`, ports]);
+  assert.deepEqual(keystone.asked, ["admin"], "Keystone was asked once");
+  assert.deepEqual(
+    served.map(({ path, status, calls: made }) => [path, status, made]),
+    [
+      [BASE, 200, 3],
+      [`/v2/${PROJECT}/os-baremetal-nodes/${uuidOf(2)}`, 200, 2],
+      [`${BASE}/node-2`, 200, 2],
+    ],
+  );
+  assert.equal((await ask(`HEAD ${BASE}`)).status, 200);
+  assert.deepEqual(
+    [(await ask(`OPTIONS ${BASE}`)).status, (await ask(`OPTIONS ${BASE}`)).body],
+    [200, ""],
+  );
+  const unknown = await ask(`GET ${BASE}/${uuidOf(9)}`);
+  assert.deepEqual(
+    [unknown.status, unknown.body],
+    [404, fault(404, "itemNotFound", `Node ${uuidOf(9)} could not be found.`)],
+  );
+});
+
+test("what is refused here reaches Ironic with no call", async (t) => {
+  const { ask, calls, keystone } = await proxyScene(t, 1);
+  const nobody = await ask(`GET ${BASE}`, null);
+  const message = "The request you have made requires authentication.";
+  assert.deepEqual(
+    [nobody.status, nobody.body, nobody.fields.get("www-authenticate")],
+    [
+      401,
+      { error: { code: 401, title: "Unauthorized", message } },
+      `Keystone uri="${keystone.url}"`,
+    ],
+  );
+  for (const token of ["unknown", "", "a b", "x".repeat(9000)])
+    assert.equal((await ask(`GET ${BASE}`, token)).status, 401);
+  assert.deepEqual(keystone.asked, ["unknown"]);
+  const member = await ask(`GET ${BASE}`, "member");
+  assert.equal(member.status, 403);
+  const gone = fault(404, "itemNotFound", "The resource could not be found.");
+  for (const token of ["admin", "member"])
+    for (const [line, body] of [
+      [`POST ${BASE}`, '{"node": {}}'],
+      [`DELETE ${BASE}/${uuidOf(1)}`, undefined],
+      [`POST ${BASE}/${uuidOf(1)}/action`, '{"add_interface": {"address": "52:54:00:00:00:09"}}'],
+      [
+        `POST ${BASE}/${uuidOf(1)}/action`,
+        '{"remove_interface": {"address": "52:54:00:00:00:09"}}',
+      ],
+    ] as const) {
+      const answer = await ask(line, token, body === undefined ? {} : { body });
+      assert.deepEqual([answer.status, answer.body], [404, gone], line);
+    }
+  assert.equal((await ask(`POST ${BASE}`, null)).status, 401);
+  for (const line of [
+    `PUT ${BASE}`,
+    `PATCH ${BASE}/${uuidOf(1)}`,
+    `GET ${BASE}/`,
+    `GET ${BASE}/detail`,
+  ])
+    assert.equal((await ask(line)).status, 404, line);
+  assert.equal((await ask("GET /v2.1/other/os-baremetal-nodes")).status, 400);
+  for (const version of ["2.36", "latest"]) {
+    const fields = { "X-OpenStack-Nova-API-Version": version };
+    const answer = await ask(`GET ${BASE}`, "admin", { fields });
+    assert.deepEqual([answer.status, answer.body], [404, gone]);
+  }
+  assert.deepEqual(calls(), []);
+});
+
+test("with --nova-compat what writes is refused in Nova's words, and reaches Ironic with no call", async (t) => {
+  const { ask, calls } = await proxyScene(t, 1, () => ({ novaCompat: true }));
+  const answer = await ask(`POST ${BASE}`, "member", { body: "{}" });
+  assert.equal(answer.status, 400);
+  assert.match(JSON.stringify(answer.body), /Please use Ironic command node-create/);
+  assert.deepEqual(calls(), []);
+});
+
+test("the old number of a machine is its node, where the run's plan knows it", async (t) => {
+  const { ask } = await proxyScene(t, 1);
+  const answer = await ask(`GET ${BASE}/1`);
+  assert.deepEqual(answer.body, fault(404, "itemNotFound", "Node 1 could not be found."));
+});
+
+test("all pages are listed, whatever their size, and 5,000 ports are shown", async (t) => {
+  const { ask, ironic } = await proxyScene(t, 2500);
+  ironic.ports = 5000;
+  for (const page of [1000, 7, 2500]) {
+    ironic.page = page;
+    const { body } = await ask(`GET ${BASE}`);
+    assert.deepEqual(body, { nodes: ironic.nodes.map((_, at) => listed(at + 1)) }, `${page}`);
+  }
+  ironic.page = 1000;
+  const { body } = await ask(`GET ${BASE}/${uuidOf(1)}`);
+  const { interfaces } = (body as { readonly node: { readonly interfaces: readonly object[] } })
+    .node;
+  assert.equal(interfaces.length, 5000);
+  assert.equal(new Set(interfaces.map((one) => JSON.stringify(one))).size, 5000);
+});
+
+test("nodes that are deleted and made while they are listed take no other with them", async (t) => {
+  const { ask, ironic } = await proxyScene(t, 40);
+  ironic.page = 10;
+  let pages = 0;
+  ironic.before = (path) => {
+    if (!path.includes("/nodes")) return;
+    pages += 1;
+    // The node that the next page is to be asked behind, and one in the middle.
+    if (pages === 2) ironic.nodes.splice(9, 1);
+    if (pages === 4) ironic.nodes.splice(15, 1);
+    if (pages === 4) ironic.nodes.push(nodeOf(41));
+  };
+  const { body } = await ask(`GET ${BASE}`);
+  const ids = (body as { readonly nodes: readonly { readonly id: string }[] }).nodes.map(
+    ({ id }) => id,
+  );
+  assert.equal(new Set(ids).size, ids.length, "none twice");
+  for (const { uuid } of ironic.nodes) assert.ok(ids.includes(String(uuid)), String(uuid));
+});
+
+test("hostile properties are told as JSON, and nothing of them is read as more", async (t) => {
+  const { ask, ironic } = await proxyScene(t, 0);
+  const text = '"}]}\u0000\u2028</script>\ud800';
+  ironic.nodes.push({
+    ...nodeOf(1),
+    provision_state: text,
+    properties: { cpus: text, memory_mb: { a: 1 } },
+  });
+  const { body } = await ask(`GET ${BASE}`);
+  const told = { ...listed(1), task_state: text, cpus: text, memory_mb: 0, disk_gb: 0 };
+  assert.deepEqual(body, { nodes: [told] });
+  ironic.nodes.length = 0;
+  assert.deepEqual((await ask(`GET ${BASE}`)).body, { nodes: [] });
+});

@@ -1,0 +1,84 @@
+import type { TestContext } from "node:test";
+import type { Served } from "../../src/edge/http/serving.ts";
+import { openProxy, type ProxyAsked, type ServedProxy } from "../../src/stages/serve-proxy.ts";
+import {
+  type StandInIronic,
+  type StandInKeystone,
+  standInIronic,
+  standInKeystone,
+} from "./stand-ins.ts";
+
+/** A proxy in this process, in front of stand-ins. */
+export interface ProxyScene {
+  readonly keystone: StandInKeystone;
+  readonly ironic: StandInIronic;
+  readonly proxy: ServedProxy;
+  readonly said: readonly string[];
+  readonly served: readonly Served[];
+  /** Asks it with a token of `tokens`; null for none. */
+  readonly ask: (line: string, token?: string | null, more?: Asking) => Promise<Asked>;
+  /** Calls to Ironic since the last time this was asked, by their paths. */
+  readonly calls: () => readonly string[];
+}
+
+interface Asking {
+  readonly fields?: { readonly [name: string]: string };
+  readonly body?: string;
+}
+
+interface Asked {
+  readonly status: number;
+  readonly fields: Headers;
+  readonly body: unknown;
+}
+
+/** What is asked where a test says nothing else. */
+export const USUAL: ProxyAsked = {
+  ...{ listen: "127.0.0.1:0", fromCatalog: false, interface: "public", novaCompat: false },
+  ...{ tokenCache: 60, apiTimeout: 5, maxConnections: 512, auth: "keystone" },
+};
+
+/** @param more options, with what they are made of where the stand-ins are known */
+export async function proxyScene(
+  t: TestContext,
+  nodes: number,
+  more: (at: { readonly ironic: StandInIronic }) => Partial<ProxyAsked> = () => ({}),
+): Promise<ProxyScene> {
+  const keystone = await standInKeystone(t);
+  keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
+  const ironic = await standInIronic(t, nodes);
+  const said: string[] = [];
+  const served: Served[] = [];
+  const asked = { ...USUAL, keystoneUrl: `${keystone.url}/v3`, ironicUrl: ironic.url };
+  const proxy = await openProxy(
+    { ...asked, ...more({ ironic }) },
+    { say: (text) => said.push(text), served: (one) => served.push(one) },
+  );
+  let ended: Promise<void> | null = null;
+  const end = (): Promise<void> => {
+    ended ??= proxy.end();
+    return ended;
+  };
+  t.after(end);
+  ironic.calls.length = 0;
+  return {
+    ...{ keystone, ironic, said, served, proxy: { ...proxy, end } },
+    async ask(line, token = "admin", { fields = {}, body } = {}) {
+      const [method = "GET", path = ""] = line.split(" ");
+      const own = token === null ? {} : { "X-Auth-Token": token };
+      const headers = { ...own, ...fields };
+      const answer = await fetch(`${proxy.url}${path}`, {
+        method,
+        headers,
+        ...(body !== undefined && { body }),
+      });
+      const text = await answer.text();
+      return {
+        status: answer.status,
+        fields: answer.headers,
+        body: text === "" ? "" : JSON.parse(text),
+      };
+    },
+    calls: () => ironic.calls.splice(0).map(({ path }) => path),
+  };
+}

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import type { ServerEngine } from "../../test/lab/binaries.ts";
 import { CLAIMS } from "../expect/index.ts";
+import { about } from "./about.ts";
 import { back } from "./back.ts";
 import { judge, type Phase, type Verdict } from "./claim.ts";
 import { type Base, type Deployment, deploy } from "./deployment.ts";
@@ -105,9 +106,10 @@ async function main(): Promise<number> {
     for (const { name: claim, result } of red) timing.tell(`${result}: ${claim}`);
   }
   if (values.hold) await hold(home, timing.tell);
+  const what = await about(base.stack);
   await timing.of("the end", base.stop);
   await timing.of("schemas kept for the next run", () => keepSchemas(engine));
-  return report(home, judged, timing.phases());
+  return report(home, judged, timing.phases(), what);
 }
 
 function fresh(folder: string): string {

@@ -1,5 +1,6 @@
-import { readdirSync, readFileSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { descendants, textOf } from "./processes.ts";
 
 const PACE_MS = 5000;
 const KIB = 1024;
@@ -19,7 +20,7 @@ export interface Memory {
 export function watchMemory(data: string): Memory {
   let most = 0;
   const look = (): void => {
-    const held = descendants(process.pid).reduce((sum, pid) => sum + heldBy(pid), 0);
+    const held = descendants().reduce((sum, pid) => sum + heldBy(pid), 0);
     most = Math.max(most, held + sizeOf(data) / KIB);
   };
   const looks = setInterval(look, PACE_MS);
@@ -35,36 +36,10 @@ export function watchMemory(data: string): Memory {
   };
 }
 
-function descendants(root: number): readonly number[] {
-  const children = new Map<number, number[]>();
-  for (const name of readdirSync("/proc").filter((one) => /^\d+$/.test(one))) {
-    // The program's name, in brackets, may have blanks.
-    const [, parent = ""] = /.*\) \S (\d+)/.exec(text(`/proc/${name}/stat`)) ?? [];
-    const siblings = children.get(Number(parent)) ?? [];
-    children.set(Number(parent), [...siblings, Number(name)]);
-  }
-  const found: number[] = [];
-  const next = [...(children.get(root) ?? [])];
-  for (let pid = next.pop(); pid !== undefined; pid = next.pop()) {
-    found.push(pid);
-    next.push(...(children.get(pid) ?? []));
-  }
-  return found;
-}
-
 /** KiB. */
 function heldBy(pid: number): number {
-  const [, pss = "0"] = /^Pss:\s+(\d+)/m.exec(text(`/proc/${pid}/smaps_rollup`)) ?? [];
+  const [, pss = "0"] = /^Pss:\s+(\d+)/m.exec(textOf(pid, "smaps_rollup")) ?? [];
   return Number(pss);
-}
-
-/** Empty of a process that is gone. */
-function text(path: string): string {
-  try {
-    return readFileSync(path, "utf8");
-  } catch {
-    return "";
-  }
 }
 
 function sizeOf(folder: string): number {

@@ -34,6 +34,7 @@ export function report(
   folder: string,
   rehearsals: readonly Judged[],
   phases: readonly Spent[],
+  about: readonly string[],
 ): number {
   const all = rehearsals.flatMap(({ name, verdicts }) =>
     verdicts.map((one) => ({ ...one, name: `${name}: ${one.name}` })),
@@ -44,20 +45,33 @@ export function report(
     ...why.slice(0, 20).map((line) => `  - ${JSON.stringify(line)}`),
     ...(result === "holds" ? [] : ["  ..."]),
   ]);
-  const seconds = phases.reduce((sum, one) => sum + one.seconds, 0);
-  const spent = [...phases, { name: "in all", seconds }].map(
-    ({ name, seconds: own }) => `# ${String(Math.round(own)).padStart(5)} s  ${name}`,
-  );
+  const sum = (of: "seconds" | "processor") => phases.reduce((all, one) => all + one[of], 0);
+  const whole = { name: "in all", seconds: sum("seconds"), processor: sum("processor") };
+  const spent = [...phases, whole].map(({ name, seconds, processor }) => {
+    const [took, had] = [seconds, processor].map((one) => String(Math.round(one)).padStart(5));
+    return `# ${took} s, ${had} s of the processor: ${name}${heldIn(rehearsals, name)}`;
+  });
   const held = rehearsals.map(({ name, cloud, commands }) => {
     const each = Object.entries(commands).map(([command, peak]) => `${command} ${peak}`);
     return `# ${name}: the cloud held ${cloud} MiB, each command: ${each.join(", ")}`;
   });
-  const tap = ["TAP version 13", `1..${all.length}`, ...lines, ...spent, ...held, ""].join("\n");
+  const head = about.map((line) => `# ${line}`);
+  const tap = ["TAP version 13", `1..${all.length}`, ...lines, ...head, ...spent, ...held, ""].join(
+    "\n",
+  );
   writeFileSync(join(folder, "result.tap"), tap);
   writeFileSync(
     join(folder, "result.json"),
-    JSON.stringify({ seconds, phases, rehearsals }, null, 2),
+    JSON.stringify({ about, ...whole, phases, rehearsals }, null, 2),
   );
   process.stdout.write(tap);
   return all.length > 0 && all.every(({ result }) => result === "holds") ? 0 : 1;
+}
+
+/** How many claims of the rehearsal of this name hold; nothing where it is none. */
+function heldIn(rehearsals: readonly Judged[], name: string): string {
+  const verdicts = rehearsals.find((one) => one.name === name)?.verdicts;
+  if (verdicts === undefined) return "";
+  const held = verdicts.filter(({ result }) => result === "holds").length;
+  return `, ${held} of ${verdicts.length} claims hold`;
 }

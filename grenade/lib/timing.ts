@@ -1,3 +1,5 @@
+import { processorSeconds } from "./processes.ts";
+
 /** How long each part of a rehearsal took, and lines that say how far it is. */
 export interface Timing {
   readonly tell: (line: string) => void;
@@ -9,6 +11,8 @@ export interface Timing {
 export interface Spent {
   readonly name: string;
   readonly seconds: number;
+  /** Of the processor. */
+  readonly processor: number;
 }
 
 /** A clock that starts now. */
@@ -22,11 +26,12 @@ export function clock({ quiet }: { readonly quiet: boolean }): Timing {
       process.stderr.write(`${seconds} s  ${line}\n`);
     },
     of: async (name, work) => {
-      const since = Date.now();
+      const [since, had] = [Date.now(), processorSeconds()];
       try {
         return await work();
       } finally {
-        spent.push({ name, seconds: (Date.now() - since) / 1000 });
+        const seconds = (Date.now() - since) / 1000;
+        spent.push({ name, seconds, processor: processorSeconds() - had });
       }
     },
     phases: () => spent,

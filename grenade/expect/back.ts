@@ -1,21 +1,23 @@
-import { TURNS } from "../lib/back.ts";
+import { turnsOf } from "../lib/back.ts";
 import type { Claim } from "../lib/claim.ts";
-import type { Moment, Seen } from "../lib/seen.ts";
+import type { By, Moment, Seen } from "../lib/seen.ts";
 import { held } from "./allocations.ts";
 import { at, changed, differences } from "./moments.ts";
 import { identities, strayed } from "./servers.ts";
 
 /** What nobody but the product and conductors should have touched: from one moment to another. */
-const QUIET: readonly (readonly [from: string, to: string])[] = [
-  ["before", "staged"],
-  ["staged", "handed"],
-  ["handed", "served"],
-  ...TURNS.map((turn) => [turn, `${turn}-back`] as const),
-];
+function quiet(by: By): readonly (readonly [from: string, to: string])[] {
+  const turns = turnsOf(by);
+  const over = ["before", ...turns.filter((turn) => turn !== "acted")];
+  return [
+    ...over.slice(1).map((to, at) => [over[at] ?? "", to] as const),
+    ...turns.map((turn) => [turn, `${turn}-back`] as const),
+  ];
+}
 
 function backs(seen: Seen): readonly (readonly [string, Moment, Moment])[] {
   const before = at(seen, "before");
-  return TURNS.map((turn) => [turn, before, at(seen, `${turn}-back`)] as const);
+  return turnsOf(seen.by).map((turn) => [turn, before, at(seen, `${turn}-back`)] as const);
 }
 
 /** Broken by a row of Ironic that somebody changed since: rollback leaves it, and ends with 2. */
@@ -51,7 +53,7 @@ export const untouched: Claim = {
   name: "no BMC is told anything on the way there and back, no port is bound or unbound, and no service logs an ERROR",
   phases: ["back"],
   check: (seen) =>
-    QUIET.flatMap(([from, to]) => {
+    quiet(seen.by).flatMap(([from, to]) => {
       const [before, after] = [at(seen, from), at(seen, to)];
       return [
         ...after.commands.slice(before.commands.length),
@@ -61,15 +63,15 @@ export const untouched: Claim = {
       ];
     }),
   broken: (seen) =>
-    changed(seen, "staged-back", (moment) => ({ ...moment, errors: ["nova-compute: ERROR"] })),
+    changed(seen, "served-back", (moment) => ({ ...moment, errors: ["nova-compute: ERROR"] })),
 };
 
 /** Broken by an old nova-compute that is not started again. */
 export const serving: Claim = {
   name: "tenants stop and start their servers after each rollback, and before one through Ironic",
   phases: ["back"],
-  check: ({ acts }) => {
-    const missing = ["acted", ...TURNS.map((turn) => `${turn}-back`)].filter(
+  check: ({ acts, by }) => {
+    const missing = ["acted", ...turnsOf(by).map((turn) => `${turn}-back`)].filter(
       (phase) => acts.filter((act) => act.phase === phase).length < 2,
     );
     if (missing.length > 0) throw new Error(`nobody tried: ${missing.join(", ")}`);

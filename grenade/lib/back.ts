@@ -13,23 +13,28 @@ import {
   wake,
 } from "./forward.ts";
 import { stopAndStart } from "./operate.ts";
+import type { By } from "./seen.ts";
 import { until } from "./wait.ts";
 
-/** How far a run had come when it is taken back. */
-export const TURNS = ["staged", "handed", "served", "acted"] as const;
+const TURNS = ["staged", "handed", "served", "acted"] as const;
+
+/** How far a run had come when it is taken back: Ironic's API hands over what it adopts. */
+export function turnsOf(by: By): readonly (typeof TURNS)[number][] {
+  return by === "rest" ? TURNS.slice(1) : TURNS;
+}
 
 /**
  * Over once, and back from each of four moments on the way, which are kept as they are passed:
  * staged, handed over, served by nova-compute, and after a tenant used his machine.
  */
 export async function back(deployment: Deployment): Promise<void> {
-  const { files, see, startCompute, stopCompute, tell } = deployment;
+  const { by, files, see, startCompute, stopCompute, tell } = deployment;
   const legacyConf = `${files.novaConf}.before`;
   copyFileSync(files.novaConf, legacyConf);
   const does = commandsOf(deployment, { watch: 1 });
   const returns = await over(deployment, does);
-  for (const [at, turn] of TURNS.entries()) {
-    await returns[at]?.();
+  for (const turn of turnsOf(by)) {
+    await returns[turn]?.();
     if (turn !== "staged") await wake(deployment);
     await silent(deployment);
     await does(`${turn}-rollback`, "rollback", "--all");
@@ -43,14 +48,15 @@ export async function back(deployment: Deployment): Promise<void> {
   }
 }
 
-/** The way there; how to come back to each moment, in their order. */
-async function over(deployment: Deployment, does: Does): Promise<readonly (() => Promise<void>)[]> {
-  await load(deployment, does, "--staged");
-  const staged = await keep(deployment, "staged", false);
-  await deployment.stack.ironic.wake();
-  await does("handover", "handover");
+/** The way there; how to come back to each moment. */
+async function over(
+  deployment: Deployment,
+  does: Does,
+): Promise<{ readonly [turn: string]: () => Promise<void> }> {
+  const { by } = deployment;
+  const staged = by === "rest" ? await adopt(deployment, does) : await stage(deployment, does);
   await wake(deployment);
-  await does("takeover", "verify", "--takeover");
+  if (by !== "rest") await does("takeover", "verify", "--takeover");
   const handed = await keep(deployment, "handed", true);
   await reconfigure(deployment, does);
   await startIronicCompute(deployment);
@@ -58,7 +64,23 @@ async function over(deployment: Deployment, does: Does): Promise<readonly (() =>
   await stopAndStart(deployment, "acted");
   const acted = await keep(deployment, "acted", true);
   await deployment.stopCompute();
-  return [staged, handed, served, acted];
+  return { ...staged, handed, served, acted };
+}
+
+/** Into rows, and over to conductors. */
+async function stage(deployment: Deployment, does: Does) {
+  await load(deployment, does, "--staged");
+  const staged = await keep(deployment, "staged", false);
+  await deployment.stack.ironic.wake();
+  await does("handover", "handover");
+  return { staged };
+}
+
+/** By Ironic's API, which has to answer before. */
+async function adopt(deployment: Deployment, does: Does) {
+  await deployment.stack.ironic.wake();
+  await load(deployment, does);
+  return {};
 }
 
 /** Keeps the cloud and the run of the tool as they are; how to come back to them. */

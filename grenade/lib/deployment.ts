@@ -153,7 +153,7 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
       ...{ stack, by, observer: observed, product: ran, fleet: mine, files, acts },
       ...{ image, disk, network, ...sees, tell, startCompute, stopCompute, computeEnded },
       powerSyncs,
-      seen: () => ({ moments, ran: ran.ran(), acts, fleet: mine, held: memory.peak() }),
+      seen: () => ({ moments, ran: ran.ran(), acts, by, fleet: mine, held: memory.peak() }),
     };
   };
   return { stack, begin, stop };

@@ -6,6 +6,7 @@ export interface Seen {
   readonly ran: readonly Ran[];
   /** What tenants asked of their servers. */
   readonly acts: readonly Act[];
+  readonly by: By;
   /** How the fleet was made. */
   readonly fleet: Fleet;
   /** MiB, the most that the whole cloud's memory held. */

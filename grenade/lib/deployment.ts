@@ -24,7 +24,7 @@ import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
 import type { Act, By, Fleet, Moment, Seen } from "./seen.ts";
-import { periodOf, type Stack, type StackOptions, startStack } from "./stack.ts";
+import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** nova.virt.baremetal's and Ironic's, as a nova.conf names them. */
 const LEGACY_DRIVER = "legacy_bm.LegacyBareMetalDriver";
@@ -248,7 +248,7 @@ function computeOf(files: Files, observed: Observer) {
 }
 
 async function writeFiles(
-  { server, nova, ironic, sim }: Stack,
+  { server, nova, ironic, period }: Stack,
   folder: string,
   tftp: string,
   images: Fleet["images"],
@@ -265,7 +265,7 @@ async function writeFiles(
     DEFAULT: {
       compute_driver: LEGACY_DRIVER,
       reserved_host_memory_mb: 512,
-      update_resources_interval: periodOf(sim.addresses.length),
+      update_resources_interval: period,
     },
     baremetal: {
       sql_connection: legacy.url,

@@ -56,7 +56,7 @@ export async function startFresh(deployment: Deployment): Promise<Fresh> {
     });
     ends.push(agents.stop);
     const conf = stack.nova.computeConf(HOST, {
-      DEFAULT: { compute_driver: "ironic.IronicDriver" },
+      DEFAULT: { compute_driver: "ironic.IronicDriver", update_resources_interval: stack.period },
       ironic: { endpoint_override: ironic.url, ...apart(HOST) },
     });
     const compute = startCompute(conf, null);

@@ -88,10 +88,15 @@ async function main(): Promise<number> {
   // Before anything runs, as all that is installed.
   if (asked.some(({ phase }) => phase === "tempest")) needTempest();
   endOnSignals();
+  const machines = Number(values.machines);
   const home = join(process.cwd(), "runs", "grenade");
   const timing = clock({ quiet: values.quiet });
   const base = await timing.of("cloud with tenants", () =>
-    deploy(fresh(join(home, "base")), { machines: Number(values.machines), engine }, timing.tell),
+    deploy(
+      fresh(join(home, "base")),
+      { machines, engine, period: periodOf(machines, asked) },
+      timing.tell,
+    ),
   );
   const judged: Judged[] = [];
   for (const one of asked) {
@@ -110,6 +115,12 @@ async function main(): Promise<number> {
   await timing.of("the end", base.stop);
   await timing.of("schemas kept for the next run", () => keepSchemas(engine));
   return report(home, judged, timing.phases(), what);
+}
+
+/** Looks at many machines take their time, and Tempest needs few of them for long. */
+function periodOf(machines: number, asked: readonly Rehearsal[]): number {
+  if (asked.some(({ phase }) => phase === "tempest")) return 60;
+  return machines > 20 ? 20 : 10;
 }
 
 function fresh(folder: string): string {

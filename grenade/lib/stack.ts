@@ -43,6 +43,7 @@ export interface Stack {
   /** The password of each BMC, in the simulator's order. */
   readonly secrets: readonly string[];
   readonly asks: Asks;
+  readonly period: StackOptions["period"];
   /** A connection of our own. */
   readonly db: (database: string) => Knex;
   readonly stop: () => Promise<void>;
@@ -53,6 +54,8 @@ export interface StackOptions {
   readonly machines: number;
   /** Of the one server that holds every database. */
   readonly engine: ServerEngine;
+  /** Seconds between two looks of a service at all machines. */
+  readonly period: number;
 }
 
 const PROGRAMS: readonly (readonly [program: string, packages: readonly string[]])[] = [
@@ -130,11 +133,6 @@ export async function startStack(
   }
 }
 
-/** Seconds between two looks at every machine: of many each takes its time. */
-export function periodOf(machines: number): number {
-  return machines > 20 ? 20 : 10;
-}
-
 /** Keeps the schemas that services made, for the next run; false when they are kept. */
 export const keepSchemas = (engine: ServerEngine): Promise<boolean> =>
   makeSeed(KEPT[engine], engine);
@@ -145,7 +143,7 @@ type Started = <T extends { readonly stop: () => Promise<void> | void }>(
 ) => Promise<T>;
 
 async function startParts(
-  { machines, engine }: StackOptions,
+  { machines, engine, period }: StackOptions,
   started: Started,
 ): Promise<Omit<Stack, "db" | "stop">> {
   const kept = KEPT[engine];
@@ -183,7 +181,7 @@ async function startParts(
   const below = started("Keystone and Glance", startCloud(server, options));
   const message = started("RabbitMQ", startBroker());
   const place = { server, cloud: chosen, kept };
-  const more = { http: images.url, neutron: urls.neutron, machines };
+  const more = { http: images.url, neutron: urls.neutron, period };
   const [cloud, , , neutron, ironic, nova] = await together([
     below,
     message,
@@ -206,7 +204,7 @@ async function startParts(
     return one;
   };
   const asked = asks(cloud, urls);
-  return { server, cloud, nova, neutron, ironic, anotherIronic, sim, secrets, asks: asked };
+  return { server, cloud, nova, neutron, ironic, anotherIronic, sim, secrets, asks: asked, period };
 }
 
 /** When one fails the others are waited for all the same, so that they can be ended. */
@@ -235,8 +233,8 @@ function ironicOptions(
   {
     http: http_url,
     neutron,
-    machines,
-  }: { readonly http: string; readonly neutron: string; readonly machines: number },
+    period,
+  }: { readonly http: string; readonly neutron: string; readonly period: number },
 ): IronicOptions {
   const glance = { ...authtoken, endpoint_override: `http://127.0.0.1:${ports.glance}` };
   return {
@@ -253,7 +251,7 @@ function ironicOptions(
       agent: { post_deploy_get_power_state_retry_interval: 1 },
       conductor: {
         automated_clean: false,
-        sync_power_state_interval: periodOf(machines),
+        sync_power_state_interval: period,
         power_failure_recovery_interval: 10,
       },
     },

@@ -1,9 +1,9 @@
 import fc from "fast-check";
-import type { Caller } from "../../src/core/policy/allows.ts";
+import type { TokenOwner } from "../../src/model/served.ts";
 
 const ROLES = ["admin", "member", "reader", "operator", "None"] as const;
 
-export const callers: fc.Arbitrary<Caller> = fc
+export const callers: fc.Arbitrary<TokenOwner> = fc
   .record({
     user_id: fc.constantFrom("u1", "u2"),
     project_id: fc.constantFrom("p1", "p2", null),

@@ -1,19 +1,7 @@
+import type { TokenOwner } from "../../model/served.ts";
 import type { Expression } from "./expression.ts";
 import { type Action, ADMIN, namesOf } from "./nova.ts";
 import type { Policy } from "./read.ts";
-
-/** Who asks, as Keystone says of the token. */
-export interface Caller {
-  readonly user_id: string;
-  readonly project_id: string | null;
-  readonly roles: readonly string[];
-  readonly system_scope: string | null;
-  readonly user_domain_id?: string;
-  readonly project_domain_id?: string;
-  readonly domain_id?: string;
-  /** Unless Keystone says so, every project may have administrators. */
-  readonly is_admin_project?: boolean;
-}
 
 type Value = string | boolean | null;
 type Target = ReadonlyMap<string, Value>;
@@ -29,7 +17,7 @@ interface Asked {
 }
 
 /** Whether Nova would let him: as in Nova, the request has no target, so no `%(...)s` matches. */
-export function allows(policy: Policy, rule: Action, who: Caller): boolean {
+export function allows(policy: Policy, rule: Action, who: TokenOwner): boolean {
   const attributes = attributesOf(who);
   const asked = { policy, roles: who.roles, attributes };
   // Who is an administrator is asked with the caller himself for the target.
@@ -41,7 +29,7 @@ export function allows(policy: Policy, rule: Action, who: Caller): boolean {
   return named(namesOf(rule)[0], { ...asked, isAdmin, target: new Map() });
 }
 
-function attributesOf(who: Caller): Target {
+function attributesOf(who: TokenOwner): Target {
   return new Map<string, Value>([
     ["user_id", who.user_id],
     ["user_domain_id", who.user_domain_id ?? null],
@@ -50,6 +38,7 @@ function attributesOf(who: Caller): Target {
     ["domain_id", who.domain_id ?? null],
     ["system_scope", who.system_scope],
     ...(who.system_scope === null ? [] : [["system", who.system_scope] as const]),
+    // Unless Keystone says so, every project may have administrators.
     ["is_admin_project", who.is_admin_project ?? true],
   ]);
 }

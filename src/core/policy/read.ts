@@ -39,11 +39,12 @@ function refusalsOf(file: string): Refuse {
 }
 
 function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
-  const lineOf = (offset: number): number => text.slice(0, offset).split("\n").length;
   // Loaded when there is something to read.
-  const { isMap, isScalar, parseDocument } = require("yaml") as typeof import("yaml");
+  const { isMap, isScalar, LineCounter, parseDocument } = require("yaml") as typeof import("yaml");
   // PyYAML reads YAML 1.1, where a key may come twice and the last one counts.
-  const document = parseDocument(text, { version: "1.1", uniqueKeys: false });
+  const lineCounter = new LineCounter();
+  const document = parseDocument(text, { version: "1.1", uniqueKeys: false, lineCounter });
+  const lineOf = (offset: number): number => lineCounter.linePos(offset).line;
   for (const { pos, message } of [...document.errors, ...document.warnings])
     throw refuse(lineOf(pos[0]), `not YAML: ${message.split(/ at line|\n/)[0]}`);
   const rules: unknown = document.toJS({ mapAsMap: true });

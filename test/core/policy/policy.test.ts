@@ -2,9 +2,10 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import fc from "fast-check";
 import { stringify } from "yaml";
-import { allows, type Caller } from "../../../src/core/policy/allows.ts";
+import { allows } from "../../../src/core/policy/allows.ts";
 import { DEFAULT_POLICY, readPolicy } from "../../../src/core/policy/read.ts";
 import { MigrationError } from "../../../src/model/error.ts";
+import type { TokenOwner } from "../../../src/model/served.ts";
 import { callers, policies } from "../../support/policies.ts";
 
 const LIST = "os_compute_api:os-baremetal-nodes:list";
@@ -12,8 +13,8 @@ const SHOW = "os_compute_api:os-baremetal-nodes:show";
 const ROOT = "os_compute_api:os-baremetal-nodes";
 const JUNO = "compute_extension:baremetal_nodes";
 
-const MEMBER: Caller = { user_id: "u", project_id: "p", roles: ["member"], system_scope: null };
-const ADMIN: Caller = { ...MEMBER, roles: ["member", "Admin"] };
+const MEMBER: TokenOwner = { user_id: "u", project_id: "p", roles: ["member"], system_scope: null };
+const ADMIN: TokenOwner = { ...MEMBER, roles: ["member", "Admin"] };
 
 /** Who may list: admin, member. */
 function listed(rules: Readonly<Record<string, unknown>> | string): readonly boolean[] {

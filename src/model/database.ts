@@ -21,6 +21,13 @@ export interface DatabaseAddress {
   readonly shown: string;
 }
 
+/** Where a database is, and whose. */
+export interface Place {
+  readonly address: string;
+  readonly database: string;
+  readonly server: string;
+}
+
 /** What tells one database from another, as far as an artefact holds it. */
 interface Named {
   readonly engine?: string;

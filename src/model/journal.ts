@@ -130,6 +130,8 @@ export type ResourceEntry =
       readonly kind: "database" | "tables" | "index";
       /** Its name, or the path of its file; of an index `table.column`. */
       readonly name: string;
+      /** Of a copy: the option of the database it is made of; absent: Ironic's. */
+      readonly of?: "nova-db" | "nova-api-db";
       /** As a command was given it; absent: beside the database it is a copy of. */
       readonly into?: string;
       /** Of a copy: the database it is made beside, or is put into. */

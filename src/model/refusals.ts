@@ -363,11 +363,11 @@ export const REFUSALS = {
     "Rows changed while they were read, or this kind of server cannot hold them as they are.",
     "Stop what still writes to nova_bm, then run the same command again; restore into the kind of server it came from.",
   ),
-  // A rehearsal on a copy of Ironic's database.
+  // A rehearsal on copies of Ironic's and Nova's databases.
   "N2I-E350": denied(
     "the copy for a rehearsal cannot be made",
     "A rehearsal writes to a copy of Ironic's database, which this login may not make.",
-    "Let an administrator make an empty database and give that with --into.",
+    "Let an administrator grant what is named, or make an empty database and give that with --into.",
   ),
   "N2I-E351": refused(
     "the place of the copy is taken",

@@ -41,8 +41,8 @@ export interface Rehearsal {
   readonly without: string | null;
   readonly stages: readonly RehearsedStage[];
   readonly refusals: readonly RehearsedRefusal[];
-  /** Rows of Nova in the plan, which a rehearsal does not write. */
-  readonly nova_rows: number;
+  /** Rows of Nova in the plan, those of them that were not rehearsed, and why. */
+  readonly nova: { readonly rows: number; readonly left: number; readonly why: string | null };
   /** Whether the rollback left the copy as it was before; null: it did not come that far. */
   readonly as_before: boolean | null;
   /** Rows the first apply wrote, and the seconds its batches took. */

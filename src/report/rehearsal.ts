@@ -24,25 +24,36 @@ function rounded(figure: number): number {
 
 /** What a rehearsal found, a line each; the last one says whether it held. */
 export function rehearsalText(found: Rehearsal): readonly string[] {
-  const { refusals, without, nova_rows, as_before, held, target } = found;
-  const nova =
-    "Nova is not rehearsed: no compute host was looked at, and " +
-    (nova_rows === 0
-      ? "the plan changes no rows of it."
-      : `the ${nova_rows} rows of it that the plan changes were not written; check looks at them.`);
+  const { refusals, without, nova, as_before, held, target } = found;
   const back =
     as_before === null
       ? []
       : [
           as_before
-            ? "Rollback: every row of the copy is as it was before."
-            : "Rollback: the copy is NOT as it was before.",
+            ? "Rollback: every row of the copies is as it was before."
+            : "Rollback: the copies are NOT as they were before.",
         ];
   const lacking = without === null ? [] : [`Not copied, so not rehearsed: ${without}.`];
   const end = held
-    ? `The rehearsal held: on the copy all is as planned, and nothing was refused. ${target} was only read.`
+    ? `The rehearsal held: on the copies all is as planned, and nothing was refused. ${target} was only read.`
     : `The rehearsal did not hold: see above. ${target} was only read.`;
-  return [...refusals.map(refusalText), ...back, ...forecast(found), ...lacking, nova, RIGHTS, end];
+  return [
+    ...[...refusals.map(refusalText), ...back, ...forecast(found), ...lacking],
+    ...[...novaText(nova), RIGHTS, end],
+  ];
+}
+
+function novaText({ rows, left, why }: Rehearsal["nova"]): readonly string[] {
+  const LOOKED = "No compute host was looked at.";
+  if (rows === 0) return [`Nova: the plan changes no rows of it. ${LOOKED}`];
+  const done = `Nova: ${rows - left} rows were changed on a copy and taken back. ${LOOKED}`;
+  const reason = why === null ? "" : `: ${why}`;
+  return [
+    left === rows ? LOOKED : done,
+    ...(left === 0
+      ? []
+      : [`${left} rows of Nova that the plan changes are not rehearsed${reason}`]),
+  ];
 }
 
 /** The copy is the login's own. */
@@ -62,7 +73,9 @@ function forecast({ stages, slow }: Rehearsal): readonly string[] {
       : [`${name} ${duration(found.seconds)}`];
   });
   return [
-    ...(shown.length === 0 ? [] : [`Expect of Ironic's rows in the window: ${shown.join(", ")}.`]),
+    ...(shown.length === 0
+      ? []
+      : [`Expect in the window, waits for services not counted: ${shown.join(", ")}.`]),
     ...(slow === null ? [] : [slow]),
   ];
 }

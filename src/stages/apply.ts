@@ -61,17 +61,8 @@ interface Applied extends Loaded {
 const UNASKED =
   "Notice: nova is not asked, and nothing tells whether a nova-compute still runs; extract, plan and apply with --nova-db watch them.";
 
-/**
- * Loads the run's plan, and verifies it; null when it was stopped on request.
- *
- * @param open Ironic; a rehearsal has a copy of it
- */
-export function apply(
-  words: ApplyWords,
-  watching: Watching,
-  sink: Sink,
-  open = openBackend,
-): Promise<Applied | null> {
+/** Loads the run's plan, and verifies it; null when it was stopped on request. */
+export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promise<Applied | null> {
   return inRun(words.run, "apply", { create: false }, (run) =>
     closing(async (keep) => {
       await checkNotRetired(run, "what would be loaded again could not be taken back");
@@ -82,7 +73,7 @@ export function apply(
       const blocked = checkBlocked(footer.footer, words.skipBlocked);
       const seal = await sealOf(run, words.keyFile, header.key);
       const mappings = await loadMappings();
-      const backend = keep(await open(words, mappings, { readOnly: false }, sink.say));
+      const backend = keep(await openBackend(words, mappings, { readOnly: false }, sink.say));
       const readings = await checkReadings(run, header, words.powerMaxAge, Date.now());
       sink.say(renderCounts(footer.footer));
       if (footer.footer.nodes + footer.footer.ports > 0)

@@ -15,7 +15,7 @@ export const ROLES = {
 } as const;
 
 /**
- * Opens the database an option names.
+ * Opens the database an option names; in a rehearsal its copy, and no database that has none.
  *
  * @throws MigrationError N2I-E101, N2I-E102, N2I-E200, N2I-E201, N2I-E202, N2I-E216
  */
@@ -24,6 +24,13 @@ export async function openRole(
   spec: string,
   options: { readonly readOnly: boolean },
 ): Promise<Database> {
+  const { copies } = surroundings();
+  if (copies !== undefined) {
+    const copy = copies.databases.get(role);
+    if (copy === undefined) throw new Error(`a rehearsal has no copy of ${role}`);
+    const opened = await openDatabase(copy.address, { ...options, patience: patience() });
+    return { ...opened, standsFor: copy.standsFor };
+  }
   const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
   return openDatabase(address, { ...options, patience: patience() });
 }

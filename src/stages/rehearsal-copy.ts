@@ -2,7 +2,7 @@ import { randomBytes } from "node:crypto";
 import { statSync } from "node:fs";
 import { dirname } from "node:path";
 import { readDatabaseAddress } from "../edge/config/database-address.ts";
-import { lackingOf } from "../edge/copy/definitions.ts";
+import { copiedTables, lackingOf } from "../edge/copy/definitions.ts";
 import { copyTables, countAll } from "../edge/copy/fill.ts";
 import { markAs } from "../edge/copy/mark.ts";
 import {
@@ -18,7 +18,6 @@ import { identify, tableNames } from "../edge/database/identity.ts";
 import { type Database, openDatabase } from "../edge/database/open.ts";
 import { openJournal } from "../edge/disk/journal.ts";
 import { freeSpace, type RunFolder } from "../edge/disk/run-folder.ts";
-import { describeTables } from "../edge/nova-bm/describe.ts";
 import type { DatabaseAddress } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import { type Entry, JOURNAL_FORMAT } from "../model/journal.ts";
@@ -29,8 +28,16 @@ import type { Progress } from "./sink.ts";
 import { surroundings } from "./surroundings.ts";
 import { VERSION, whoami } from "./version.ts";
 
+/** A database that is copied. */
+export interface CopySource {
+  readonly role: "ironic-db" | "nova-db" | "nova-api-db";
+  readonly source: Database;
+  /** Tables that are copied; all without it. */
+  readonly only?: readonly string[];
+}
+
 /** Where a copy goes: its own database beside the target, or one that was given empty. */
-export interface CopyPlace {
+export interface CopyPlace extends CopySource {
   readonly address: DatabaseAddress;
   readonly into?: string;
 }
@@ -49,12 +56,13 @@ interface CopyMade {
  * @param into as a command was given it
  * @throws MigrationError N2I-E350 for want of room, N2I-E351 when it is not empty, N2I-E352 for another kind of server
  */
-export async function placeOf(source: Database, into: string | undefined): Promise<CopyPlace> {
+export async function placeOf(of: CopySource, into?: string): Promise<CopyPlace> {
+  const { source } = of;
   const address = await addressOf(source, into);
   if (into === undefined) {
     if (await isThere(source, address)) throw taken(address);
     await checkRoom(source, address);
-    return { address };
+    return { ...of, address };
   }
   if (address.engine !== source.engine)
     throw new MigrationError(
@@ -66,7 +74,7 @@ export async function placeOf(source: Database, into: string | undefined): Promi
   if (!isEmpty || (address.filename !== null && statSync(address.filename).size > 0))
     throw new MigrationError("N2I-E351", `--into ${address.shown} is not empty`);
   await checkRoom(source, address);
-  return { address, into };
+  return { ...of, address, into };
 }
 
 /** Of a file it can be known, of a server only by who runs it. */
@@ -94,23 +102,22 @@ export function mebibytes(bytes: number): string {
  */
 export async function makeCopy(
   inner: RunFolder,
-  source: Database,
   place: CopyPlace,
   signal: AbortSignal,
   progress: Progress,
 ): Promise<CopyMade | null> {
-  const { address, into } = place;
+  const { source, only, address, into } = place;
   const isGiven = into !== undefined;
   const mark = randomBytes(16).toString("hex");
-  await record(inner, { ...(await resourceOf(source, place)), mark });
+  await record(inner, { ...(await resourceOf(place)), mark });
   const making = makingOf(address, mark, isGiven);
-  const whole = await makePlace(inner, { source, place, making, mark });
+  const whole = await makePlace(inner, { place, making, mark });
   await failpoint("copy.made");
   const isFile = address.filename !== null;
   const made = await at(isFile ? (making ?? address) : address, false, async (copy) => {
     // A file is copied with whatever is in it: what is marked before would be lost.
     if (!isFile && making === null) await markAs(copy, mark);
-    if (!whole && !(await copyTables(source, copy, signal, progress))) return null;
+    if (!whole && !(await copyTables(source, copy, only, signal, progress))) return null;
     await failpoint("copy.filled");
     if (isFile) await markAs(copy, mark);
     const without = whole ? null : await lackingOf(source);
@@ -122,11 +129,14 @@ export async function makeCopy(
   return made;
 }
 
-async function resourceOf(source: Database, { address, into }: CopyPlace) {
-  const about = { do: "resource", name: address.database, at: now(), by: whoami() } as const;
+async function resourceOf({ role, source, only, address, into }: CopyPlace) {
+  const about = {
+    ...({ do: "resource", name: address.database, at: now(), by: whoami() } as const),
+    ...(role !== "ironic-db" && { of: role }),
+  };
   if (into === undefined)
     return { ...about, kind: "database", beside: await identify(source) } as const;
-  const tables = (await describeTables(source)).map(({ name }) => name);
+  const tables = (await copiedTables(source, only)).map(({ name }) => name);
   return {
     ...about,
     kind: "tables",
@@ -137,7 +147,6 @@ async function resourceOf(source: Database, { address, into }: CopyPlace) {
 }
 
 interface Making {
-  readonly source: Database;
   readonly place: CopyPlace;
   readonly making: DatabaseAddress | null;
   readonly mark: string;
@@ -146,10 +155,13 @@ interface Making {
 /** @returns whether it holds all that the source holds by now */
 async function makePlace(
   inner: RunFolder,
-  { source, place: { address, into }, making, mark }: Making,
+  { place: { role, source, only, address, into }, making, mark }: Making,
 ): Promise<boolean> {
   if (making === null && into !== undefined) return false;
-  const whole = await madeOrNot(inner, mark, () => makeDatabase(source, making ?? address));
+  const login = `Or give a login that may to --${role}`;
+  const empty = role === "ironic-db" ? ", or make an empty database and give that with --into" : "";
+  const how = { mark, mayBeWhole: only === undefined, or: `${login}${empty}.` };
+  const whole = await madeOrNot(inner, mark, () => makeDatabase(source, making ?? address, how));
   await failpoint("copy.created");
   if (making !== null && address.filename === null) {
     await at(making, false, (copy) => markAs(copy, mark));

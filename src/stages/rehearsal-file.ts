@@ -29,7 +29,12 @@ export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
 /** Copies that a rehearsal of a run made, by its journal, and that nobody removed. */
 export async function copiesLeft(run: RunFolder): Promise<readonly string[]> {
   const inner = await findInnerRun(run, REHEARSAL);
-  const entries = inner === null ? [] : (await readJournal(inner)).entries;
+  return inner === null ? [] : copiesIn(inner);
+}
+
+/** The same of a rehearsal. @param inner its own run */
+export async function copiesIn(inner: RunFolder): Promise<readonly string[]> {
+  const { entries } = await readJournal(inner);
   const left = new Map<string, string>();
   for (const entry of entries)
     if (entry.do === "resource" && entry.kind !== "index") left.set(entry.mark, entry.name);

@@ -1,8 +1,9 @@
-import { dropAll, markOf } from "../edge/copy/mark.ts";
+import { dropAll, marksOf } from "../edge/copy/mark.ts";
 import {
   dropDatabase,
   emptyFile,
   isBeingMade,
+  isMadeAs,
   isThere,
   makingOf,
   taken,
@@ -14,7 +15,7 @@ import type { RunFolder } from "../edge/disk/run-folder.ts";
 import { type DatabaseAddress, otherServer } from "../model/database.ts";
 import { MigrationError } from "../model/error.ts";
 import type { ResourceEntry } from "../model/journal.ts";
-import { addressOf, at, now, record } from "./rehearsal-copy.ts";
+import { addressOf, at, type CopySource, now, record } from "./rehearsal-copy.ts";
 
 type Resource = Extract<ResourceEntry, { readonly do: "resource" }>;
 
@@ -26,36 +27,53 @@ export interface RemovedCopy {
 }
 
 /**
- * Takes away what the journal of a rehearsal speaks of, as far as it is what that rehearsal made.
+ * Takes away what the journal of a rehearsal speaks of, as far as it is what that rehearsal made. What of it stays
+ * keeps nothing else from going.
  *
  * @throws MigrationError N2I-E351 where something else is there now, or this is another server
  */
 export async function removeCopies(
   inner: RunFolder,
-  source: Database,
+  sources: readonly CopySource[],
 ): Promise<readonly RemovedCopy[]> {
   const { entries } = await readJournal(inner);
   const idsOf = (what: "made" | "gone"): ReadonlySet<string> =>
     new Set(entries.flatMap((entry) => (entry.do === what ? [entry.mark] : [])));
   const [made, gone] = [idsOf("made"), idsOf("gone")];
   const removed: RemovedCopy[] = [];
+  const failures: unknown[] = [];
   for (const entry of entries) {
     if (entry.do !== "resource" || gone.has(entry.mark)) continue;
     if (entry.kind === "index") continue; // it goes with its table
-    const address = await addressOf(source, entry.into);
-    await checkPlace(source, address, entry);
-    const others = await remove(source, address, entry, made.has(entry.mark));
-    if (others !== null) removed.push({ shown: address.shown, others });
-    await record(inner, { do: "gone", mark: entry.mark, at: now() });
+    try {
+      const source = sourceOf(entry, sources);
+      const address = await addressOf(source, entry.into);
+      await checkPlace(source, address, entry);
+      const others = await remove(source, address, entry, made.has(entry.mark));
+      if (others !== null) removed.push({ shown: address.shown, others });
+      await record(inner, { do: "gone", mark: entry.mark, at: now() });
+    } catch (cause) {
+      failures.push(cause);
+    }
   }
+  if (failures.length > 0) throw failures[0];
   return removed;
+}
+
+function sourceOf({ of: role, name }: Resource, sources: readonly CopySource[]): Database {
+  const of = role ?? "ironic-db";
+  const found = sources.find(({ role }) => role === of);
+  if (found !== undefined) return found.source;
+  throw new MigrationError("N2I-E351", `the copy ${name} is there still, and no --${of} is given`, {
+    fix: `Give --${of} as for that rehearsal.`,
+  });
 }
 
 /** A database of this name on another server is another one, and says nothing of the copy. */
 async function checkPlace(
   source: Database,
   address: DatabaseAddress,
-  { name, into, beside }: Resource,
+  { name, into, beside, of }: Resource,
 ): Promise<void> {
   const found = into === undefined ? await identify(source) : await at(address, true, identify);
   // A file is what its path leads to, and a copy takes the place of the one that was given.
@@ -67,7 +85,7 @@ async function checkPlace(
       `the last rehearsal made its copy ${name} at ${beside?.address ?? "another server"}, not at ${found.address}`,
       {
         why: "Whatever is here says nothing of that copy, which is still there.",
-        fix: "Give --ironic-db as for that rehearsal; what its --into named must be as it was.",
+        fix: `Give --${of ?? "ironic-db"} as for that rehearsal; what its --into named must be as it was.`,
       },
     );
 }
@@ -93,32 +111,44 @@ async function remove(
   if (mayLack && !(await isThere(source, address))) return before;
   // It would be marked; what is there is not ours, whatever it is.
   const isElse = making !== null && !isMade;
-  const found = await at(address, true, markOf).catch((cause: unknown) => {
-    if (isElse) return { id: null, tables: [] };
+  const { marks, tables } = await at(address, true, marksOf).catch((cause: unknown) => {
+    if (isElse) return { marks: [], tables: [] };
     throw cause;
   });
-  if (found.id !== mark) {
-    if (isElse) return before;
-    // On MySQL it may have been killed before it was marked, and in one that was given there is nothing of ours.
-    const isBare = found.id === null && found.tables.length === 0;
-    if (!isBare || (kind === "database" && isMade)) throw taken(address);
+  const isOurs = marks.length === 1 && marks[0] === mark;
+  if (!isOurs && isElse) return before;
+  const isBare = marks.length + tables.length === 0;
+  if (kind === "tables") {
+    if (isOurs) return empty(address, entry, tables);
+    if (isBare) return before;
+    throw taken(address);
   }
-  if (kind === "database") await dropDatabase(source, address);
-  else return empty(address, entry, found);
+  // On MySQL it may have been killed before its table was made that marks it.
+  const isBegun = marks.length === 0 && (await isMadeAs(source, address, mark));
+  if (!isOurs && !isBegun) throw isBare && !isMade ? unmarked(address) : taken(address);
+  await dropDatabase(source, address);
   return [];
 }
 
-/** @returns tables of others, which stay; null where there was nothing of ours */
+/** Ours, if the server had made it when its rehearsal was killed, and somebody's, if it had not. */
+function unmarked({ shown, database }: DatabaseAddress): MigrationError {
+  return new MigrationError("N2I-E351", `${shown} is there, empty, and bears no mark of this run`, {
+    why: "A rehearsal was killed as it made a database of this name; this one is that, or somebody's.",
+    fix: `Ask whose it is. If it is nobody's: DROP DATABASE ${database}; then run the same command again.`,
+  });
+}
+
+/** @returns tables of others, which stay */
 async function empty(
   address: DatabaseAddress,
-  { tables = [] }: Resource,
-  found: Awaited<ReturnType<typeof markOf>>,
-): Promise<readonly string[] | null> {
-  const ours = found.tables.filter((name) => tables.includes(name));
-  const others = found.tables.filter((name) => !(ours.includes(name) || /^sqlite_/.test(name)));
+  { mark, tables = [] }: Resource,
+  found: readonly string[],
+): Promise<readonly string[]> {
+  const ours = found.filter((name) => tables.includes(name));
+  const others = found.filter((name) => !(ours.includes(name) || /^sqlite_/.test(name)));
   if (address.filename !== null && others.length === 0) emptyFile(address.filename);
-  else await at(address, false, (copy) => dropAll(copy, ours));
-  return found.id === null ? null : others;
+  else await at(address, false, (copy) => dropAll(copy, ours, mark));
+  return others;
 }
 
 /** Nobody takes back what a server was told to make; it goes on when whoever asked is dead. */

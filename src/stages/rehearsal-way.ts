@@ -5,8 +5,8 @@ import { MigrationError } from "../model/error.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
 import { batchesOf, type Entry, IRONIC } from "../model/journal.ts";
 import type { RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
+import { NOVA_NAMES, novaName } from "../parts/nova.ts";
 import { type ApplyWords, apply } from "./apply.ts";
-import type { openBackend } from "./backend.ts";
 import { loadedIn } from "./history.ts";
 import { rollback } from "./rollback.ts";
 import type { Sink } from "./sink.ts";
@@ -18,11 +18,12 @@ interface RehearsalJob {
   readonly inner: RunFolder;
   readonly words: Pick<
     ApplyWords,
-    "ironicDb" | "skipBlocked" | "staged" | "powerMaxAge" | "keyFile"
+    | ("ironicDb" | "novaDb" | "novaApiDb" | "leaveNova")
+    | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
   >;
-  /** Opens the copy, wherever a command would open Ironic. */
-  readonly open: typeof openBackend;
-  /** A digest of all rows of the copy. */
+  /** Whether extra specs are changed in memory alone: they count for nothing. */
+  readonly flavorsApart: boolean;
+  /** A digest of all rows of the copies. */
   readonly digest: () => Promise<string>;
   /** Machines that the plan loads. */
   readonly machines: number;
@@ -108,16 +109,13 @@ function refusedAt(stage: string, cause: unknown, { refusals }: Gone): Ran {
 }
 
 async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {
-  const { inner, words, open, machines } = job;
-  const asked = {
-    ...words,
-    ...{ run: inner.path, recheckPower: false, leaveNova: true, afterFinish: false },
-  };
-  const from = (await entriesOf(inner)).length;
+  const { inner, words, machines } = job;
+  const asked = { ...words, run: inner.path, recheckPower: false, afterFinish: false };
+  const from = (await entriesOf(job)).length;
   const sink = within(job, machines);
   const tried = async (): ReturnType<typeof apply> => {
     try {
-      return await apply({ ...asked, ...gone.allowed }, NOBODY, sink, open);
+      return await apply({ ...asked, ...gone.allowed }, NOBODY, sink);
     } catch (cause) {
       if (!goesOn(cause, gone)) throw cause;
       return tried();
@@ -126,7 +124,7 @@ async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {
   const applied = await tried();
   if (applied === null) return null;
   const { failed, equal } = applied;
-  const written = loadedIn((await entriesOf(inner)).slice(from));
+  const written = loadedIn((await entriesOf(job)).slice(from));
   return {
     ...{ rows: written?.count ?? 0, seconds: written?.seconds ?? null },
     result: failed > 0 ? `${failed} machines failed` : equal ? DONE : "not as planned",
@@ -145,31 +143,33 @@ function goesOn(cause: unknown, { refusals, allowed }: Gone): boolean {
 }
 
 async function compared(job: RehearsalJob): Promise<Ran> {
-  const { inner, words, open, machines } = job;
+  const { inner, words, machines } = job;
   const asked = { ...words, run: inner.path, allRows: false, final: false };
-  const verified = await verifyRun(asked, within(job, machines), open);
+  const verified = await verifyRun(asked, within(job, machines));
   const result = isEqual(verified) ? DONE : "not as planned";
   return { rows: comparedOf(verified.tally), seconds: null, result };
 }
 
 async function taken(job: RehearsalJob): Promise<Ran | null> {
-  const { inner, words, open, machines } = job;
-  const asked = { ...words, run: inner.path, leaveNova: true, all: true, afterFinish: false };
-  const [from, began] = [(await entriesOf(inner)).length, Date.now()];
+  const { inner, words, machines } = job;
+  const asked = { ...words, run: inner.path, all: true, afterFinish: false };
+  const [from, began] = [(await entriesOf(job)).length, Date.now()];
   let left = 0;
   const leave = (rows: readonly unknown[]): void => {
     left += rows.length;
   };
-  const ended = await rollback(asked, NOBODY, within(job, machines), leave, open);
+  const ended = await rollback(asked, NOBODY, within(job, machines), leave);
   if (ended === null) return null;
-  const batches = batchesOf((await entriesOf(inner)).slice(from), IRONIC);
+  const batches = batchesOf((await entriesOf(job)).slice(from), IRONIC, ...NOVA_NAMES);
   const rows = batches.reduce((sum, entry) => sum + (entry.do === "undone" ? entry.removed : 0), 0);
   const seconds = (Date.now() - began) / 1000;
   return { rows, seconds, result: left === 0 ? DONE : `${left} rows left` };
 }
 
-async function entriesOf(inner: RunFolder): Promise<readonly Entry[]> {
-  return (await readJournal(inner)).entries;
+async function entriesOf({ inner, flavorsApart }: RehearsalJob): Promise<readonly Entry[]> {
+  const { entries } = await readJournal(inner);
+  const isApart = (entry: Entry): boolean => "part" in entry && entry.part === novaName("api");
+  return flavorsApart ? entries.filter((entry) => !isApart(entry)) : entries;
 }
 
 /** What commands say in a rehearsal is not said: its table tells it. Their progress is. */

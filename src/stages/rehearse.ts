@@ -1,30 +1,30 @@
 import { onceLoaded, slowDelete } from "../core/plan/delete-cost.ts";
-import { digestOfAll } from "../edge/copy/fill.ts";
 import { bytesOf } from "../edge/copy/place.ts";
-import { type Database, openDatabase } from "../edge/database/open.ts";
+import type { Database } from "../edge/database/open.ts";
 import { countRows } from "../edge/database/rows.ts";
 import { findInnerRun, makeInnerRun } from "../edge/disk/inner-run.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { type RunFolder, writeNote } from "../edge/disk/run-folder.ts";
 import { scannedKeys } from "../edge/ironic-db/indexes.ts";
-import type { PlanCounts, TargetIdentity } from "../model/artefact.ts";
+import type { PlanCounts } from "../model/artefact.ts";
 import { MigrationError } from "../model/error.ts";
 import type { Json } from "../model/json.ts";
 import type { Rehearsal } from "../model/rehearsal.ts";
 import type { ApplyWords } from "./apply.ts";
-import { type Backend, databaseBackend } from "./backend.ts";
+import { databaseBackend } from "./backend.ts";
 import { closing, openRole } from "./databases.ts";
-import { loadMappings, type Mappings } from "./documents.ts";
+import { loadMappings } from "./documents.ts";
 import { checkEngine, checkIdentity } from "./ironic-place.ts";
 import { plansThere } from "./loaded-plans.ts";
 import { nextCommand } from "./next.ts";
 import { loadable, nothingLoads } from "./nothing.ts";
-import { novaSteps } from "./nova-side.ts";
-import { patience } from "./patience.ts";
-import { type CopyPlace, makeCopy, mebibytes, placeOf } from "./rehearsal-copy.ts";
-import { REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
+import { novaPlanOf } from "./nova-files.ts";
+import { filled, type Rehearsed, type Rehearsing } from "./rehearsal-copies.ts";
+import { type CopyPlace, type CopySource, mebibytes, placeOf } from "./rehearsal-copy.ts";
+import { copiesIn, REHEARSAL, REHEARSED } from "./rehearsal-file.ts";
+import { COPIED, novaPlaces, novaRehearsed } from "./rehearsal-nova.ts";
 import { type RemovedCopy, removeCopies } from "./rehearsal-removal.ts";
-import { DONE, type Gone, goTheWay } from "./rehearsal-way.ts";
+import { DONE, type Gone } from "./rehearsal-way.ts";
 import { checkNotRetired } from "./retired.ts";
 import { inRun, openPlan, PLAN, sealOf } from "./run.ts";
 import type { Sink } from "./sink.ts";
@@ -35,21 +35,22 @@ import { VERSION, whoami } from "./version.ts";
 export interface RehearseWords
   extends Pick<
     ApplyWords,
-    "run" | "ironicDb" | "skipBlocked" | "staged" | "powerMaxAge" | "keyFile"
+    | ("run" | "ironicDb" | "novaDb" | "novaApiDb")
+    | ("skipBlocked" | "staged" | "powerMaxAge" | "keyFile")
   > {
   /** An empty database for the copy. */
   readonly into?: string;
 }
 
 /**
- * Goes the plan's whole way on a copy of Ironic's database: apply, verify, rollback, apply, verify. The target is
- * read and nothing else; the copy is gone afterwards.
+ * Goes the plan's whole way on copies of Ironic's database and Nova's: apply, verify, rollback, apply, verify. The
+ * targets are read and nothing else; the copies are gone afterwards.
  *
  * @returns null when it was stopped on request
  * @throws MigrationError N2I-E300 for another target than the plan's, N2I-E350, N2I-E351, N2I-E352
  */
 export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | null> {
-  return withTarget(words, async (run, source) => {
+  return withTargets(words, async (run, sources, ironic) => {
     await checkNotRetired(run, "there is nothing left to load");
     if (plansThere((await readJournal(run)).entries).length > 0)
       throw new MigrationError("N2I-E352", "what this run loaded is in Ironic already");
@@ -57,36 +58,33 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     const { header, footer } = plan;
     if (loadable(footer.footer) === 0) throw nothingLoads(footer.footer, "N2I-E325");
     const seal = await sealOf(run, words.keyFile, header.key);
-    const mappings = await loadMappings();
-    const target = databaseBackend(source, mappings);
+    const target = databaseBackend(ironic.source, await loadMappings());
     checkEngine(header.target, target);
     checkIdentity(header.target, (await target.open(header.target.release, seal)).identity);
-    await removeLast(run, source, sink);
-    const place = await placeOf(source, words.into);
+    await removeLast(run, sources, sink);
+    const place = await placeOf(ironic, words.into);
+    const files = await novaPlanOf(run, footer);
+    const nova = await novaPlaces(files, sources);
     const machines = loadable(footer.footer);
-    const slow = await slowOn(source, footer.footer);
-    const size = `${mebibytes(await bytesOf(source))}, ${await countRows(source, "nodes")} nodes`;
+    const slow = await slowOn(ironic.source, footer.footer);
     await sink.confirm(
-      `Copy ${source.shown} (${size}) into ${place.address.shown}, and rehearse the load of ${machines} machines there?`,
+      `Copy ${await listedWith([place, ...nova.places])}, and rehearse the load of ${machines} machines there?`,
     );
     const inner = await makeInnerRun(run, REHEARSAL);
     const interrupt = surroundings().onInterrupt();
     try {
-      const made = { run, inner, source, place, words, mappings, machines, planned: header.target };
-      const { found, left } = await onCopy(made, sink, interrupt.signal);
+      const made = { inner, place, nova, words, machines };
+      const { found, left } = await onCopies(made, sources, sink, interrupt.signal);
       if (found === null || interrupt.stopping()) {
         if (left !== null) throw left;
         return null;
       }
-      const { gone, copy } = found;
+      const { gone, places, why, copy } = found;
       const rehearsal: Rehearsal = {
         ...{ format: "nova2ironic/rehearsal@1", tool: VERSION, at: new Date().toISOString() },
-        ...{ by: whoami(), plan: footer.sha256, target: source.shown, ...copy },
-        ...{
-          stages: gone.stages,
-          refusals: gone.refusals,
-          nova_rows: await novaSteps(run, footer),
-        },
+        ...{ by: whoami(), plan: footer.sha256, target: ironic.source.shown, ...copy },
+        ...{ stages: gone.stages, refusals: gone.refusals },
+        nova: novaRehearsed(files, places, why),
         ...{ as_before: gone.asBefore, loaded: gone.loaded, held: heldOf(gone) },
         ...{ slow, copy_left: left !== null },
       };
@@ -98,6 +96,17 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
   });
 }
 
+/** What is copied where, with its size. */
+async function listedWith(places: readonly CopyPlace[]): Promise<string> {
+  const all: string[] = [];
+  for (const { role, source, only, address } of places) {
+    const size = mebibytes(await bytesOf(source, only));
+    const what = role === "ironic-db" ? `${await countRows(source, "nodes")} nodes` : "in part";
+    all.push(`${source.shown} (${size}, ${what}) into ${address.shown}`);
+  }
+  return all.join(", ");
+}
+
 /** Why the target's own rollback takes longer than the copy's, whose tables are ours. */
 async function slowOn(source: Database, { nodes, ports }: PlanCounts): Promise<string | null> {
   const slow = slowDelete(nodes, onceLoaded(await scannedKeys(source), ports));
@@ -106,15 +115,16 @@ async function slowOn(source: Database, { nodes, ports }: PlanCounts): Promise<s
 
 /** Only takes away what a rehearsal left that was killed, however far the run came since. */
 export function undoRehearsal(words: RehearseWords, sink: Sink): Promise<void> {
-  return withTarget(words, async (run, source) => {
-    if (!(await removeLast(run, source, sink)))
+  return withTargets(words, async (run, sources) => {
+    if (!(await removeLast(run, sources, sink)))
       sink.result("No rehearsal of this run left a copy; nothing is done.");
   });
 }
 
-function withTarget<T>(
-  { run: path, ironicDb }: RehearseWords,
-  work: (run: RunFolder, source: Database) => Promise<T>,
+/** @param work gets all that may be copied, and Ironic's database of it */
+function withTargets<T>(
+  { run: path, ironicDb, novaDb, novaApiDb }: RehearseWords,
+  work: (run: RunFolder, sources: readonly CopySource[], ironic: CopySource) => Promise<T>,
 ): Promise<T> {
   return inRun(path, "rehearse", { create: false }, async (run) => {
     if (ironicDb === undefined)
@@ -122,16 +132,28 @@ function withTarget<T>(
         "N2I-E352",
         "only a database can be copied, and no --ironic-db is given",
       );
-    return closing(async (keep) =>
-      work(run, keep(await openRole("ironic-db", ironicDb, { readOnly: true }))),
-    );
+    return closing(async (keep) => {
+      const open = async (role: CopySource["role"], spec: string): Promise<CopySource> => {
+        const source = keep(await openRole(role, spec, { readOnly: true }));
+        return { role, source, ...(role !== "ironic-db" && { only: COPIED[role] }) };
+      };
+      const ironic = await open("ironic-db", ironicDb);
+      const sources = [ironic];
+      if (novaDb !== undefined) sources.push(await open("nova-db", novaDb));
+      if (novaApiDb !== undefined) sources.push(await open("nova-api-db", novaApiDb));
+      return work(run, sources, ironic);
+    });
   });
 }
 
 /** @returns whether there was a copy */
-async function removeLast(run: RunFolder, source: Database, sink: Sink): Promise<boolean> {
+async function removeLast(
+  run: RunFolder,
+  sources: readonly CopySource[],
+  sink: Sink,
+): Promise<boolean> {
   const last = await findInnerRun(run, REHEARSAL);
-  const removed = last === null ? [] : await removeCopies(last, source);
+  const removed = last === null ? [] : await removeCopies(last, sources);
   for (const { shown } of removed)
     sink.result(`Removed ${shown}, which an earlier rehearsal left.`);
   tellOthers(removed, sink);
@@ -144,107 +166,38 @@ function tellOthers(removed: readonly RemovedCopy[], { note }: Sink): void {
       note(`${shown} still holds what this run did not make: ${others.join(", ")}.`);
 }
 
-interface Made {
-  readonly run: RunFolder;
-  readonly inner: RunFolder;
-  readonly source: Database;
-  readonly place: CopyPlace;
-  readonly words: RehearseWords;
-  readonly mappings: Mappings;
-  readonly machines: number;
-  readonly planned: TargetIdentity;
-}
-
-interface Found {
-  readonly gone: Gone;
-  readonly copy: Pick<Rehearsal, "copy" | "without">;
-}
-
-/** What was found is known, and what failed first is told, whatever becomes of the copy. */
-async function onCopy(
-  made: Made,
+/** What was found is known, and what failed first is told, whatever becomes of the copies. */
+async function onCopies(
+  made: Rehearsing,
+  sources: readonly CopySource[],
   sink: Sink,
   signal: AbortSignal,
-): Promise<{ readonly found: Found | null; readonly left: MigrationError | null }> {
+): Promise<{ readonly found: Rehearsed | null; readonly left: MigrationError | null }> {
   const went = await filled(made, sink, signal).then(
     (found) => ({ found }),
     (cause: unknown) => ({ cause }),
   );
-  const left = await leftOf(made, sink);
+  const left = await leftOf(made, sources, sink);
   if ("cause" in went) throw went.cause;
   return { found: went.found, left };
 }
 
-/** Removes the copy. @returns why it stays; null where it is gone */
+/** Removes the copies. @returns why one stays; null where all are gone */
 async function leftOf(
-  { inner, source, place, words }: Made,
+  { inner, words }: Rehearsing,
+  sources: readonly CopySource[],
   sink: Sink,
 ): Promise<MigrationError | null> {
   try {
-    tellOthers(await removeCopies(inner, source), sink);
+    tellOthers(await removeCopies(inner, sources), sink);
     return null;
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     const undo = nextCommand("rehearse", words, { undo: true });
-    const { shown } = place.address;
-    sink.note(`The copy ${shown} stays: ${cause.code} ${cause.message}. Remove it with: ${undo}`);
+    const names = (await copiesIn(inner)).join(", ");
+    sink.note(`The copy ${names} stays: ${cause.code} ${cause.message}. Remove it with: ${undo}`);
     return new MigrationError(cause.code, cause.message, { cause, fix: `Remove it with: ${undo}` });
   }
-}
-
-/** @returns null when it was stopped on request */
-async function filled(made: Made, sink: Sink, signal: AbortSignal): Promise<Found | null> {
-  const { inner, source, place } = made;
-  const gone: Gone = { stages: [], refusals: [], loaded: null, asBefore: null, allowed: {} };
-  const began = Date.now();
-  const copied = await sink.during(
-    "rehearse: copy",
-    undefined,
-    (progress) => makeCopy(inner, source, place, signal, progress),
-    (copy) => (copy === null ? "stopped" : `${copy.rows} rows, ${copy.how}`),
-  );
-  if (copied === null) return null;
-  const { how, without, rows } = copied;
-  const seconds = (Date.now() - began) / 1000;
-  gone.stages.push({ stage: "copy", seconds, machines: 0, rows, rate: null, result: DONE });
-  const went = await goTheWay(jobOf(made, sink), gone);
-  return went ? { gone, copy: { copy: how, without } } : null;
-}
-
-function jobOf({ inner, place, words, mappings, machines, planned }: Made, sink: Sink) {
-  const { ironicDb, skipBlocked, staged, powerMaxAge, keyFile } = words;
-  const opened = (readOnly: boolean): Promise<Database> =>
-    openDatabase(place.address, { readOnly, patience: patience() });
-  return {
-    ...{ inner, machines, sink },
-    words: {
-      skipBlocked,
-      staged,
-      powerMaxAge,
-      ...(ironicDb && { ironicDb }),
-      ...(keyFile && { keyFile }),
-    },
-    open: async (_: object, __: Mappings, access: { readonly readOnly: boolean }) =>
-      standIn(databaseBackend(await opened(access.readOnly), mappings), planned),
-    digest: () => closing(async (keep) => digestOfAll(keep(await opened(true)))),
-  };
-}
-
-/**
- * The copy as the target whose place it takes: it is at another address, and every other thing that a plan wants
- * of its target is asked of the copy itself.
- */
-function standIn(backend: Backend, planned: TargetIdentity): Backend {
-  const { address, database, server } = planned;
-  const at = (found: TargetIdentity): TargetIdentity => ({ ...found, address, database, server });
-  return {
-    ...backend,
-    async open(...how) {
-      const opened = await backend.open(...how);
-      return { ...opened, identity: at(opened.identity) };
-    },
-    identify: async (said) => at(await backend.identify(said)),
-  };
 }
 
 function heldOf({ stages, refusals, asBefore }: Gone): boolean {

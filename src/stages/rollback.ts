@@ -56,7 +56,6 @@ interface Ended {
  * Takes back what the run loaded, in the order of `pipeline.ts`.
  *
  * @param leave hears of rows that stay as they are
- * @param open Ironic; a rehearsal has a copy of it
  * @returns null when there was nothing to take back, or it was stopped on request
  */
 export function rollback(
@@ -64,9 +63,8 @@ export function rollback(
   watching: Watching,
   sink: Sink,
   leave: Backing["leave"],
-  open = openBackend,
 ): Promise<Ended | null> {
-  return withJob(words, { preview: false, open }, sink, async (job) => {
+  return withJob(words, { preview: false }, sink, async (job) => {
     const { run, nova, backend, leaving, untold } = job;
     const named = words.all ? "everything" : `${words.node?.length} machines`;
     await sink.confirm(`Remove ${named} of this run from ${backend?.shown ?? "nova"}?`);
@@ -87,7 +85,7 @@ export function rollback(
 
 /** Shows what the same words would take back; writes nothing. */
 export async function previewRollback(words: RollbackWords, sink: Sink): Promise<void> {
-  const shown = await withJob(words, { preview: true, open: openBackend }, sink, async (job) => {
+  const shown = await withJob(words, { preview: true }, sink, async (job) => {
     let nodes = 0;
     const counts = { remove: 0, restore: 0, leave: 0 };
     const rows = async function* (): AsyncGenerator<UndoPreview> {
@@ -122,7 +120,7 @@ export async function previewRollback(words: RollbackWords, sink: Sink): Promise
 /** @returns null when the run has loaded nothing */
 async function withJob<T>(
   words: RollbackWords,
-  access: { readonly preview: boolean; readonly open: typeof openBackend },
+  access: { readonly preview: boolean },
   sink: Sink,
   work: (job: Job) => Promise<T>,
 ): Promise<T | null> {
@@ -192,7 +190,7 @@ async function* linesIn(
  */
 async function backendOf(
   words: RollbackWords,
-  { preview, open }: { readonly preview: boolean; readonly open: typeof openBackend },
+  { preview }: { readonly preview: boolean },
   optional: boolean,
   { say, note }: Sink,
 ): Promise<Backend | null> {
@@ -204,7 +202,7 @@ async function backendOf(
     return null;
   }
   const mappings = await loadMappings();
-  return open(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
+  return openBackend(words, mappings, { readOnly: preview }, say).catch((cause: unknown) => {
     if (!optional) throw cause;
     const why = cause instanceof Error ? cause.message : String(cause);
     say(`Nothing of this run is left in Ironic, which is not asked: ${why}`);

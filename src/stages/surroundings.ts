@@ -1,4 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import type { DatabaseAddress, Place } from "../model/database.ts";
+import type { Row } from "../model/machine.ts";
 
 /** Variables a stage may read. */
 export type Environment = { readonly [name: string]: string | undefined };
@@ -15,6 +17,17 @@ export interface Interrupt {
   readonly end: () => void;
 }
 
+/** What takes the place of databases and services in a rehearsal. */
+export interface Copies {
+  /** By the option that names it: a copy, and what that takes the place of. No other database is opened. */
+  readonly databases: ReadonlyMap<
+    string,
+    { readonly address: DatabaseAddress; readonly standsFor: Place }
+  >;
+  /** Extra specs of flavors that have no copy, by their step, as they would be by now. */
+  readonly flavors: Map<string, Row | null>;
+}
+
 /** What stages have of the world they run in. */
 export interface Surroundings {
   readonly env: Environment;
@@ -25,6 +38,8 @@ export interface Surroundings {
   readonly kept: Map<string, ReadonlyMap<string, Connection>>;
   /** Why this command may write outside of its run's window; absent: it may not. */
   readonly window: { outside?: string };
+  /** Of a rehearsal; absent outside of one. */
+  readonly copies?: Copies;
   /** Says a line that no stage's result has. */
   readonly tell: (text: string) => void;
   /** Says what is waited for. */

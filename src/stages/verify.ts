@@ -62,20 +62,18 @@ export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) 
 /**
  * Compares Ironic with a run's plan, and Nova where it is given, row by row.
  *
- * @param open Ironic; a rehearsal has a copy of it
  * @throws MigrationError N2I-E326 when no row was there to be compared
  */
 export async function verifyRun(
   asked: VerifyAsked,
   sink: Sink,
-  open = openBackend,
 ): Promise<Verified & { readonly computes: ComputeLogs | null }> {
   const { run, plan, seal, mappings } = await openToVerify(asked);
   const logs = await logsAt(asked.computeLog ?? []);
   const verified = await closing(async (keep) => {
     const nova = await besideOf(run, plan.footer, asked, keep);
     const access = { readOnly: true };
-    const backend = keep(await open(asked, mappings, access, sink.say));
+    const backend = keep(await openBackend(asked, mappings, access, sink.say));
     checkEngine(plan.header.target, backend);
     const { identity, target } = await backend.open(plan.header.target.release, seal);
     checkIdentity(plan.header.target, identity);

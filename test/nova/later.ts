@@ -79,6 +79,8 @@ export interface Later extends Deployment {
   readonly apiWriter: readonly string[];
   /** nova_api, for a user who may read. */
   readonly apiReader: readonly string[];
+  /** That user's name; empty on SQLite. */
+  readonly apiUser: string;
   readonly act: (
     words: readonly string[],
     more?: readonly string[],
@@ -110,9 +112,11 @@ export async function laterCloud(
   if (made === null || loaded === null) return null;
   await loadNovaApi(loaded.db, engine, given.nova_api ?? NOVA_API);
   const api = await settled.api(loaded);
+  let apiUser = "";
   const file = async (role: string, rights: string): Promise<readonly string[]> => {
-    const url =
-      api.server === null ? api.url : (await api.server.restrictedUser(role, api.name, rights)).url;
+    const account = await api.server?.restrictedUser(role, api.name, rights);
+    if (rights === "SELECT") apiUser = account?.user ?? "";
+    const url = account?.url ?? api.url;
     const path = join(made.folder, `${role}.url`);
     writeFileSync(path, `${url}\n`, { mode: 0o600 });
     return ["--nova-api-db", `file:${path}`];
@@ -128,7 +132,7 @@ export async function laterCloud(
   ]);
   return {
     ...made,
-    ...{ api, apiWriter, apiReader },
+    ...{ api, apiWriter, apiReader, apiUser },
     act: (words, more = apiWriter, failpoint?: string) => {
       // verify watches nobody, and asks nobody.
       const nova = words[0] === "verify" ? novaWriter.slice(0, 2) : [...novaWriter, "--yes"];

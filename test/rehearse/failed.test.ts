@@ -86,7 +86,7 @@ const HELD: Rehearsal = {
     copy: "whole",
     without: null,
     refusals: [],
-    nova_rows: 0,
+    nova: { rows: 0, left: 0, why: null },
   },
   stages: ["apply", "verify", "rollback"].map((stage) => ({
     ...{ stage, seconds: 3, machines: 1, rows: 1, rate: null, result: "done" },

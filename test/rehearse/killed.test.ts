@@ -1,5 +1,6 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import type { Entry } from "../../src/model/journal.ts";
 import { refused, runs, start } from "../hostile/cli.ts";
 import { dumpOf, type Rehearsing, rehearsing, takenBy } from "./scene.ts";
 
@@ -83,6 +84,49 @@ for (const engine of ["mysql", "postgresql"] as const)
     assert.equal(found().held, true);
     assert.equal(await dump(), before);
   });
+
+/** Points of a copy's making, and whether a database is there by then. */
+const DEATHS = [
+  ["resource.after", false],
+  // Between the database and the table that marks it: MariaDB wrote the mark with the database.
+  ["copy.created", true],
+  ["made.after", true],
+] as const;
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, a copy goes wherever its rehearsal was killed, and an empty database of somebody's never`, async (t) => {
+    const made = await rehearsing(engine, t);
+    if (made === null || made.ironic.server === null) return;
+    const { words, isCopied, copy, entries } = made;
+    const { server } = made.ironic;
+    for (const [point, isThere] of DEATHS) {
+      await killedAt(made, point);
+      // Until it has its name, PostgreSQL's has one of its own.
+      const { mark = "" } = entries().find(isResource) ?? {};
+      const first = `nova2ironic_rehearsal_${mark}`;
+      assert.equal((await isCopied()) || (await server.hasDatabase(first)), isThere, point);
+      await runs(0, [...words, "--undo"]);
+      assert.deepEqual([await isCopied(), await server.hasDatabase(first)], [false, false], point);
+    }
+    // Its name is free, or was freed: what somebody makes there, even if it is empty, is theirs.
+    for (const point of ["resource.after", "copy.created", "made.after"]) {
+      await killedAt(made, point);
+      await server.dropDatabase(copy);
+      await server.newDatabase(copy);
+      const { status, err } = await start([...words, "--yes", "-q"]).ended;
+      assert.deepEqual([status, /N2I-E351/.test(err)], [4, true], err);
+      const undone = await start([...words, "--undo"]).ended;
+      if (engine === "mysql" && point !== "made.after")
+        assert.match(undone.err, /bears no mark of this run.*DROP DATABASE/s);
+      assert.equal(await isCopied(), true, `${point} ${undone.out}${undone.err}`);
+      await server.dropDatabase(copy);
+      await runs(0, [...words, "--undo"]);
+    }
+  });
+
+function isResource(entry: Entry): entry is Extract<Entry, { readonly do: "resource" }> {
+  return entry.do === "resource";
+}
 
 for (const [engine, point, signal, status] of [
   ["mysql", "copy.made", "SIGINT", 130],

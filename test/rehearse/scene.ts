@@ -82,7 +82,7 @@ export async function letCopy(
   );
 }
 
-function copyOf(name: string): string {
+export function copyOf(name: string): string {
   return `${name}_nova2ironic_rehearsal`;
 }
 

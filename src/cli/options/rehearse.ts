@@ -13,9 +13,9 @@ export interface RehearseArgs extends Voice, FormatOptions, RehearseWords {
 
 export const rehearseOptions: Declared = {
   command: "rehearse",
-  describe: "Apply, verify, roll back, apply and verify on a copy of Ironic's database",
+  describe: "Apply, verify, roll back, apply and verify on copies of Ironic's and Nova's databases",
   options: {
-    ...common("run", "ironic-db"),
+    ...common("run", "ironic-db", "nova-db", "nova-api-db"),
     into: word("Put the copy into this empty database, instead of one made beside --ironic-db"),
     "skip-blocked": flag("As for apply: leave blocked machines out"),
     staged: flag("As for apply: load in maintenance"),

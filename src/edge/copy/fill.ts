@@ -3,10 +3,9 @@ import { translate } from "../database/errors.ts";
 import { type Database, readTransaction } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
 import { countRows } from "../database/rows.ts";
-import { describeTables } from "../nova-bm/describe.ts";
 import { countOn, fill } from "../nova-bm/restore.ts";
 import { readRows, rowsSum } from "../nova-bm/stored-rows.ts";
-import { definitionsOf } from "./definitions.ts";
+import { copiedTables, definitionsOf } from "./definitions.ts";
 import { isNotMark } from "./mark.ts";
 import { literal, outside } from "./outside.ts";
 
@@ -14,12 +13,14 @@ import { literal, outside } from "./outside.ts";
  * Fills an empty database with the tables and rows of another one of its kind: rows of one moment, which nobody
  * is kept from changing meanwhile.
  *
+ * @param only these tables; of a file all are
  * @param progress hears how many rows are behind us
  * @returns false when it was stopped on request
  */
 export async function copyTables(
   source: Database,
   copy: Database,
+  only: readonly string[] | undefined,
   signal: AbortSignal,
   progress: (rows: number) => void,
 ): Promise<boolean> {
@@ -27,8 +28,9 @@ export async function copyTables(
     copyFile(source, copy.address.filename ?? "");
     return true;
   }
-  const definitions = await definitionsOf(source);
-  const tables = await describeTables(source);
+  const tables = await copiedTables(source, only);
+  const names = tables.map(({ name }) => name);
+  const definitions = await definitionsOf(source, names);
   const reading = await readTransaction(source);
   let rows = 0;
   try {
@@ -68,7 +70,7 @@ export async function copyTables(
 /** Rows of a copy, its mark not counted. */
 export async function countAll(copy: Database): Promise<number> {
   let rows = 0;
-  for (const { name } of await describeTables(copy))
+  for (const { name } of await copiedTables(copy))
     if (isNotMark(name)) rows += await countRows(copy, quoted(copy.engine, name));
   return rows;
 }
@@ -104,7 +106,7 @@ export async function digestOfAll(copy: Database): Promise<string> {
   const reading = await readTransaction(copy);
   try {
     const sums: string[] = [];
-    for (const table of await describeTables(copy)) {
+    for (const table of await copiedTables(copy)) {
       if (!isNotMark(table.name)) continue;
       const sum = rowsSum(table.columns, { plain: false });
       for await (const page of readRows(copy, reading, table)) for (const row of page) sum.add(row);

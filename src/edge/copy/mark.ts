@@ -1,40 +1,35 @@
 import { tableNames } from "../database/identity.ts";
 import type { Database } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
-import { ask, string } from "../database/rows.ts";
 import { literal, outside } from "./outside.ts";
 
-/** Says in a database that a rehearsal made what is there, and which one. */
-const MARK = "nova2ironic_rehearsal";
+/** Begins the name of a table that says in a database that a rehearsal made what is there; its end is which one. */
+const MARK = "nova2ironic_rehearsal_";
 
-/** Made before any other table is; of what is copied whole, after it. */
+/** Made before any other table is; of what is copied whole, after it. One statement: no kill leaves half a mark. */
 export function markAs(copy: Database, id: string): Promise<void> {
   return outside(copy, async (on) => {
-    const make = `CREATE TABLE ${MARK} (id varchar(32) NOT NULL)`;
+    const make = `CREATE TABLE ${MARK}${id} (id integer NOT NULL PRIMARY KEY)`;
     await copy.run("marking the copy", () => on.raw(make));
-    const fill = `INSERT INTO ${MARK} (id) VALUES ('${id}')`;
-    await copy.run("marking the copy", () => on.raw(fill));
   });
 }
 
-/** Of which rehearsal a database is; null where no mark stands, or none is in it yet. */
-export async function markOf(copy: Database): Promise<{
-  readonly id: string | null;
+/** Of which rehearsals a database is, and what else is in it. */
+export async function marksOf(copy: Database): Promise<{
+  readonly marks: readonly string[];
   readonly tables: readonly string[];
 }> {
-  const tables = [...(await tableNames(copy))].toSorted();
-  if (!tables.includes(MARK)) return { id: null, tables };
-  const [row] = await ask(copy, "reading the mark", `SELECT id FROM ${quoted(copy.engine, MARK)}`);
-  // A kill between both statements leaves it empty.
-  return { id: row === undefined ? null : string(row.id), tables: tables.filter(isNotMark) };
+  const all = [...(await tableNames(copy))].toSorted();
+  const marks = all.filter((name) => !isNotMark(name)).map((name) => name.slice(MARK.length));
+  return { marks, tables: all.filter(isNotMark) };
 }
 
 export function isNotMark(table: string): boolean {
-  return table !== MARK;
+  return !table.startsWith(MARK);
 }
 
 /** Takes the tables of a rehearsal out of a database that others made, the mark last; what else is there stays. */
-export function dropAll(copy: Database, tables: readonly string[]): Promise<void> {
+export function dropAll(copy: Database, tables: readonly string[], id: string): Promise<void> {
   const { engine } = copy;
   return outside(copy, async (on) => {
     const drop = (sql: string) =>
@@ -46,7 +41,7 @@ export function dropAll(copy: Database, tables: readonly string[]): Promise<void
       await drop("PRAGMA foreign_keys=OFF");
       for (const name of names) await drop(`DROP TABLE ${name}`);
     } else if (names.length > 0) await drop(`DROP TABLE ${names.join(", ")}`);
-    await drop(`DROP TABLE IF EXISTS ${MARK}`);
+    await drop(`DROP TABLE ${MARK}${id}`);
     if (engine === "mysql") await drop("SET SESSION foreign_key_checks=1");
     // What was in a page that is free is in the file still.
     if (engine === "sqlite") await drop("VACUUM");

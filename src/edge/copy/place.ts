@@ -13,7 +13,7 @@ import type { DatabaseAddress } from "../../model/database.ts";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import type { Database } from "../database/open.ts";
 import { quoted } from "../database/read.ts";
-import { ask, askNumber, integer, isTrue, string } from "../database/rows.ts";
+import { ask, askNumber, integer, isTrue, marks, string } from "../database/rows.ts";
 import { literal, outside } from "./outside.ts";
 
 const END = "_nova2ironic_rehearsal";
@@ -79,26 +79,56 @@ export async function isBeingMade(
   return (await ask(source, "looking for a copy being made", sql, [database])).length > 0;
 }
 
-/** Bytes of a database as its server counts them. */
-export async function bytesOf(source: Database): Promise<number> {
+/**
+ * Whether a database without a mark table was made by a rehearsal all the same: MariaDB writes its mark with the
+ * database itself, from 10.5 on. MySQL has no room for one.
+ */
+export async function isMadeAs(
+  source: Database,
+  { database }: DatabaseAddress,
+  mark: string,
+): Promise<boolean> {
+  if (source.engine !== "mysql") return false;
+  const sql = `SHOW CREATE DATABASE ${quoted("mysql", database)}`;
+  const [row] = await ask(source, "looking at the copy", sql);
+  return string(row?.["Create Database"]).includes(`COMMENT '${mark}'`);
+}
+
+/** Bytes of a database as its server counts them. @param only of these tables */
+export async function bytesOf(source: Database, only?: readonly string[]): Promise<number> {
   const { engine, address } = source;
   if (engine === "sqlite") return statSync(address.filename ?? "").size;
+  const some = (name: string): string =>
+    only === undefined ? "" : ` AND ${name} IN (${marks(only)})`;
   const sql =
     engine === "mysql"
-      ? "SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = DATABASE()"
-      : "SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p')";
-  return (await askNumber(source, "asking for the size", sql)) ?? 0;
+      ? `SELECT sum(data_length + index_length) FROM information_schema.tables WHERE table_schema = DATABASE()${some("table_name")}`
+      : `SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace WHERE n.nspname = ANY (current_schemas(false)) AND c.relkind IN ('r','p')${some("c.relname")}`;
+  return (await askNumber(source, "asking for the size", sql, only)) ?? 0;
+}
+
+/** How a copy is made. */
+interface How {
+  readonly mark: string;
+  /** On PostgreSQL, with all that is in its source. */
+  readonly mayBeWhole: boolean;
+  /** What else to do for want of the right. */
+  readonly or: string;
 }
 
 /**
  * Makes the database of a copy, which was not there.
  *
- * @returns whether it holds all that the source holds by now: PostgreSQL copies one that nobody uses
+ * @returns whether it holds all that the source holds by now: PostgreSQL copies one that nobody uses, if it may
  * @throws MigrationError N2I-E350 with the statement for whoever may, N2I-E351 where it is there by now
  */
-export async function makeDatabase(source: Database, copy: DatabaseAddress): Promise<boolean> {
-  if (source.engine === "mysql") return inMysql(source, copy);
-  if (source.engine === "postgresql") return inPostgres(source, copy);
+export async function makeDatabase(
+  source: Database,
+  copy: DatabaseAddress,
+  how: How,
+): Promise<boolean> {
+  if (source.engine === "mysql") return inMysql(source, copy, how);
+  if (source.engine === "postgresql") return inPostgres(source, copy, how);
   try {
     closeSync(openSync(copy.filename ?? "", "wx", 0o600));
   } catch (cause) {
@@ -116,28 +146,33 @@ function notMade(filename: string, cause: unknown): MigrationError {
   });
 }
 
-async function inMysql(source: Database, copy: DatabaseAddress): Promise<boolean> {
+async function inMysql(source: Database, copy: DatabaseAddress, how: How): Promise<boolean> {
   const settings =
     "SELECT default_character_set_name AS charset, default_collation_name AS collation FROM information_schema.schemata WHERE schema_name = DATABASE()";
   const [found] = await ask(source, "reading charsets", settings);
   const name = quoted("mysql", copy.database);
-  const sql = `CREATE DATABASE ${name} CHARACTER SET ${string(found?.charset)} COLLATE ${string(found?.collation)}`;
+  const sql = `CREATE DATABASE ${name} CHARACTER SET ${string(found?.charset)} COLLATE ${string(found?.collation)} /*M!100500 COMMENT '${how.mark}' */`;
   const [user] = await ask(source, "asking who we are", ACCOUNT);
   // A name in a grant is a pattern.
   const pattern = name.replaceAll("_", "\\_");
   const grant = `GRANT ALL PRIVILEGES ON ${pattern}.* TO ${string(user?.account)};`;
-  await perform(source, copy, sql, grant);
+  await perform(source, copy, sql, `${grant} ${how.or}`);
   return false;
 }
 
 const ACCOUNT =
   "SELECT concat('''', replace(substring_index(current_user(), '@', 1), '''', ''''''), '''@''', substring_index(current_user(), '@', -1), '''') AS account";
 
-async function inPostgres(source: Database, copy: DatabaseAddress): Promise<boolean> {
+async function inPostgres(
+  source: Database,
+  copy: DatabaseAddress,
+  { mayBeWhole, or }: How,
+): Promise<boolean> {
   const [found] = await ask(source, "asking for the database", TEMPLATE);
   const name = quoted("postgresql", copy.database);
-  const grant = `ALTER ROLE ${string(found?.account)} CREATEDB;`;
-  if (isTrue(found?.may) && isTrue(found?.own) && integer(found?.others) === 0) {
+  const grant = `ALTER ROLE ${string(found?.account)} CREATEDB; ${or}`;
+  const isIdle = isTrue(found?.own) && integer(found?.others) === 0;
+  if (mayBeWhole && isTrue(found?.may) && isIdle) {
     const whole = `CREATE DATABASE ${name} TEMPLATE ${quoted("postgresql", source.address.database)}`;
     if (await perform(source, copy, whole, grant)) return true;
   }
@@ -173,7 +208,7 @@ async function perform(
         return source.run("making the copy", () => Promise.reject(cause as Error));
       throw new MigrationError("N2I-E350", `this user may not make ${copy.database}`, {
         cause,
-        fix: `An administrator of the server says: ${grant} Or give a login that may to --ironic-db, or make an empty database and give that with --into.`,
+        fix: `An administrator of the server says: ${grant}`,
       });
     }
   });

@@ -8,6 +8,10 @@ import { ask, integer, text } from "./rows.ts";
 
 /** Two servers of one address differ by what the server calls itself. */
 export async function identify(database: Database): Promise<ServerIdentity> {
+  return { ...(await identityOf(database)), ...database.standsFor };
+}
+
+async function identityOf(database: Database): Promise<ServerIdentity> {
   const { engine, address } = database;
   const one = async (sql: string): Promise<string> => {
     const [row] = await ask(database, "asking who the server is", sql);

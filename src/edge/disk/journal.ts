@@ -223,6 +223,7 @@ const FORMS: { readonly [doing in Entry["do"]]: { readonly [field: string]: Form
       mark: "text",
       kind: "text",
       name: "text",
+      of: "text?",
       into: "text?",
       beside: "object?",
       tables: "texts?",

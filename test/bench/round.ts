@@ -43,6 +43,8 @@ const SITE = {
     },
   ],
 };
+/** Options that make another command of one. */
+const PARTS: ReadonlySet<string> = new Set(["--drop", "--restore"]);
 const NAMES = ["nova_bm", "nova", "ironic"] as const;
 
 /**
@@ -68,7 +70,7 @@ export async function round(
     const dir = `${profile}/${server.engine}-${machines}-${words[0]}`;
     const flags = profile === null ? [] : ["--cpu-prof", `--cpu-prof-dir=${dir}`];
     const cost = await command(folder, words, flags);
-    rows.push({ stage: words[0] ?? "", ...cost });
+    rows.push({ stage: [words[0], ...words.filter((word) => PARTS.has(word))].join(" "), ...cost });
     return cost;
   };
   try {
@@ -102,7 +104,15 @@ export async function round(
       );
     const peer = await copy("ironic", "nodes", "ports");
     await copy("nova_bm", "bm_nodes", "bm_interfaces");
-    const rollback = await run("rollback", ...at, ...to, "--leave-nova", "--all", "--yes");
+    await run("finish", ...at, ...to, "--yes");
+    const from = ["--nova-bm-db", bm ?? "", "--without", "nova-db"];
+    const retired = [
+      await run("retire", ...at, ...from, ...to, "--grace", "0", "--yes"),
+      await run("retire", ...at, ...from, "--drop", "--yes-drop", "bench_nova_bm"),
+      await run("retire", ...at, "--restore", bm ?? "", "--yes"),
+    ];
+    const back = [...at, ...to, "--leave-nova", "--all", "--after-finish", "--yes"];
+    const rollback = await run("rollback", ...back);
     return {
       engine: server.engine,
       machines,
@@ -110,7 +120,9 @@ export async function round(
       peer: peer.seconds,
       load,
       road: extract.seconds + plan.seconds + apply.seconds,
-      rss: Math.max(...[extract, plan, apply, verify, rollback].map(({ rss }) => rss ?? 0)),
+      rss: Math.max(
+        ...[extract, plan, apply, verify, ...retired, rollback].map(({ rss }) => rss ?? 0),
+      ),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });

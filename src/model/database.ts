@@ -22,7 +22,7 @@ export interface DatabaseAddress {
 }
 
 /** Where a database is, and whose. */
-export interface Place {
+export interface DatabasePlace {
   readonly address: string;
   readonly database: string;
   readonly server: string;

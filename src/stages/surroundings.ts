@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { DatabaseAddress, Place } from "../model/database.ts";
+import type { DatabaseAddress, DatabasePlace } from "../model/database.ts";
 import type { Row } from "../model/machine.ts";
 
 /** Variables a stage may read. */
@@ -22,7 +22,7 @@ export interface Copies {
   /** By the option that names it: a copy, and what that takes the place of. No other database is opened. */
   readonly databases: ReadonlyMap<
     string,
-    { readonly address: DatabaseAddress; readonly standsFor: Place }
+    { readonly address: DatabaseAddress; readonly standsFor: DatabasePlace }
   >;
   /** Extra specs of flavors that have no copy, by their step, as they would be by now. */
   readonly flavors: Map<string, Row | null>;

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Knex, knex as knexFactory } from "knex";
-import type { DatabaseAddress, Engine, Place } from "../../model/database.ts";
+import type { DatabaseAddress, DatabasePlace, Engine } from "../../model/database.ts";
 import { MigrationError } from "../../model/error.ts";
 import { encryption, mysqlConnection, postgresConnection } from "./connection.ts";
 import { isOfEncryption, isUnknownName, refusedLogin, translate } from "./errors.ts";
@@ -19,7 +19,7 @@ export interface Database {
   /** What goes over the line can be read by who taps it. */
   readonly clear: boolean;
   /** Of a copy: the database whose place it takes. */
-  readonly standsFor?: Place;
+  readonly standsFor?: DatabasePlace;
   /** Nothing is ever written to it. */
   readonly readOnly: boolean;
   /** Its own settings make sessions read-only: whoever did that wants no load. */

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { MigrationError } from "./error.ts";
 import type { FindingCode } from "./findings.ts";
 import type { Json } from "./json.ts";
@@ -239,7 +239,7 @@ export interface MachineOf {
 export function askedDigest(words: string, secrets: readonly (Json | undefined)[]): string {
   const known = secrets.map((secret) => (isSealed(secret) ? secret.secret : (secret ?? null)));
   const text = JSON.stringify([words, ...known]);
-  return createHash("sha256").update(text, "utf8").digest("hex").slice(0, 16);
+  return hash("sha256", text).slice(0, 16);
 }
 
 /**

@@ -1,4 +1,4 @@
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Namespace of the port uuids this tool makes; fixed for ever, or a second plan would not compare. */
 const PORTS = Buffer.from("5f1d7a0e9b1c4e0f8c3a6d2b7e4f9a10", "hex");
@@ -14,9 +14,7 @@ export function isUuid(text: string): boolean {
  * @source RFC 9562 5.5
  */
 export function portUuid(nodeUuid: string, mac: string): string {
-  const digest = createHash("sha1").update(PORTS).update(`${nodeUuid} ${mac}`, "utf8").digest();
-  digest[6] = ((digest[6] ?? 0) & 0x0f) | 0x50;
-  digest[8] = ((digest[8] ?? 0) & 0x3f) | 0x80;
-  const hex = digest.toString("hex");
-  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-${hex.slice(12, 16)}-${hex.slice(16, 20)}-${hex.slice(20, 32)}`;
+  const hex = hash("sha1", Buffer.concat([PORTS, Buffer.from(`${nodeUuid} ${mac}`, "utf8")]));
+  const variant = ((Number.parseInt(hex.charAt(16), 16) & 0x3) | 0x8).toString(16);
+  return `${hex.slice(0, 8)}-${hex.slice(8, 12)}-5${hex.slice(13, 16)}-${variant}${hex.slice(17, 20)}-${hex.slice(20, 32)}`;
 }

@@ -105,9 +105,10 @@ function transformed(making: Making, source: Machine): Transformed {
 
   const reading = power?.readings.get(node.id);
   const plain = nodes.make(source, { ...chosen, driver });
-  const way = wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
+  const way =
+    power === null ? null : wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
   // What another BMC said would be enforced on this machine.
-  const recorded = power?.record === true && isAbout(reading, node.id, way);
+  const recorded = power?.record === true && way !== null && isAbout(reading, node.id, way);
   const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;
   const ports = portsOf(source).map((port) => portOf(source, port, driver.program, own));
   const made = [own, ...ports];

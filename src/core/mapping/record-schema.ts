@@ -1,5 +1,5 @@
 import type { Ajv2020, ValidateFunction } from "ajv/dist/2020.js";
-import type { Json } from "../../model/json.ts";
+import type { Json, JsonObject } from "../../model/json.ts";
 import type { Row } from "../../model/machine.ts";
 import type { Resource } from "../../model/plan.ts";
 import type { Column } from "../../model/tables.ts";
@@ -60,24 +60,32 @@ function schemaOf(columns: readonly Column[], required: readonly string[]) {
   };
 }
 
-function faults(
-  validate: ValidateFunction,
-  columns: readonly Column[],
-  row: Row,
-): readonly string[] {
+/** @param texts names of the columns that hold TEXT */
+function faults(validate: ValidateFunction, texts: readonly string[], row: Row): readonly string[] {
   const faults = validate(row)
     ? []
     : (validate.errors ?? []).map(
         ({ instancePath, message }) =>
           `${instancePath.slice(1) || "record"} ${message ?? "is wrong"}`,
       );
-  const long = columns.filter(({ name, type }) => {
+  const long = texts.filter((name) => {
     const value = row[name];
-    return (
-      type === "text" && typeof value === "object" && value !== null && size(value) > TEXT_BYTES
-    );
+    // Nearly always what it can come to at most is little enough.
+    if (typeof value !== "object" || value === null) return false;
+    return bound(value) > TEXT_BYTES && size(value) > TEXT_BYTES;
   });
-  return [...faults, ...long.map(({ name }) => `${name} is longer than ${TEXT_BYTES} bytes`)];
+  return [...faults, ...long.map((name) => `${name} is longer than ${TEXT_BYTES} bytes`)];
+}
+
+/** Bytes its JSON does not exceed: six for each character of a text, and 24 for a number. */
+function bound(value: Json): number {
+  if (typeof value === "string") return 6 * value.length + 3;
+  if (typeof value !== "object" || value === null) return 25;
+  // Of a list the names are its places.
+  const fields = value as JsonObject;
+  let most = 3;
+  for (const name in fields) most += 6 * name.length + 4 + bound(fields[name] ?? null);
+  return most;
 }
 
 /** Longest text the JSON can become: every character escaped only where it must be. */
@@ -96,6 +104,9 @@ export function recordValidator(
   const { properties, ...rest } = schemaOf(node, ["uuid", "driver", "maintenance", "extra"]);
   const nodes = ajv.compile({ ...rest, properties: { ...properties, traits: TRAITS } });
   const ports = ajv.compile(schemaOf(port, ["uuid", "address", "node_uuid", "extra"]));
+  const textsOf = (columns: readonly Column[]) =>
+    columns.filter(({ type }) => type === "text").map(({ name }) => name);
+  const [ofNode, ofPort] = [textsOf(node), textsOf(port)];
   return (resource, row) =>
-    resource === "node" ? faults(nodes, node, row) : faults(ports, port, row);
+    resource === "node" ? faults(nodes, ofNode, row) : faults(ports, ofPort, row);
 }

@@ -11,14 +11,14 @@ export function addressFault(text: string): string | null {
 }
 
 function formFault(text: string): string | null {
+  const four = ipv4(text);
+  if (four !== null) return isNobodys4(four) ? NOBODYS : null;
   if (text.trim() !== text) return "has a blank at its beginning or end";
   if (/[,;\s]/.test(text)) return "is a list, or has a blank in it";
   if (/[^\x21-\x7e]/.test(text)) return "has a character that no address has";
   if (text.startsWith("-")) return "begins with a dash, so a program takes it for an option";
   if (/[[\]]/.test(text)) return "is in brackets";
   if (text.includes("/")) return "is a URL or a network";
-  const four = ipv4(text);
-  if (four !== null) return isNobodys4(four) ? NOBODYS : null;
   const [bare = "", zone, ...more] = text.split("%");
   if (isIpv6(bare) && zone !== "" && more.length === 0) return isNobodys6(bare) ? NOBODYS : null;
   if (/^[^:]+:\d*$/.test(text)) return "has a port in it";
@@ -30,9 +30,9 @@ const NOBODYS = "is no single machine's: unspecified, broadcast or multicast";
 
 /** Its four numbers; null for anything else. A leading zero makes some programs read it as octal. */
 function ipv4(text: string): readonly number[] | null {
-  const parts = text.split(".");
-  const fits = (part: string): boolean => /^(0|[1-9]\d{0,2})$/.test(part) && Number(part) <= 255;
-  return parts.length === 4 && parts.every(fits) ? parts.map(Number) : null;
+  if (!/^(?:(?:0|[1-9]\d{0,2})\.){3}(?:0|[1-9]\d{0,2})$/.test(text)) return null;
+  const four = text.split(".").map(Number);
+  return four.every((part) => part <= 255) ? four : null;
 }
 
 function isNobodys4(four: readonly number[]): boolean {

@@ -66,10 +66,14 @@ export function driverOf(
 /** What nova-baremetal itself would have refused, or two rows should not share. */
 export function inspectPower({ node, duplicates }: Machine, row: DriverRow): readonly Finding[] {
   const place = `bm_nodes.id=${node.id}`;
-  const absent = row.credentials.filter((column) => columnsOf(node)[column] === null);
-  const reads = row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
+  const values = columnsOf(node);
+  const absent = row.credentials.filter((column) => values[column] === null);
   const { terminal_port: port } = node;
-  const strange = reads && port !== null && Number(port) !== 0 && !isPort(port);
+  const strange =
+    port !== null &&
+    Number(port) !== 0 &&
+    !isPort(port) &&
+    row.rules.some(({ from }) => [from].flat().includes("bm_nodes.terminal_port"));
   const others =
     row.credentials.length > 0 && row.shared_address !== true ? duplicates.pm_address : [];
   const columns = absent.join(", ");

@@ -60,10 +60,12 @@ export function createNodes(
     ]),
   );
   const site = compileSite(mapping.site);
+  const flatOf = lastOf(flat);
+  const capabilitiesOf = lastOf((conf: HostConfig | null) => capabilities(conf, mapping));
   return {
     choose(machine: Machine): Chosen {
       const decided = site.of(machine);
-      const set = flat(decided.set);
+      const set = flatOf(decided.set);
       const conf = hostOf(machine, hosts);
       const facts = factsOf(machine);
       const { row, findings } = driverOf(machine, conf, set, mapping);
@@ -81,7 +83,10 @@ export function createNodes(
       const { set, conf, driver } = chosen;
       const { outcome } = chosen.decision;
       const keeps = mapping.states.outcomes[outcome].instance;
-      const settled = { conf, driver: driver.row, outcome, site: set };
+      const settled = {
+        ...{ conf, driver: driver.row, outcome, site: set },
+        capabilities: capabilitiesOf(conf),
+      };
       const sources = {
         ...nodeSources(asRead(machine, set), settled, mapping),
         power: reading?.power ? { state: `power ${reading.power}` } : null,
@@ -93,6 +98,20 @@ export function createNodes(
     /** What the site document says of machines that never came. */
     unmatched: site.unmatched,
   };
+}
+
+/** What was made of the value before, where this is the same: it nearly always is. */
+function lastOf<In, Out>(make: (value: In) => Out): (value: In) => Out {
+  let last: { readonly value: In; readonly made: Out } | null = null;
+  return (value) => {
+    if (last === null || last.value !== value) last = { value, made: make(value) };
+    return last.made;
+  };
+}
+
+/** A record's fields by name: rules read places, whatever their type. */
+function fieldsOf(record: object | null | undefined): { readonly [field: string]: unknown } | null {
+  return (record ?? null) as { readonly [field: string]: unknown } | null;
 }
 
 const NO_FIELDS = {};
@@ -132,6 +151,7 @@ interface Settled {
   readonly outcome: StateOutcome;
   /** What the site document sets. */
   readonly site: JsonObject;
+  readonly capabilities: string;
 }
 
 /**
@@ -141,7 +161,7 @@ interface Settled {
  */
 function nodeSources(
   machine: Machine,
-  { conf, driver, outcome, site }: Settled,
+  { conf, driver, outcome, site, capabilities: able }: Settled,
   mapping: Mapping,
 ): RuleSources {
   const { node, nova } = machine;
@@ -150,7 +170,7 @@ function nodeSources(
   const keeps = states.outcomes[outcome].instance && !isReaped(machine);
   const usual = target.drivers[driver.name];
   const fields: { readonly [field: string]: Json } = {
-    capabilities: capabilities(conf, mapping),
+    capabilities: able,
     ephemeral_gb: ephemeralGb(machine),
     released_instance: keeps ? null : node.instance_uuid,
     // ironic's ssh driver takes one of key file and password; nova-baremetal preferred the key.
@@ -158,8 +178,8 @@ function nodeSources(
       conf === null || conf.virtual_power_host_key ? null : conf.virtual_power_host_pass,
   };
   return {
-    bm_nodes: { ...columnsOf(node), ...(isReaped(machine) && { instance_uuid: null }) },
-    nova: nova?.instance ? { ...nova.instance } : null,
+    bm_nodes: isReaped(machine) ? { ...columnsOf(node), instance_uuid: null } : columnsOf(node),
+    nova: fieldsOf(nova?.instance),
     flavor: flavor === null ? null : { swap: flavor.swap, cpu_arch: flavor.extra_specs.cpu_arch },
     image: nova?.instance
       ? {
@@ -167,8 +187,8 @@ function nodeSources(
           ramdisk_id: nova.instance.system_metadata.image_ramdisk_id,
         }
       : null,
-    boot: { ...bootSource(machine, site, target) },
-    conf: conf === null ? null : { ...conf },
+    boot: fieldsOf(bootSource(machine, site, target)),
+    conf: fieldsOf(conf),
     site,
     driver: usual ? fitting(usual, site.driver, mapping.hardware) : null,
     state: stateOf(target.states[outcome] ?? NO_FIELDS, site),

@@ -79,17 +79,23 @@ function matcher(entry: SiteEntry) {
 export function compileSite(site: Site) {
   const entries = site.machines.map((entry) => ({ entry, ...matcher(entry) }));
   const matched = new Set<SiteEntry>();
-  const of = (machine: Machine): Decided =>
-    entries
-      .filter(({ matches }) => matches(machine))
-      .reduce<Decided>((decided, { entry }) => {
-        matched.add(entry);
-        return {
-          set: { ...decided.set, ...entry.set },
-          skip: entry.skip ?? decided.skip,
-          accept: [...(entry.accept ?? []), ...decided.accept],
-        };
-      }, NOTHING);
+  let last: readonly SiteEntry[] = [];
+  let decided = NOTHING;
+  const of = (machine: Machine): Decided => {
+    const own = entries.filter(({ matches }) => matches(machine)).map(({ entry }) => entry);
+    // Of a machine that matches what the one before matched the same was decided.
+    if (own.length === last.length && own.every((entry, at) => entry === last[at])) return decided;
+    last = own;
+    decided = own.reduce<Decided>((earlier, entry) => {
+      matched.add(entry);
+      return {
+        set: { ...earlier.set, ...entry.set },
+        skip: entry.skip ?? earlier.skip,
+        accept: [...(entry.accept ?? []), ...earlier.accept],
+      };
+    }, NOTHING);
+    return decided;
+  };
   /** Entries that matched none of the machines asked about so far, and texts of lists; an empty match never misses. */
   const unmatched = (): readonly Finding[] =>
     entries.flatMap(({ entry, missed }, at) => {

@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import type { Readable, Writable } from "node:stream";
-import { type Environment, type Surroundings, surrounded } from "../stages/surroundings.ts";
+import { type Environment, type Surroundings, settle, surrounded } from "../stages/surroundings.ts";
 
 /** A stream that may be a terminal. */
 export type Output = Writable & { readonly isTTY?: boolean; readonly columns?: number };
@@ -38,11 +38,11 @@ export function within<T>(
   own: Pick<Surroundings, "tell" | "wait" | "onInterrupt">,
   work: () => T,
 ): T {
-  return scope.run(io, () => {
-    const files = { connections: new Map(), kept: new Map(), window: {} };
-    const world = { env: io.env, cwd: io.cwd, ...files, ...own };
-    return surrounded(world, work);
-  });
+  const files = { connections: new Map(), kept: new Map(), window: {} };
+  const world = { env: io.env, cwd: io.cwd, ...files, ...own };
+  if (io !== processIo) return scope.run(io, () => surrounded(world, work));
+  settle(world);
+  return work();
 }
 
 /** The world of the process, which its signals and lost streams find no command's in. */

@@ -67,12 +67,20 @@ export function surrounded<T>(surroundings: Surroundings, work: () => T): T {
   return scope.run(surroundings, work);
 }
 
-/** Where nobody gave any: the process's variables, silence, and nobody who asks to stop. */
-export function surroundings(): Surroundings {
-  return scope.getStore() ?? ALONE;
+/**
+ * Gives them to the whole process, which runs one command: nothing has to be carried through every
+ * promise, which on Node 20 and 22 takes a tenth of a command's time.
+ */
+export function settle(surroundings: Surroundings): void {
+  own = surroundings;
 }
 
-const ALONE: Surroundings = {
+/** Where nobody gave any: the process's variables, silence, and nobody who asks to stop. */
+export function surroundings(): Surroundings {
+  return scope.getStore() ?? own;
+}
+
+let own: Surroundings = {
   env: process.env,
   cwd: () => process.cwd(),
   connections: new Map(),

@@ -161,13 +161,13 @@ export function time(value: unknown): string | null {
 
 /** Whether there is such a day and time, and every database takes it. */
 function onCalendar(text: string): boolean {
-  const [year = 0, month = 0, day = 0] = text.slice(0, 10).split("-").map(Number);
-  const [hour = 0, minute = 0, second = 0] = text.slice(11, 19).split(":").map(Number);
-  if (year < 1000 || hour > 23 || minute > 59 || second > 59) return false;
-  // The last day of a month is the one before the next month's first.
-  return (
-    month > 0 && month < 13 && day > 0 && day <= new Date(Date.UTC(year, month, 0)).getUTCDate()
-  );
+  // Two digits at a time, and no Date: this is asked of every time in every row.
+  const two = (at: number): number => text.charCodeAt(at) * 10 + text.charCodeAt(at + 1) - 528;
+  const [year, month, day] = [two(0) * 100 + two(2), two(5), two(8)];
+  if (year < 1000 || two(11) > 23 || two(14) > 59 || two(17) > 59) return false;
+  const leaps = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0);
+  const days = month === 2 ? (leaps ? 29 : 28) : [4, 6, 9, 11].includes(month) ? 30 : 31;
+  return month > 0 && month < 13 && day > 0 && day <= days;
 }
 
 /**

@@ -1,5 +1,5 @@
 import { isStaged } from "./handover.ts";
-import { isObject, type Json, type JsonObject } from "./json.ts";
+import { isObject, type Json, type JsonObject, objectOf } from "./json.ts";
 import type { Row } from "./machine.ts";
 import { hasOwnKeys, isNothing, isOwn } from "./own-fields.ts";
 import type { FieldChange } from "./plan.ts";
@@ -54,11 +54,11 @@ export function compareRow(planned: Row, found: Row, same: SameSecret): Compared
       isUnguarded(field, planned, found);
     (mine ? own : differs).push({ field, ...change });
   };
-  for (const column of new Set([...Object.keys(planned), ...Object.keys(found)])) {
+  for (const column of namesOf(planned, found)) {
     if (planned[column] === undefined && NUMBERS.has(column)) continue;
     const want = planned[column] ?? null;
     const got = found[column] ?? null;
-    if (isNothing(want) && isNothing(got)) continue;
+    if (want === got || (isNothing(want) && isNothing(got))) continue;
     if (isKeyed(column, want, got)) compareKeys(column, want ?? {}, got ?? {}, same, tell);
     else if (!equal(want, got, same)) tell(column, { planned: want, found: got });
   }
@@ -84,17 +84,22 @@ function compareKeys(
   same: SameSecret,
   tell: (field: string, change: Change) => void,
 ): void {
-  const planned = keysOf(want);
-  const found = keysOf(got);
-  for (const key of new Set([...planned.keys(), ...found.keys()])) {
-    const change = { planned: planned.get(key) ?? null, found: found.get(key) ?? null };
-    if (!planned.has(key) || !found.has(key) || !equal(change.planned, change.found, same))
-      tell(`${path}.${key}`, change);
+  const [planned, found] = [objectOf(want), objectOf(got)];
+  for (const key of namesOf(planned, found)) {
+    const [is, was] = [Object.hasOwn(found, key), Object.hasOwn(planned, key)];
+    const change = {
+      planned: was ? (planned[key] ?? null) : null,
+      found: is ? (found[key] ?? null) : null,
+    };
+    if (!is || !was || !equal(change.planned, change.found, same)) tell(`${path}.${key}`, change);
   }
 }
 
-function keysOf(value: Json): ReadonlyMap<string, Json> {
-  return new Map(isObject(value) ? Object.entries(value) : []);
+/** Each once, those of the first before those that only the second has. */
+function namesOf(one: JsonObject, other: JsonObject): readonly string[] {
+  const names = Object.keys(one);
+  for (const name of Object.keys(other)) if (!Object.hasOwn(one, name)) names.push(name);
+  return names;
 }
 
 function equal(left: Json, right: Json, same: SameSecret): boolean {

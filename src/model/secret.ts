@@ -1,4 +1,4 @@
-import { isObject, type Json } from "./json.ts";
+import { isObject, type Json, type JsonObject } from "./json.ts";
 
 /**
  * A secret as artefacts hold it: AES-256-GCM with a nonce derived from key, place and text, so the
@@ -89,17 +89,21 @@ function secretText(value: Json): string {
 export const UNBOUND = "an earlier version";
 
 /**
- * The place of the first secret in a value that was sealed for none of these places; null when all
- * are where they belong. What stands for a secret that nobody gave is of no place.
+ * The place of the first secret in a value that was sealed for another place; null when all are where
+ * they belong. What stands for a secret that nobody gave is of no place.
  */
-export function strayed(value: Json, places: ReadonlySet<string>): string | null {
-  if (isSealed(value))
-    return value.secret === "" || places.has(value.of.toLowerCase()) ? null : value.of;
+export function strayed(value: Json, isHome: (place: string) => boolean): string | null {
   if (typeof value !== "object" || value === null) return null;
-  if (isObject(value) && typeof value.secret === "string" && typeof value.length === "number")
+  if (isSealed(value))
+    return value.secret === "" || isHome(value.of.toLowerCase()) ? null : value.of;
+  // Of a list the names are its places.
+  const fields = value as JsonObject;
+  if (typeof fields.secret === "string" && typeof fields.length === "number" && isObject(value))
     return UNBOUND;
-  for (const inner of Object.values(value)) {
-    const found = strayed(inner, places);
+  for (const name in fields) {
+    const inner = fields[name];
+    if (typeof inner !== "object" || inner === null) continue;
+    const found = strayed(inner, isHome);
     if (found !== null) return found;
   }
   return null;

@@ -69,8 +69,12 @@ function checkSecrets(
   line: Json,
   { id, uuid, service_host }: Pick<Machine["node"], "id" | "uuid" | "service_host">,
 ): void {
-  const places = [uuid ?? "", `bm_nodes:${id}`, `host:${service_host ?? ""}`, "host:*"];
-  const other = strayed(line, new Set(places.map((place) => place.toLowerCase())));
+  const isHome = (place: string): boolean =>
+    place === (uuid ?? "").toLowerCase() ||
+    place === `bm_nodes:${id}` ||
+    place === `host:${service_host ?? ""}`.toLowerCase() ||
+    place === "host:*";
+  const other = strayed(line, isHome);
   if (other === null) return;
   if (other === UNBOUND)
     throw new MigrationError("N2I-E113", "this run was made by an earlier version of the tool", {

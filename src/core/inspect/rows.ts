@@ -40,9 +40,8 @@ function inspectSizes({ node, nova }: Machine, where: string): readonly Finding[
   const deployed = node.instance_uuid && nova === null ? DEPLOYED : [];
   const odd = [...own, ...deployed].flatMap((column) => {
     const value = node[column] ?? null;
-    const whole = value === null || Number.isSafeInteger(value);
-    const is = `${column} is ${show(String(value))}`;
-    return findingIf(!whole, "N2I-D021", `${where} ${column}`, is);
+    if (value === null || Number.isSafeInteger(value)) return [];
+    return [finding("N2I-D021", `${where} ${column}`, `${column} is ${show(String(value))}`)];
   });
   const absent = own.flatMap((column) => {
     const value = node[column];
@@ -128,9 +127,13 @@ function inspectMac(value: unknown, place: string): readonly Finding[] {
 }
 
 function nulCharacters(table: string, row: BmNode | BmInterface): readonly Finding[] {
-  return Object.entries(columnsOf(row))
-    .filter(([, value]) => typeof value === "string" && value.includes("\0"))
-    .map(([column]) =>
+  const values = columnsOf(row);
+  return Object.keys(values)
+    .filter((column) => {
+      const value = values[column];
+      return typeof value === "string" && value.includes("\0");
+    })
+    .map((column) =>
       finding("N2I-D009", `${table}.id=${row.id} ${column}`, "holds a NUL character"),
     );
 }

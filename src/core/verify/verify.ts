@@ -31,12 +31,12 @@ const BATCH = 128;
 type Named = Pick<RowVerdict, "resource" | "uuid" | "bm_node_id">;
 
 function verdict(
-  row: Named,
+  { resource, uuid, bm_node_id }: Named,
   state: RowVerdict["state"],
   differs: readonly FieldChange[] = [],
   reason: string | null = null,
 ): RowVerdict {
-  return { ...row, state, differs, reason };
+  return { resource, uuid, bm_node_id, state, differs, reason };
 }
 
 /** What every row is compared with and counted in. */

@@ -50,7 +50,7 @@ interface Allowed {
   readonly ipmitool?: ConductorIpmitool | undefined;
 }
 
-/** Machines Ironic is asked about at once. */
+/** Machines Ironic and Nova are asked about at once. */
 const ASKED = 512;
 const EMPTY: Index = indexCurrent({ nodes: [], ports: [] });
 
@@ -171,7 +171,8 @@ async function writeMachines(
   const judge = judgeOf(job);
   // An empty Ironic holds nothing to compare with; it is not asked.
   const empty = header.target_before.nodes + header.target_before.ports === 0;
-  for await (const lines of empty ? snapshot.lines() : regroup(snapshot.lines(), ASKED)) {
+  const asks = !empty || nova !== null;
+  for await (const lines of asks ? regroup(snapshot.lines(), ASKED) : snapshot.lines()) {
     const machines = lines.flatMap((line) => ("orphan" in line ? [] : [line]));
     for (const line of lines) if ("orphan" in line) tally.note([line.finding]);
     const transformed = await judge(machines);

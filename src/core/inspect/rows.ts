@@ -64,13 +64,14 @@ function inspectInterface(row: BmInterface, machine: Machine): readonly Finding[
   if (row.deleted === true) return [finding("N2I-D014", where, "deleted is true")];
   const mac = normaliseMac(row.address ?? "");
   const duplicates = mac === null ? undefined : machine.duplicates.address[mac];
-  const shared = `${mac} is also on bm_nodes.id ${duplicates?.join(", ")}, ignoring case`;
+  const shared =
+    duplicates && `${mac} is also on bm_nodes.id ${duplicates.join(", ")}, ignoring case`;
   const stale = !!row.vif_uuid && !machine.node.instance_uuid;
   return [
     ...findingIf(row.deleted === null, "N2I-D003", `${where} deleted`, UNDECIDED),
     ...findingIf(row.address === null, "N2I-D012", `${where} address`, "is NULL"),
     ...inspectMac(row.address, `${where} address`),
-    ...findingIf(duplicates !== undefined, "N2I-D011", `${where} address`, shared),
+    ...(shared === undefined ? [] : [finding("N2I-D011", `${where} address`, shared)]),
     ...spelling(row, mac, machine, where),
     ...findingIf(stale, "N2I-D110", `${where} vif_uuid`, "set, and the node has no instance"),
     ...nulCharacters("bm_interfaces", row),
@@ -89,11 +90,12 @@ function spelling(
   { interfaces, nova, node }: Machine,
   where: string,
 ): readonly Finding[] {
-  const same = interfaces.filter(
-    (other) => other.deleted !== true && mac !== null && normaliseMac(other.address ?? "") === mac,
-  );
-  const first = same[0];
+  if (mac === null) return [];
+  const isSame = (other: BmInterface): boolean =>
+    other.deleted !== true && normaliseMac(other.address ?? "") === mac;
+  const first = interfaces.find(isSame);
   if (first === undefined || first.id === row.id) return [];
+  const same = interfaces.filter(isSame);
   const vifs = new Set(same.flatMap(({ vif_uuid }) => vif_uuid?.toLowerCase() || []));
   const place = `${where} address`;
   const other = `bm_interfaces.id ${first.id}`;

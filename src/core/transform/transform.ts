@@ -105,8 +105,11 @@ function transformed(making: Making, source: Machine): Transformed {
 
   const reading = power?.readings.get(node.id);
   const plain = nodes.make(source, { ...chosen, driver });
+  // Without a reading nobody looks at how it is to be asked.
   const way =
-    power === null ? null : wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
+    reading === undefined
+      ? null
+      : wayOfMachine(source, driver.row, plain.record.row, conductor.keys);
   // What another BMC said would be enforced on this machine.
   const recorded = power?.record === true && way !== null && isAbout(reading, node.id, way);
   const own = recorded ? nodes.make(source, { ...chosen, driver }, reading) : plain;

@@ -28,6 +28,9 @@ export interface Io {
 
 const scope = new AsyncLocalStorage<Io>();
 
+/** The world of the process, which its signals and lost streams find no command's in. */
+let outside: Io | undefined;
+
 /**
  * Runs a command whose every line, also that of a timer, is written to these streams.
  *
@@ -40,13 +43,10 @@ export function within<T>(
 ): T {
   const files = { connections: new Map(), kept: new Map(), window: {} };
   const world = { env: io.env, cwd: io.cwd, ...files, ...own };
-  if (io !== processIo) return scope.run(io, () => surrounded(world, work));
+  if (io !== outside) return scope.run(io, () => surrounded(world, work));
   settle(world);
   return work();
 }
-
-/** The world of the process, which its signals and lost streams find no command's in. */
-let outside: Io | undefined;
 
 /** The world of the command under way; that of the process outside of one. */
 export function io(): Io {

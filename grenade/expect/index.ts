@@ -20,6 +20,7 @@ import { cloudMemory, memory } from "./memory.ts";
 import { networks } from "./networks.ts";
 import { nodes } from "./nodes.ts";
 import { ports } from "./ports.ts";
+import { proxy } from "./proxy.ts";
 import { rest } from "./rest.ts";
 import { servers } from "./servers.ts";
 import { spared, tempest } from "./tempest.ts";
@@ -27,7 +28,7 @@ import { tenants } from "./tenants.ts";
 
 /** Every claim, in the order a person reads them. */
 export const CLAIMS: readonly Claim[] = [
-  ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors, ports],
+  ...[servers, machines, hypervisors, computeNodes, allocations, nodes, flavors, ports, proxy],
   ...[emptied, restored, untouched, serving],
   ...[tempest, spared],
   ...[killed, running, silent, mute, deleted, conductor, pressed, restarted],

@@ -23,7 +23,7 @@ import { registerNetwork } from "./network.ts";
 import { type Observer, observer } from "./observe.ts";
 import { type Product, product } from "./product.ts";
 import { type Restore, save } from "./saved.ts";
-import type { Act, By, Fleet, Moment, Seen } from "./seen.ts";
+import type { Act, By, Fleet, Listed, Moment, Seen } from "./seen.ts";
 import { type Stack, type StackOptions, startStack } from "./stack.ts";
 
 /** nova.virt.baremetal's and Ironic's, as a nova.conf names them. */
@@ -68,6 +68,7 @@ export interface Deployment {
   /** Reads the cloud, and keeps it under this name. */
   readonly see: (name: string, options: { readonly ironic: boolean }) => Promise<Moment>;
   readonly acts: Act[];
+  readonly listed: Listed[];
   readonly seen: () => Seen;
   readonly tell: (line: string) => void;
 }
@@ -145,15 +146,15 @@ async function populate(stack: Stack, folder: string, tell: (line: string) => vo
     const files = await writeFiles(stack, own, tftp.path, images);
     const compute = computeOf(files, observed);
     const { start: startCompute, stop: stopCompute, ended: computeEnded, powerSyncs } = compute;
-    const acts: Act[] = [];
+    const [acts, listed]: [Act[], Listed[]] = [[], []];
     const ran = product(join(own, "commands"), stack.cloud.env, tell);
     const mine: Fleet = { ...fleet, host: by === "rename" ? NEW_HOST : HOST };
     const { moments, ...sees } = seer(stack, observed, before);
     return {
-      ...{ stack, by, observer: observed, product: ran, fleet: mine, files, acts },
+      ...{ stack, by, observer: observed, product: ran, fleet: mine, files, acts, listed },
       ...{ image, disk, network, ...sees, tell, startCompute, stopCompute, computeEnded },
       powerSyncs,
-      seen: () => ({ moments, ran: ran.ran(), acts, by, fleet: mine, held: memory.peak() }),
+      seen: () => ({ moments, ran: ran.ran(), acts, listed, by, fleet: mine, held: memory.peak() }),
     };
   };
   return { stack, begin, stop };

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { HOST, TENANT } from "./base.ts";
 import type { Deployment } from "./deployment.ts";
 import type { How } from "./product.ts";
+import { askProxy } from "./proxy.ts";
 import type { Ran } from "./seen.ts";
 import { until } from "./wait.ts";
 
@@ -66,6 +67,7 @@ export async function forward(deployment: Deployment): Promise<void> {
   const all = ["--nova-db", nova, "--nova-api-db", novaApi, "--placement-db", placement];
   await does("verify-nova", "verify", ...all, "--final");
   await see("after", { ironic: true });
+  await askProxy(deployment);
   await does("finish", "finish");
   await see("finished", { ironic: true });
 }

@@ -23,6 +23,8 @@ export interface How {
   readonly point?: string;
   /** Done while it waits there; without it the command is killed. */
   readonly meanwhile?: () => Promise<void>;
+  /** What a command that serves says once it does: `meanwhile` is done then, and SIGTERM ends it. */
+  readonly serves?: string;
 }
 
 /** @param folder for a file a command, with all it said */
@@ -48,8 +50,9 @@ export function product(
     });
     child.stderr.setEncoding("utf8").on("data", (text: string) => {
       err += text;
-      if (meanwhile !== null || how.meanwhile === undefined || !err.includes("failpoint ")) return;
-      meanwhile = how.meanwhile().finally(() => child.kill("SIGUSR2"));
+      const [said, signal] = whenToGoOn(how);
+      if (meanwhile !== null || how.meanwhile === undefined || !err.includes(said)) return;
+      meanwhile = how.meanwhile().finally(() => child.kill(signal));
       // Told below, once the command has ended.
       meanwhile.catch(() => {});
     });
@@ -70,6 +73,11 @@ export function product(
     return ran;
   };
   return { run, ran: () => all };
+}
+
+/** What it says when it is time for what is done meanwhile, and the signal that it is done. */
+function whenToGoOn({ serves }: How): readonly [string, NodeJS.Signals] {
+  return serves === undefined ? ["failpoint ", "SIGUSR2"] : [serves, "SIGTERM"];
 }
 
 function faulty({ batch, point, meanwhile }: How): { readonly [name: string]: string } {

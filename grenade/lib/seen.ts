@@ -6,6 +6,8 @@ export interface Seen {
   readonly ran: readonly Ran[];
   /** What tenants asked of their servers. */
   readonly acts: readonly Act[];
+  /** What the proxy answered to those who asked it for all machines. */
+  readonly listed: readonly Listed[];
   readonly by: By;
   /** How the fleet was made. */
   readonly fleet: Fleet;
@@ -122,6 +124,15 @@ export interface Ran {
   readonly peak: number;
   readonly out: string;
   readonly err: string;
+}
+
+/** An answer of `os-baremetal-nodes`. */
+export interface Listed {
+  readonly who: "an administrator" | "a member" | "nobody";
+  /** Of HTTP. */
+  readonly status: number;
+  /** The state of each machine, by uuid. */
+  readonly nodes: { readonly [uuid: string]: string };
 }
 
 export interface Act {

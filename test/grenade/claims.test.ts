@@ -8,7 +8,7 @@ import type { Seen } from "../../grenade/lib/seen.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 
 const NOTHING: Seen = {
-  ...{ moments: {}, ran: [], acts: [], by: "rows", held: 0 },
+  ...{ moments: {}, ran: [], acts: [], listed: [], by: "rows", held: 0 },
   fleet: {
     ...{
       host: "",

@@ -146,7 +146,7 @@ function settings(folder: string, { env }: Cloud, side: Side): Sections {
     compute: {
       ...{ image_ref: side.image, image_ref_alt: side.image },
       ...{ flavor_ref: side.flavor, flavor_ref_alt: side.flavor },
-      ...{ build_timeout: 600, build_interval: 2 },
+      ...{ build_timeout: 900, build_interval: 5 },
     },
     "compute-feature-enabled": Object.fromEntries(cannot.map((name) => [name, false])),
     baremetal: {

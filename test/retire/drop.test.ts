@@ -5,6 +5,7 @@ import { test } from "node:test";
 import type { Engine } from "../../src/model/database.ts";
 import { onTerminal, refused, run, runs, start } from "../hostile/cli.ts";
 import { type TestDatabase, withDatabase } from "../lab/index.ts";
+import { digestOf } from "./rows.ts";
 import { finishedRun } from "./scene.ts";
 
 const ENGINES = ["sqlite", "mysql", "postgresql"] as const satisfies Engine[];
@@ -154,4 +155,36 @@ for (const point of ["drop.after", "dropped.before", "dropped.after"])
     await refused(back, 4, "N2I-E341");
     await runs(0, drop);
     assert.deepEqual(await there(bm), []);
+  });
+
+for (const engine of ["mysql", "postgresql"] as const)
+  test(`on ${engine}, whatever retire is killed at, the same command ends it`, async (t) => {
+    const made = await finishedRun(engine, t);
+    if (made === null) return;
+    const { words, owner, bm, entries } = made;
+    await bm.db.schema.createTable("racks", (table) => void table.text("note"));
+    const before = await digestOf(bm);
+    const killedAt = async (command: readonly string[], point: string): Promise<void> => {
+      const env = { NOVA2IRONIC_FAILPOINT: `${point}:kill` };
+      const { status, err } = await start(command, { env }).ended;
+      assert.equal(status, 128, `${point}\n${err}`);
+    };
+    const archive = [...words, "--grace", "0", "--yes", "-q"];
+    const drop = [...owner, "--drop", "--yes-drop", nameOf(bm), "-q"];
+    await killedAt(archive, "archive.before:1");
+    await refused(drop, 4, "N2I-E340", [/there is no archive yet/]);
+    await killedAt(archive, "archive.after:1");
+    await runs(0, archive);
+    assert.equal(await digestOf(bm), before);
+    await killedAt(drop, "drop.before:1");
+    assert.equal(await digestOf(bm), before);
+    await killedAt(drop, "drop.after:1");
+    assert.equal(await digestOf(bm), before);
+    await killedAt(drop, "dropped.before:1");
+    await killedAt(drop, "dropped.after:1");
+    assert.ok((await there(bm)).includes("migrate_version"));
+    await runs(0, drop);
+    assert.deepEqual(await there(bm), []);
+    const dropped = entries().flatMap((entry) => (entry.do === "dropped" ? [entry.table] : []));
+    assert.deepEqual(dropped, OURS);
   });

@@ -61,7 +61,7 @@ export async function placeOf(of: CopySource, into?: string): Promise<CopyPlace>
   const address = await addressOf(source, into);
   if (into === undefined) {
     if (await isThere(source, address)) throw taken(address);
-    await checkRoom(source, address);
+    await checkRoom(of, address);
     return { ...of, address };
   }
   if (address.engine !== source.engine)
@@ -73,19 +73,27 @@ export async function placeOf(of: CopySource, into?: string): Promise<CopyPlace>
   const isEmpty = await at(address, true, async (copy) => (await tableNames(copy)).size === 0);
   if (!isEmpty || (address.filename !== null && statSync(address.filename).size > 0))
     throw new MigrationError("N2I-E351", `--into ${address.shown} is not empty`);
-  await checkRoom(source, address);
+  await checkRoom(of, address);
   return { ...of, address, into };
 }
 
 /** Of a file it can be known, of a server only by who runs it. */
-async function checkRoom(source: Database, { filename }: DatabaseAddress): Promise<void> {
+async function checkRoom(
+  { role, source }: CopySource,
+  { filename }: DatabaseAddress,
+): Promise<void> {
   if (filename === null) return;
   const [wanted, free] = [2 * (await bytesOf(source)), await freeSpace(dirname(filename))];
   if (free < wanted)
     throw new MigrationError(
       "N2I-E350",
       `the copy and what is loaded into it want about ${mebibytes(wanted)}, and ${dirname(filename)} has room for ${mebibytes(free)}`,
-      { fix: "Make room there, or give an empty file elsewhere with --into." },
+      {
+        fix:
+          role === "ironic-db"
+            ? "Make room there, or give an empty file elsewhere with --into."
+            : "Make room there.",
+      },
     );
 }
 

@@ -101,11 +101,18 @@ export async function goTheWay(job: RehearsalJob, gone: Gone): Promise<boolean> 
 }
 
 /** What apply refuses is what the rehearsal was to find; a lost connection or a full disk says nothing of it. */
-function refusedAt(stage: string, cause: unknown, { refusals }: Gone): Ran {
+function refusedAt(stage: string, thrown: unknown, { refusals }: Gone): Ran {
+  const cause = withoutHalf(thrown);
   if (!(cause instanceof MigrationError) || !RESULTS.includes(cause.exit)) throw cause;
   const { code, message, fix } = cause;
   refusals.push({ stage, code, message, fix, went_on: null });
   return { rows: 0, seconds: null, result: `refused: ${code}` };
+}
+
+/** What a command ends with midway says what is committed: of a copy that goes, nobody has to go on with it. */
+function withoutHalf(cause: unknown): unknown {
+  const isHalf = cause instanceof MigrationError && cause.code === "N2I-E301";
+  return isHalf && cause.cause instanceof MigrationError ? withoutHalf(cause.cause) : cause;
 }
 
 async function load(job: RehearsalJob, gone: Gone): Promise<Ran | null> {

@@ -137,3 +137,17 @@ for (const [engine, point] of [
     assert.deepEqual([await isCopied(nova), await isCopied(ironic)], [false, false]);
     await isAsBefore();
   });
+
+test("what ends apply behind Nova's flavors is told as it is, and not as half a night", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  if (made === null) return;
+  const { ironic } = made;
+  await ironic.db.raw(
+    "CREATE TRIGGER theirs BEFORE INSERT ON nodes BEGIN SELECT RAISE(ABORT, 'theirs'); END",
+  );
+  const { status, err } = await run(wordsOf(made));
+  assert.notEqual(status, 0);
+  assert.match(err, /^ERROR N2I-E2\d\d /m);
+  assert.doesNotMatch(err, /N2I-E301|are changed/);
+  assert.deepEqual([await isCopied(ironic), await isCopied(made.nova)], [false, false]);
+});

@@ -4,6 +4,7 @@ import { topics } from "../edge/disk/manual.ts";
 import { MigrationError } from "../model/error.ts";
 import { FINDINGS } from "../model/findings.ts";
 import { REFUSALS } from "../model/refusals.ts";
+import { CONNECTIONS } from "../stages/next.ts";
 import { commandNames } from "./commands/load.ts";
 
 /** What the shells' scripts call the program with: the words so far, its own name first. */
@@ -77,6 +78,7 @@ export async function completions(
   const before = rest.at(-2) ?? "";
   const begins = (word: string): boolean => word.startsWith(current);
   if (before === "--run") return runs(current, cwd);
+  if (before === "--without") return CONNECTIONS.filter(begins);
   if (["-c", "--column", "--sort-column"].includes(before)) {
     const { columnsOf } = await import("../report/columns.ts");
     return columnsOf(command).filter(begins);

@@ -5,6 +5,7 @@ import { MigrationError } from "../model/error.ts";
 import { checkExitName } from "../report/checks.ts";
 import { exitName, isCode } from "../report/explain.ts";
 import { nearest } from "../report/nearest.ts";
+import { CONNECTIONS } from "../stages/next.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
 import { addCommands, commandNames, isCommand } from "./commands/load.ts";
@@ -109,6 +110,7 @@ async function command(words: readonly string[]): Promise<void> {
     .recommendCommands()
     .strict()
     .check((args) => checkRepeated(program, args))
+    .check(checkWithout)
     .version(VERSION)
     .alias("help", "h")
     .fail((message, error) => usage(message, error))
@@ -159,6 +161,20 @@ function checkNumbers(program: object, args: { readonly [name: string]: unknown 
   }
   if (typeof args["db-timeout"] === "number") setDatabaseTimeout(args["db-timeout"]);
   return true;
+}
+
+/** What files of connections may say, and nothing else, can be left out. */
+function checkWithout({ without }: { readonly [option: string]: unknown }): true {
+  const wrong = [without ?? []]
+    .flat()
+    .map(String)
+    .find((name) => !CONNECTIONS.includes(name));
+  if (wrong === undefined) return true;
+  const near = nearest(wrong, CONNECTIONS);
+  const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+  throw new MigrationError("N2I-E100", `--without takes no ${JSON.stringify(wrong)}`, {
+    fix: `${asked}It takes one of ${CONNECTIONS.join(", ")}.`,
+  });
 }
 
 /** Of two values for an option that takes one, neither is the one that is meant. */

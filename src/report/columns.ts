@@ -6,6 +6,7 @@ import { withMachines } from "./machines.ts";
 import { matching } from "./match.ts";
 import { powerView } from "./power.ts";
 import { bootView, gatesView, guardsView, statesView, undoView } from "./previews.ts";
+import { journalView, logView } from "./records.ts";
 import { rehearsalView } from "./rehearsal.ts";
 import { settingsView } from "./settings.ts";
 import { machinesView, novaStepsView, snapshotView } from "./show.ts";
@@ -56,6 +57,9 @@ const LISTS: { readonly [command: string]: readonly List[] } = {
     { of: () => of(snapshotView(nothing())), when: GIVEN.never },
     { of: () => powerView(NONE, new Map()), when: GIVEN.never },
     { of: () => novaStepsView(nothing(), nothing()), when: GIVEN.never },
+    { of: () => journalView(NONE), when: GIVEN.never },
+    { of: () => logView(NONE), when: GIVEN.never },
+    { of: () => windowView(NONE), when: GIVEN.never },
   ],
   rehearse: [{ of: () => rehearsalView({ stages: NONE }) }],
   apply: [{ of: () => of(verdictsView(nothing())) }],

@@ -1,11 +1,14 @@
-import { statSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { openArtefact } from "../edge/disk/artefact-reader.ts";
+import { readJournal } from "../edge/disk/journal.ts";
 import { MANIFEST, openManifest } from "../edge/disk/plan-folder.ts";
+import { linesOf } from "../edge/log/scan.ts";
 import type { MachinesHeader } from "../model/artefact.ts";
 import { MigrationError, orNull } from "../model/error.ts";
 import type { Finding } from "../model/finding.ts";
-import type { JsonObject } from "../model/json.ts";
+import type { Entry } from "../model/journal.ts";
+import { isObject, type JsonObject, parsedJson } from "../model/json.ts";
 import type { SnapshotLine } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
@@ -14,6 +17,7 @@ import { openNovaFiles } from "./nova-files.ts";
 import { inOrder, openPower } from "./power-file.ts";
 import { checkHome, openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
 import { machinesOf as machinesById } from "./selection.ts";
+import { readWindow } from "./window-file.ts";
 
 /** Something that can be printed row by row, of the run in this folder. */
 export type Shown = Artefact & { readonly run: string };
@@ -34,10 +38,18 @@ type Artefact =
       readonly kind: "nova";
       readonly steps: () => AsyncIterable<readonly NovaStep[]>;
       readonly findings: () => AsyncIterable<readonly Finding[]>;
-    };
+    }
+  | Record;
+
+/** What a run writes down as it goes. */
+type Record =
+  | { readonly kind: "journal"; readonly entries: readonly Entry[] }
+  | { readonly kind: "log"; readonly facts: () => AsyncIterable<JsonObject> }
+  | { readonly kind: "window"; readonly entries: Awaited<ReturnType<typeof readWindow>> };
 
 /**
- * Opens a snapshot, readings of BMCs, a plan by its folder or manifest, or one of a plan's files.
+ * Opens a snapshot, readings of BMCs, a plan by its folder or manifest, one of a plan's files, or what a run
+ * wrote down as it went.
  *
  * @param nova of a plan: its rows of Nova instead of its machines
  * @throws MigrationError N2I-E110 to N2I-E114
@@ -48,8 +60,34 @@ export async function openShown(file: string, nova: boolean): Promise<Shown> {
     return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
   if (nova)
     throw new MigrationError("N2I-E100", `--nova needs a plan's folder, and ${file} is none`);
+  const record = await recordOf(file);
+  if (record !== null) return { ...record, run: dirname(file) };
   const inPlan = basename(dirname(file)) === PLAN;
   return { ...(await fileOf(file)), run: dirname(inPlan ? dirname(file) : file) };
+}
+
+/** Known by their names, as they have no footer; null for any other file, and for one that is not there. */
+async function recordOf(file: string): Promise<Record | null> {
+  const run = { path: dirname(file) };
+  if (!existsSync(file)) return null;
+  switch (basename(file)) {
+    case "journal.jsonl":
+      return { kind: "journal", entries: (await readJournal(run)).entries };
+    case "window.jsonl":
+      return { kind: "window", entries: await readWindow(run) };
+    case "log.jsonl":
+      return { kind: "log", facts: () => factsOf(file) };
+    default:
+      return null;
+  }
+}
+
+/** What a kill cut off is left out. */
+async function* factsOf(path: string): AsyncGenerator<JsonObject> {
+  for await (const { text } of linesOf(path)) {
+    const fact = parsedJson(text);
+    if (isObject(fact)) yield fact;
+  }
 }
 
 async function fileOf(file: string): Promise<Artefact> {

@@ -1,7 +1,9 @@
 import { renderMachine } from "../../core/render/diff.ts";
 import { MigrationError } from "../../model/error.ts";
 import { powerView } from "../../report/power.ts";
+import { journalView, logView } from "../../report/records.ts";
 import { machinesView, novaStepsView, snapshotView } from "../../report/show.ts";
+import { windowView } from "../../report/window.ts";
 import { openShown, type Shown } from "../../stages/shown.ts";
 import type { ShowArgs } from "../options/show.ts";
 import { printView } from "../print/out.ts";
@@ -30,10 +32,19 @@ export async function showCommand(args: ShowArgs): Promise<void> {
       return printView(powerView(shown.readings, shown.machines), how);
     case "nova":
       return printView(novaStepsView(shown.steps(), shown.findings()), how);
+    case "journal":
+      return printView(journalView(shown.entries), how);
+    case "log":
+      return printView(logView(shown.facts()), how);
+    case "window":
+      return printView(windowView(shown.entries), how);
   }
 }
 
-const WHAT = { snapshot: "a snapshot", nova: "rows of Nova", power: "readings of BMCs" } as const;
+const WHAT = {
+  ...{ snapshot: "a snapshot", nova: "rows of Nova", power: "readings of BMCs" },
+  ...{ journal: "a journal", log: "a log", window: "a window's record" },
+} as const;
 
 /**
  * Prints the diff of the machine named by uuid or bm_nodes.id, or of every machine for "".

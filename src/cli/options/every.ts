@@ -1,4 +1,3 @@
-import { CONNECTIONS } from "../../stages/next.ts";
 import { flag, grouped, number, word, words } from "./declared.ts";
 
 /** Options of the program, which every command has. */
@@ -11,8 +10,6 @@ export const everyCommand = grouped("Every command:", {
   "progress-interval": number("Seconds between progress lines without a terminal", { default: 30 }),
   "db-timeout": number("Seconds a database may take for one statement", { default: 120 }),
   config: word("File of connections; else NOVA2IRONIC_CONFIG, or nova2ironic.yaml in this folder"),
-  without: words("Leave out what that file or the run says of this: nova-db. Repeatable", {
-    choices: CONNECTIONS,
-  }),
+  without: words("Without what that file or the run says of this option, as nova-db. Repeatable"),
   debug: flag("With an error, where it came from"),
 });

@@ -13,12 +13,12 @@ export interface ShowArgs extends Voice, FormatOptions {
 
 export const showOptions: Declared = {
   command: "show <file>",
-  describe: "Print a snapshot or a plan: a row a machine or row of Nova, or the diff of machines",
+  describe: "Print a file of a run, row by row: plan, snapshot, readings, journal, log; or a diff",
   positional: [
     "file",
     {
       ...{ type: "string", demandOption: true },
-      describe: "A snapshot, a plan's folder or a file in it",
+      describe: "A plan's folder or a file in it; snapshot, power, journal, log or window of a run",
     },
   ],
   options: {

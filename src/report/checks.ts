@@ -1,6 +1,8 @@
 import type { CheckRow } from "../core/check/checks.ts";
 import { CHECK_STATUS } from "../model/check.ts";
 import { grouped } from "../model/grouped.ts";
+import { matching } from "./match.ts";
+import { type Columns, type View, viewOf } from "./table.ts";
 import { displayWidth, takeWidth, visibleLines, wrap } from "./text.ts";
 
 const TITLE = "Upgrade Check Results";
@@ -91,6 +93,25 @@ function detailLines(details: string, most: number): readonly string[] {
       return [...wrapped.slice(0, most - 1), `${2 * last.length > rest.length ? last : rest} ...`];
     })
     .map((line, at) => (at === 0 ? line : `${DETAILS.indent}${line}`));
+}
+
+const COLUMNS = {
+  Check: ({ title }) => title,
+  Result: ({ result }) => result,
+  Details: ({ details }) => details ?? null,
+} as const satisfies Columns<CheckRow>;
+
+export function checksView(rows: readonly CheckRow[]): View {
+  return viewOf<CheckRow>(COLUMNS, rows);
+}
+
+/** Checks that `--match` wants. @throws MigrationError N2I-E100 */
+export function matchingChecks(
+  rows: readonly CheckRow[],
+  match: readonly string[],
+): readonly CheckRow[] {
+  const fits = matching(Object.keys(COLUMNS), match);
+  return rows.filter((row) => fits(Object.values(COLUMNS).map((cell) => cell(row))));
 }
 
 /** What came of all checks in a line. @param hidden those that succeeded are not in the table */

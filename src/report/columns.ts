@@ -1,3 +1,4 @@
+import { checksView } from "./checks.ts";
 import { codesView } from "./explain.ts";
 import { hasMatched } from "./fitting.ts";
 import type { FormatOptions } from "./format.ts";
@@ -50,6 +51,9 @@ const GIVEN = {
 } as const satisfies { readonly [word: string]: List["when"] };
 
 const LISTS: { readonly [command: string]: readonly List[] } = {
+  extract: [{ of: () => of(snapshotView(nothing())) }],
+  plan: [{ of: () => of(machinesView(nothing())) }],
+  check: [{ of: () => checksView(NONE) }],
   power: [{ of: () => powerView(NONE, new Map()) }],
   config: [{ of: () => settingsView(NONE) }],
   show: [

@@ -13,22 +13,26 @@ import {
   windowTotal,
 } from "./told.ts";
 
-/** Rows of a table; a change ticket is a page or two. */
+/** Rows of a table, and of the one that a page has room for. */
 const MOST = 12;
+const MOST_BRIEF = 5;
 
 type Cells = readonly (string | number)[];
 
-/** The report for a change ticket: Markdown as GitHub, GitLab and Jira's converters read it. */
-export function markdown(facts: ReportFacts): string {
+/**
+ * The report for a change ticket: Markdown as GitHub, GitLab and Jira's converters read it.
+ *
+ * @param all every section; without it a page
+ */
+export function markdown(facts: ReportFacts, all: boolean): string {
   const { verdict, nova } = facts;
   const pieces = [
     `# Move of nova-baremetal to Ironic: run ${plain(facts.run)}`,
     `**${plain(verdict.title)}**`,
     verdict.lines.map(plain).join("\n"),
-    table(["", ""], aboutOf(facts)),
-    ...found(facts),
-    ...changed(facts),
-    ...times(facts),
+    ...(all
+      ? [table(["", ""], aboutOf(facts)), ...found(facts), ...changed(facts), ...times(facts)]
+      : brief(facts)),
     "## What rollback does",
     undoLines(facts, nova)
       .map((line) => `- ${plain(line)}`)
@@ -41,8 +45,41 @@ export function markdown(facts: ReportFacts): string {
     ),
     plain(boundTo(facts)),
     plain(PROMISE),
+    ...(all
+      ? []
+      : ["Warnings and what to do, hosts, steps and commands: report --format md --all."]),
   ];
   return `${pieces.join("\n\n")}\n`;
+}
+
+/** What a change board asks: how many, what is to be done first, what was accepted, how long. */
+function brief(facts: ReportFacts): readonly string[] {
+  const { totals, nova } = facts;
+  const open = totals.found.filter(({ open: machines, elsewhere }) => machines + elsewhere > 0);
+  const of = (wanted: Severity) => open.filter(({ severity }) => severity === wanted);
+  const counts = (some: readonly (readonly [string, number])[]): string =>
+    some.map(([name, count]) => `${name} ${count}`).join(", ") || "none";
+  const rows: readonly Cells[] = [
+    ...aboutOf(facts),
+    ["Machines", counts(verdictRows(facts).map(({ verdict, machines }) => [verdict, machines]))],
+    ["Warnings", counts(of("warning").map((one) => [one.code, one.open + one.elsewhere]))],
+    ["Accepted by name", counts(totals.accepted.map(({ code, machines }) => [code, machines]))],
+    [
+      "Rows of Nova",
+      nova === null ? "not planned" : counts(nova.groups.map((one) => [one.table, one.rows])),
+    ],
+    ["The window", `${windowTotal(facts)}; the way back is not in it`],
+  ];
+  const first = of("blocks").map((one) => [
+    ...[one.code, one.open + one.elsewhere, FINDINGS[one.code].title],
+  ]);
+  return [
+    table(["", ""], rows, rows.length),
+    ...section(
+      "To do before the window",
+      table(["Finding", "Machines", "What"], first, MOST_BRIEF),
+    ),
+  ];
 }
 
 /** What became of the machines, and why. */

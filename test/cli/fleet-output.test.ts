@@ -73,6 +73,7 @@ test("of three hundred machines, a third of them broken, no command says more th
   await aPage(0, "status");
   await aPage(0, "next");
   await aPage(0, "report");
+  await aPage(0, "report --format md");
   await aPage(0, "config");
   const loaded = await aPage(3, "apply --yes --skip-blocked --leave-nova", ironic);
   assert.match(loaded.out, /^Left out: 142, by cause\.\n +65 {2}blocked: N2I-D227 /m);

@@ -35,3 +35,20 @@ test("what a run writes down as it goes is shown as any list", async (t) => {
   await refused(nothing, 64, "N2I-E110", [/does not exist/]);
   await refused(["show", join(run, "log.jsonl"), "--diff", ""], 64, "N2I-E100", [/not a log/]);
 });
+
+test("extract, plan and check list what --match wants, and no column they have not", async (t) => {
+  const made = await deployFiles(t, SMALL);
+  const { at, source, writer, plan } = made;
+  const extract = ["extract", ...at, ...source];
+  const read = await runs(0, [...extract, "--match", "Task=active"]);
+  assert.match(read.out, /^\| +1 \| .*\nSnapshot: 2 machines/ms);
+  assert.doesNotMatch(read.out, /^\| +2 \|/m);
+  const planned = await runs(0, ["plan", ...at, ...writer, ...plan, "--match", "BM ID=2"]);
+  assert.match(planned.out, /^\| +2 \| .*Plan: 2 nodes/ms);
+  assert.doesNotMatch(planned.out, /^\| +1 \|/m);
+  const check = ["check", ...at, ...source.slice(0, 4), ...writer, "--watch", "0"];
+  const checked = await runs(1, [...check, "--match", "Result=Success", "--match", "check=Clock*"]);
+  assert.deepEqual(checked.out.match(/Check: \w+/g), ["Check: Clock"]);
+  for (const words of [extract, ["plan", ...at, ...writer], check])
+    await refused([...words, "--match", "Reslt=x"], words === check ? 255 : 64, "N2I-E100");
+});

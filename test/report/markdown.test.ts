@@ -6,11 +6,12 @@ import { matchesGolden } from "../support/golden.ts";
 import { sampleFacts } from "./sample.ts";
 
 test("the report for a change ticket is the one reviewed", () => {
-  matchesGolden("test/report/expected/report.md", markdown(sampleFacts()));
+  matchesGolden("test/report/expected/report.md", markdown(sampleFacts(), true));
+  matchesGolden("test/report/expected/page.md", markdown(sampleFacts(), false));
 });
 
 test("nothing that a database holds is markup, a row or a line of the ticket", () => {
-  const text = markdown(sampleFacts());
+  const text = markdown(sampleFacts(), true);
   assert.doesNotMatch(text, /(?<!\\)</);
   assert.equal(text.replaceAll("\n", "").search(UNSEEN), -1);
   const table = text.split("\n").filter((line) => line.startsWith("| N2I-"));
@@ -23,13 +24,13 @@ test("a ticket is a page or two, however many causes there are", () => {
   const [one] = facts.totals.skipped;
   assert.ok(one);
   const skipped = Array.from({ length: 500 }, (_, at) => ({ ...one, reason: `reason ${at}` }));
-  const text = markdown(sampleFacts({ totals: { ...facts.totals, skipped } }));
+  const text = markdown(sampleFacts({ totals: { ...facts.totals, skipped } }), true);
   assert.ok(text.split("\n").length < 140);
   assert.match(text, /\| and 488 more \|/);
 });
 
 test("what was found in Nova is listed, and more of it counted", () => {
-  const text = markdown(sampleFacts());
+  const text = markdown(sampleFacts(), true);
   assert.match(text, /## Found in Nova\n\n\| Code \| Where \| What \|/);
   assert.match(text, /\| N2I-D304 \| services\.id=4 \| host compute-1 is up \|/);
   assert.match(text, /\nand 1 more\n/);

@@ -1,5 +1,5 @@
 import { statusOfChecks } from "../../core/check/checks.ts";
-import { checksJson, checksTable, checksTotal } from "../../report/checks.ts";
+import { checksJson, checksTable, checksTotal, matchingChecks } from "../../report/checks.ts";
 import { paintText } from "../../report/colour.ts";
 import { check } from "../../stages/check.ts";
 import { io } from "../io.ts";
@@ -9,12 +9,15 @@ import { exitWith, say } from "./shared.ts";
 
 export async function checkCommand(args: CheckArgs): Promise<void> {
   const rows = await check(args, { say: (text) => say(args, text) });
-  if (args.json) io().stdout.write(checksJson(rows));
+  const { match, allRows } = args;
+  const wanted = match === undefined ? rows : matchingChecks(rows, match);
+  if (args.json) io().stdout.write(checksJson(wanted));
   else {
-    const shown = args.allRows ? rows : rows.filter(({ result }) => result !== "Success");
-    const table = shown.length > 0 ? checksTable(shown, args.allRows) : "";
+    const every = allRows || match !== undefined;
+    const shown = every ? wanted : wanted.filter(({ result }) => result !== "Success");
+    const table = shown.length > 0 ? checksTable(shown, every) : "";
     io().stdout.write(screen().colour === true ? paintText(table) : table);
-    io().stdout.write(`${checksTotal(rows, !args.allRows)}\n`);
+    io().stdout.write(`${checksTotal(rows, !every)}\n`);
   }
   exitWith(statusOfChecks(rows));
 }

@@ -1,11 +1,18 @@
 import { renderFindingCounts, renderUnknown } from "../../core/render/summary.ts";
+import { snapshotView } from "../../report/show.ts";
 import { extract } from "../../stages/extract.ts";
 import { AFTER } from "../../stages/pipeline.ts";
+import { openSnapshot, SNAPSHOT } from "../../stages/run.ts";
 import type { ExtractArgs } from "../options/extract.ts";
-import { printLines, say, sinkOf } from "./shared.ts";
+import { matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
 
 export async function extractCommand(args: ExtractArgs): Promise<void> {
   const made = await extract(args, sinkOf({ ...args, format: "table" }));
+  const { match } = args;
+  if (match !== undefined) {
+    const { lines } = await openSnapshot(`${made.path}/${SNAPSHOT}`);
+    await printMachines(snapshotView(lines()), matchedBy(args.run, match));
+  }
   const { machines, deleted, interfaces, orphans, instances } = made.counts;
   printLines(
     [

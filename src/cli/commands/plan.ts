@@ -2,6 +2,7 @@ import { renderCounts, renderHeader, renderNovaCounts } from "../../core/render/
 import { EXIT_STATUS } from "../../model/exit-status.ts";
 import { ipmitoolOf } from "../../model/power.ts";
 import { createLines } from "../../report/plan-lines.ts";
+import { machinesView } from "../../report/show.ts";
 import { AFTER } from "../../stages/pipeline.ts";
 import { plan } from "../../stages/plan.ts";
 import { writeProposal } from "../../stages/propose.ts";
@@ -10,7 +11,7 @@ import type { PlanArgs } from "../options/plan.ts";
 import { widthOf } from "../print/out.ts";
 import { EVERY } from "./every-row.ts";
 import { novaAsked } from "./nova-options.ts";
-import { exitWith, printLines, say, sinkOf } from "./shared.ts";
+import { exitWith, matchedBy, printLines, printMachines, say, sinkOf } from "./shared.ts";
 import { printDiff } from "./show.ts";
 
 export async function planCommand(args: PlanArgs): Promise<void> {
@@ -18,11 +19,13 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const lines = createLines(args.allRows);
   const made = await plan(args, asked, sinkOf({ ...args, format: "table" }), lines.add);
   const { nova, counts, others, path } = made;
+  const { match } = args;
+  if (match !== undefined) await printMachines(await plannedView(path), matchedBy(args.run, match));
   printLines(
     [
       renderHeader(made.header, made.conductors),
-      ...lines.text(counts, made.late, widthOf({ format: "table" })),
-      ...(lines.short() ? [`All: ${EVERY.plan(args)}`] : []),
+      ...(match === undefined ? lines.text(counts, made.late, widthOf({ format: "table" })) : []),
+      ...(lines.short() && match === undefined ? [`All: ${EVERY.plan(args)}`] : []),
       renderCounts(counts),
       ...(nova === null ? [] : [renderNovaCounts(nova)]),
     ].join("\n"),
@@ -45,4 +48,8 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
+}
+
+async function plannedView(path: string) {
+  return machinesView((await openPlan(path)).lines());
 }

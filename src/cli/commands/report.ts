@@ -8,8 +8,8 @@ import { print, say, sinkOf } from "./shared.ts";
 export async function reportCommand(args: ReportArgs): Promise<void> {
   const made = await report(args, sinkOf({ ...args, format: "table" }));
   const asPage = args.format === "html";
-  if (!asPage && args.output === undefined) return print(markdown(made.facts));
-  const text = asPage ? page(made, pageAssets()) : [markdown(made.facts)];
+  if (!asPage && args.output === undefined) return print(markdown(made.facts, args.allRows));
+  const text = asPage ? page(made, pageAssets()) : [markdown(made.facts, args.allRows)];
   const path = await writeReport(args.run, args.output, text);
   print(`${made.facts.verdict.title}\nSaved ${path}.`);
   if (asPage)

@@ -197,6 +197,11 @@ export function printMachines(view: View, { run, ...options }: At): Promise<void
   return knowing(run, (find) => printView(named(view, find), options));
 }
 
+/** A table of what `--match` wants, of a command that says the rest in words. */
+export function matchedBy(run: string, match: readonly string[]): At {
+  return { format: "table", run, match };
+}
+
 /** The same of what a command did: words for columns that this list has not are told after it. */
 export function printDone(view: View, { run, ...options }: At & Pick<Voice, "json">) {
   return knowing(run, async (find) => {

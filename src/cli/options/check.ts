@@ -2,10 +2,12 @@ import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { CheckAsked } from "../../stages/check.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word, words } from "./declared.ts";
+import { matchOption } from "./format.ts";
 import { common, meaning, needed } from "./shared.ts";
 
 export interface CheckArgs extends Voice, CheckAsked {
   readonly allRows: boolean;
+  readonly match?: readonly string[];
 }
 
 export const checkOptions: Declared = {
@@ -35,6 +37,7 @@ export const checkOptions: Declared = {
     ),
     ...common("os-cacert", "insecure"),
     ...meaning("all-rows", "Show checks that succeed too"),
+    ...matchOption,
     watch: number("Seconds that nova-compute's heartbeats are watched standing still", {
       ...{ default: 60, requiresArg: true },
     }),

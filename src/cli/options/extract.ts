@@ -2,9 +2,12 @@ import { releaseNames } from "../../edge/disk/load-tables.ts";
 import type { ExtractAsked } from "../../stages/extract.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, word, words } from "./declared.ts";
+import { matchOption } from "./format.ts";
 import { common } from "./shared.ts";
 
-export interface ExtractArgs extends Voice, ExtractAsked {}
+export interface ExtractArgs extends Voice, ExtractAsked {
+  readonly match?: readonly string[];
+}
 
 export const extractOptions: Declared = {
   command: "extract",
@@ -15,6 +18,7 @@ export const extractOptions: Declared = {
     "nova-conf": words("[HOST=]FILE: nova.conf of a compute host; repeat it for each"),
     "tftp-root": words("[HOST=]DIR: TFTP tree of a compute host, or a copy; repeat it for each"),
     ...common("key-file"),
+    ...matchOption,
   },
   epilogue: `Ironic releases \`plan\` can load into: ${releaseNames().join(", ")}`,
   examples: [

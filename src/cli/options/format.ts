@@ -55,3 +55,6 @@ export const listOptions = {
 
 /** Where --all says which machines. */
 export const listOptionsWithoutAll = { ...formatOptions, ...grouped("Output:", lists) };
+
+/** Of a command whose list has one form. */
+export const matchOption = grouped("Output:", { match: lists.match });

@@ -2,11 +2,13 @@ import type { PlanWords } from "../../stages/plan.ts";
 import type { NovaArgs } from "../commands/nova-options.ts";
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, flag, number, word } from "./declared.ts";
+import { matchOption } from "./format.ts";
 import { common, meaning, NOVA_DATABASES, NOVA_ROWS, TARGET } from "./shared.ts";
 
 export interface PlanArgs extends Voice, NovaArgs, PlanWords {
   readonly diff?: string;
   readonly allRows: boolean;
+  readonly match?: readonly string[];
   readonly conductorIpmitool?: string;
   readonly detailedExitcode: boolean;
 }
@@ -24,6 +26,7 @@ export const planOptions: Declared = {
       "Ironic's database holds nodes of others and is the right one; written into the plan",
     ),
     ...common("diff", "all-rows"),
+    ...matchOption,
     "max-unreachable": number(
       "Load machines whose BMC does not answer, if they are no more than this",
       { default: 0, requiresArg: true },

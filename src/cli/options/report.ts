@@ -1,11 +1,12 @@
 import type { Voice } from "../commands/shared.ts";
 import { type Declared, word } from "./declared.ts";
-import { common } from "./shared.ts";
+import { common, meaning } from "./shared.ts";
 
 export interface ReportArgs extends Voice {
   readonly run: string;
   readonly format: "html" | "md";
   readonly output?: string;
+  readonly allRows: boolean;
 }
 
 export const reportOptions: Declared = {
@@ -20,6 +21,7 @@ export const reportOptions: Declared = {
     output: word("The file to write; without it RUN/report.html, or stdout for Markdown", {
       alias: "o",
     }),
+    ...meaning("all-rows", "Markdown: every section; without it a page"),
   },
   examples: ["$0 report --run m1", "$0 report --run m1 --format md -o change.md"],
 };

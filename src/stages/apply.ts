@@ -68,7 +68,7 @@ export function apply(words: ApplyWords, watching: Watching, sink: Sink): Promis
       await checkNotRetired(run, "what would be loaded again could not be taken back");
       await checkNotFinished(run, "apply would load again what is gone of it", words);
       await checkWindow(run, "apply");
-      const plan = await waitingFor("reading the plan", () => openPlan(`${run.path}/${PLAN}`));
+      const plan = await openPlan(`${run.path}/${PLAN}`);
       const { header, footer, lines } = plan;
       const blocked = checkBlocked(footer.footer, words.skipBlocked);
       const seal = await sealOf(run, words.keyFile, header.key);

@@ -20,6 +20,7 @@ import { BY_NAME, cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import type { Mappings } from "./documents.ts";
 import { failpoint } from "./failpoint.ts";
+import { waitingFor } from "./waiting.ts";
 
 /** The options by which a command says where Ironic is. */
 export interface TargetOptions extends RestOptions {
@@ -176,7 +177,9 @@ function restBackend(cloud: Cloud, options: TargetOptions, { releases, rest }: M
     throw new MigrationError("N2I-E100", "--in-flight is at least 1, --api-timeout more than 0");
   const services: RestService[] = [];
   const open = async (said: string | undefined): Promise<RestService> => {
-    const service = await openService(cloud, releases, rest, said, apiTimeout * 1000);
+    const service = await waitingFor("logging in and asking Ironic what it is", () =>
+      openService(cloud, releases, rest, said, apiTimeout * 1000),
+    );
     services.push(service);
     return service;
   };

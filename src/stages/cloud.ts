@@ -4,6 +4,7 @@ import type { Cloud, Settings } from "../edge/openstack/cloud.ts";
 import { cloudSettings, environmentSettings } from "../edge/openstack/clouds.ts";
 import { cloudOf } from "../edge/openstack/settings.ts";
 import { surroundings } from "./surroundings.ts";
+import { waitingFor } from "./waiting.ts";
 
 /** The options by which a command says how to reach a service. */
 export interface RestOptions {
@@ -71,7 +72,10 @@ export async function identified(images: Images, options: RestOptions): Promise<
   if (cloud === null || (!named && cloud.auth.kind !== "keystone" && cloud.image === null))
     return images;
   const limit = (options.apiTimeout ?? LIMIT) * 1000;
-  const [kernel = images.kernel, ramdisk = images.ramdisk] = await findImages(cloud, limit, asked);
+  const [kernel = images.kernel, ramdisk = images.ramdisk] = await waitingFor(
+    "asking Glance for images",
+    () => findImages(cloud, limit, asked),
+  );
   return { do: "point", kernel, ramdisk };
 }
 

@@ -2,6 +2,7 @@ import { readDatabaseAddress } from "../edge/config/database-address.ts";
 import { type Database, openDatabase } from "../edge/database/open.ts";
 import { patience } from "./patience.ts";
 import { surroundings } from "./surroundings.ts";
+import { waitingFor } from "./waiting.ts";
 
 /** The databases by their option; each has a credential of its own. */
 export const ROLES = {
@@ -32,7 +33,9 @@ export async function openRole(
     return { ...opened, standsFor: copy.standsFor };
   }
   const address = await readDatabaseAddress(spec, ROLES[role], surroundings().env);
-  return openDatabase(address, { ...options, patience: patience() });
+  return waitingFor(`opening ${ROLES[role].option}`, () =>
+    openDatabase(address, { ...options, patience: patience() }),
+  );
 }
 
 interface Closable {

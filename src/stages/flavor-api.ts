@@ -14,6 +14,7 @@ import { cloudFor, type RestOptions } from "./cloud.ts";
 import { openRole } from "./databases.ts";
 import { failpoint } from "./failpoint.ts";
 import { type Copies, surroundings } from "./surroundings.ts";
+import { waitingFor } from "./waiting.ts";
 
 /** The options by which a command says where flavors are, when they are not nova's. */
 export interface FlavorApiOptions extends RestOptions {
@@ -152,7 +153,9 @@ function inMemory(identity: ApiIdentity, now: Copies["flavors"]): FlavorApi {
 }
 
 async function overRest(options: FlavorApiOptions): Promise<FlavorApi> {
-  const service = await openCompute(cloudFor(options), (options.apiTimeout ?? LIMIT) * 1000);
+  const service = await waitingFor("logging in and asking Nova what it is", () =>
+    openCompute(cloudFor(options), (options.apiTimeout ?? LIMIT) * 1000),
+  );
   return {
     identity: service.identity,
     shown: service.url,

@@ -17,6 +17,7 @@ import type { Machine, SnapshotLine } from "../model/machine.ts";
 import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { type Seal, strayed, UNBOUND } from "../model/secret.ts";
+import { waitingFor } from "./waiting.ts";
 
 export { PLAN } from "../edge/disk/plan-folder.ts";
 export const SNAPSHOT = "snapshot.jsonl";
@@ -27,7 +28,9 @@ export function openSnapshot(path: string) {
     if (value.rivals !== undefined) value.duplicates ??= value.rivals;
     if (!("orphan" in line)) checkSecrets(value, line.node);
   };
-  return openArtefact<SnapshotHeader, SnapshotLine, SnapshotCounts>(path, "snapshot", check);
+  return waitingFor("reading the snapshot", () =>
+    openArtefact<SnapshotHeader, SnapshotLine, SnapshotCounts>(path, "snapshot", check),
+  );
 }
 
 /** A plan of machines, after every line of theirs was compared with the digests. */
@@ -39,7 +42,11 @@ interface OpenPlan {
 }
 
 /** @param path of a plan's folder */
-export async function openPlan(path: string): Promise<OpenPlan> {
+export function openPlan(path: string): Promise<OpenPlan> {
+  return waitingFor("reading the plan", () => planAt(path));
+}
+
+async function planAt(path: string): Promise<OpenPlan> {
   const opened = await openManifest(path);
   const { header, lines } = await openFileOf<MachinesHeader, PlannedMachine>(
     opened,

@@ -19,7 +19,6 @@ import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
 import { rememberVerified } from "./verified-file.ts";
 import { type NovaVerifier, openNovaVerifier } from "./verify-nova.ts";
-import { waitingFor } from "./waiting.ts";
 
 /** Which run is verified, against what. */
 export interface VerifyAsked extends TargetOptions {
@@ -45,10 +44,8 @@ type Plan = Awaited<ReturnType<typeof openPlan>>;
  */
 export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
   const run = await openRun(asked.run, { create: false });
-  const [plan, snapshot] = await waitingFor("reading the plan and the snapshot", async () => [
-    await openPlan(`${run.path}/${PLAN}`),
-    await openSnapshot(`${run.path}/${SNAPSHOT}`),
-  ]);
+  const plan = await openPlan(`${run.path}/${PLAN}`);
+  const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)
     throw new MigrationError("N2I-E114", `${run.path}: the plan was made from another snapshot`);
   const seal = await sealOf(run, asked.keyFile, plan.header.key);

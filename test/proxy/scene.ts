@@ -38,11 +38,14 @@ export const USUAL: ProxyAsked = {
   ...{ tokenCache: 60, apiTimeout: 5, maxConnections: 512, auth: "keystone" },
 };
 
+/** Options that differ; undefined: it is not given. */
+type Otherwise = { readonly [name in keyof ProxyAsked]?: ProxyAsked[name] | undefined };
+
 /** @param more options, with what they are made of where the stand-ins are known */
 export async function proxyScene(
   t: TestContext,
   nodes: number,
-  more: (at: { readonly ironic: StandInIronic }) => Partial<ProxyAsked> = () => ({}),
+  more: (at: { readonly ironic: StandInIronic }) => Otherwise | Promise<Otherwise> = () => ({}),
 ): Promise<ProxyScene> {
   const keystone = await standInKeystone(t);
   keystone.tokens.set("admin", { roles: ["admin"] }).set("member", { roles: ["member"] });
@@ -51,7 +54,8 @@ export async function proxyScene(
   const served: Served[] = [];
   const asked = { ...USUAL, keystoneUrl: `${keystone.url}/v3`, ironicUrl: ironic.url };
   const proxy = await openProxy(
-    { ...asked, ...more({ ironic }) },
+    // What is undefined is as if not given.
+    { ...asked, ...(await more({ ironic })) } as ProxyAsked,
     { say: (text) => said.push(text), served: (one) => served.push(one) },
   );
   let ended: Promise<void> | null = null;

@@ -77,6 +77,8 @@ export interface StandInIronic {
   ports: number;
   /** Things of a page. */
   page: number;
+  /** Whether it goes on behind the marker it is given. */
+  markers: boolean;
   /** Its highest microversion; null: Juno. */
   most: number | null;
   /** Tokens of one project: no conductors for them. */
@@ -102,7 +104,7 @@ export function nodeOf(at: number): { readonly [field: string]: unknown } {
 /** An Ironic with so many nodes, in memory. @source facts: ironic 4.1; measured on Ironic 21.4 */
 export async function standInIronic(t: Test, nodes: number): Promise<StandInIronic> {
   const own: StandInIronic = {
-    ...{ url: "", calls: [], ports: 1, page: 1000, most: 82, narrow: new Set() },
+    ...{ url: "", calls: [], ports: 1, page: 1000, most: 82, markers: true, narrow: new Set() },
     nodes: Array.from({ length: nodes }, (_, at) => nodeOf(at + 1)),
     before: () => undefined,
   };
@@ -147,7 +149,7 @@ function page(
   at: URL,
   name: "nodes" | "ports",
 ): Said {
-  const marker = at.searchParams.get("marker");
+  const marker = own.markers ? at.searchParams.get("marker") : null;
   const from = marker === null ? 0 : all.findIndex(({ uuid }) => uuid === marker) + 1;
   if (marker !== null && from === 0) return [404, fault(`Node ${marker} could not be found.`)];
   const items = all.slice(from, from + own.page);

@@ -1,0 +1,147 @@
+import assert from "node:assert/strict";
+import { type TestContext, test } from "node:test";
+import { type Call, type Fault, faultyProxy, ironicFault } from "../lab/ironic/faulty.ts";
+import { type ProxyScene, proxyScene } from "./scene.ts";
+import { uuidOf } from "./stand-ins.ts";
+
+const LIST = "GET /v2.1/os-baremetal-nodes";
+const SHOW = `${LIST}/${uuidOf(1)}`;
+
+/** With something in front of Ironic that misbehaves when it is told to. */
+async function faulty(
+  t: TestContext,
+  nodes = 3,
+): Promise<ProxyScene & { readonly use: (fault: (call: Call) => Fault | null) => void }> {
+  let use: (fault: (call: Call) => Fault | null) => void = () => undefined;
+  const scene = await proxyScene(t, nodes, async ({ ironic }) => {
+    const proxy = await faultyProxy(ironic.url, t);
+    use = proxy.use;
+    return { ironicUrl: proxy.url, apiTimeout: 0.5 };
+  });
+  return { ...scene, use };
+}
+
+/** A fault of every call for nodes. */
+function ofNodes(fault: Fault): (call: Call) => Fault | null {
+  return ({ path }) => (path.startsWith("/v1/nodes") ? fault : null);
+}
+
+const HTML: Fault = { do: "answer", status: 200, text: "<html>Sorry</html>" };
+
+test("what Ironic refuses is refused with its own sentence, and the token is looked at anew", async (t) => {
+  const { ask, use, keystone } = await faulty(t);
+  for (const line of [LIST, SHOW]) {
+    use(ofNodes(ironicFault(403, "Access was denied to the following resource: nodes")));
+    const denied = await ask(line);
+    const message = "Access was denied to the following resource: nodes";
+    assert.deepEqual([denied.status, denied.body], [403, { forbidden: { code: 403, message } }]);
+    use(ofNodes({ do: "answer", status: 401, text: '{"error": "token admin was revoked"}' }));
+    const asked = keystone.asked.length;
+    const revoked = await ask(line);
+    const error = { code: 401, title: "Unauthorized", message: "token **** was revoked" };
+    assert.deepEqual([revoked.status, revoked.body], [401, { error }]);
+    assert.match(revoked.fields.get("www-authenticate") ?? "", /^Keystone uri=/);
+    use(() => null);
+    assert.equal((await ask(line)).status, 200);
+    assert.equal(keystone.asked.length, asked + 1);
+  }
+});
+
+test("whatever else is no answer of Ironic's is 503, and the next request is answered", async (t) => {
+  const { ask, use, served } = await faulty(t);
+  assert.equal((await ask(LIST)).status, 200);
+  const faults: readonly Fault[] = [
+    ...[500, 502, 503, 504, 418, 409].map((status) => ironicFault(status, "no worker")),
+    { do: "answer", status: 200, text: '{"nodes": []}' },
+    { do: "answer", status: 404, text: "no backend" },
+    { do: "answer", status: 406, text: "{}" },
+    HTML,
+    { do: "refuse" },
+    { do: "lost" },
+    { do: "slow", ms: 900 },
+  ];
+  for (const fault of faults)
+    for (const line of [LIST, SHOW]) {
+      use(ofNodes(fault));
+      const { status, body } = await ask(line);
+      assert.equal(status, 503, `${line} ${JSON.stringify(fault)} ${JSON.stringify(body)}`);
+      assert.match(JSON.stringify(body), /^\{"serviceUnavailable":\{"code":503,"message":"Ironic /);
+      use(() => null);
+      assert.equal((await ask(line)).status, 200);
+    }
+  assert.ok(served.every(({ broken }) => broken === undefined));
+});
+
+test("a connection that Ironic closed meanwhile is made again, once", async (t) => {
+  const { ask, use } = await faulty(t);
+  let calls = 0;
+  use(({ path }) => {
+    if (!path.startsWith("/v1/nodes")) return null;
+    calls += 1;
+    return calls === 1 ? { do: "refuse" } : null;
+  });
+  assert.equal((await ask(LIST)).status, 200);
+  assert.equal(calls, 2);
+});
+
+test("ports that cannot be read are no node without ports", async (t) => {
+  const { ask, use } = await faulty(t);
+  for (const fault of [ironicFault(503, "later"), HTML] as const) {
+    use(({ path }) => (path.startsWith("/v1/ports") ? fault : null));
+    assert.equal((await ask(SHOW)).status, 503);
+  }
+});
+
+test("a list that breaks after its first page takes its connection with it, and the log says why", async (t) => {
+  const { ask, ironic, served, use } = await faulty(t, 30);
+  ironic.page = 10;
+  for (const fault of [
+    ironicFault(500, "gone"),
+    HTML,
+    { do: "lost" },
+    { do: "slow", ms: 900 },
+  ] as const) {
+    let pages = 0;
+    use(({ path }) => {
+      if (!path.startsWith("/v1/nodes")) return null;
+      pages += 1;
+      return pages >= 2 ? fault : null;
+    });
+    await assert.rejects(ask(LIST), JSON.stringify(fault));
+    const { status, broken } = served.at(-1) ?? {};
+    assert.equal(status, 200);
+    assert.match(broken ?? "", /^the list of nodes broke off: /);
+  }
+  use(() => null);
+  assert.equal((await ask(LIST)).status, 200);
+});
+
+test("a page that Ironic repeats for ever ends the list as broken", async (t) => {
+  const { ask, ironic, served } = await faulty(t, 20);
+  ironic.page = 10;
+  // As one does that knows no markers.
+  ironic.markers = false;
+  await assert.rejects(ask(LIST));
+  assert.match(served.at(-1)?.broken ?? "", /lists the same page again/);
+});
+
+test("Keystone's silence is 503, its refusal the caller's", async (t) => {
+  const { ask, calls, keystone } = await proxyScene(t, 1);
+  for (const [status, text, ours] of [
+    [500, "{}", 503],
+    [503, "<html>", 503],
+    [200, "{}", 503],
+    [200, "<html>", 503],
+    [300, "{}", 503],
+    [401, '{"error": {"message": "expired"}}', 401],
+    [404, '{"error": {"message": "Could not find token"}}', 401],
+    [403, '{"error": {"message": "You are not authorized"}}', 403],
+  ] as const) {
+    keystone.refuse = { status, text };
+    const answer = await ask(LIST);
+    assert.equal(answer.status, ours, `${status} ${text}`);
+  }
+  assert.deepEqual(calls(), []);
+  keystone.refuse = null;
+  assert.equal((await ask(LIST)).status, 200);
+});

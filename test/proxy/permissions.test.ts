@@ -1,0 +1,158 @@
+import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { proxyScene } from "./scene.ts";
+import { PROJECT, uuidOf } from "./stand-ins.ts";
+
+const LIST = "GET /v2.1/os-baremetal-nodes";
+
+function policyFile(t: TestContext, text: string): string {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "policy.yaml");
+  writeFileSync(file, text);
+  return file;
+}
+
+test("a policy file says who may, is read again when it is asked for, and a broken one changes nothing", async (t) => {
+  const file = policyFile(t, '"os_compute_api:os-baremetal-nodes:list": "role:reader"\n');
+  const { ask, calls, keystone, proxy, said } = await proxyScene(t, 1, () => ({
+    policyFile: file,
+  }));
+  keystone.tokens.set("reader", { roles: ["reader"] });
+  const status = async (token: string): Promise<readonly number[]> => {
+    const answers = [await ask(LIST, token), await ask(`${LIST}/${uuidOf(1)}`, token)];
+    return answers.map((one) => one.status);
+  };
+  assert.deepEqual(await status("reader"), [200, 403]);
+  assert.deepEqual(await status("admin"), [403, 200]);
+  assert.match(said.at(-1) ?? "", /, policy \/.*policy\.yaml$/);
+  writeFileSync(file, '"os_compute_api:os-baremetal-nodes:list": "role:reader or ("\n');
+  proxy.reload();
+  assert.match(
+    said.at(-1) ?? "",
+    /policy\.yaml was not taken, .* stay in force: .*policy\.yaml:1: /,
+  );
+  assert.deepEqual(await status("reader"), [200, 403]);
+  writeFileSync(file, '"os_compute_api:os-baremetal-nodes:list": "role:member"\n');
+  proxy.reload();
+  assert.match(said.at(-1) ?? "", /was read again/);
+  calls();
+  assert.deepEqual(await status("reader"), [403, 403]);
+  assert.deepEqual(calls(), []);
+  assert.deepEqual(await status("member"), [200, 403]);
+});
+
+test("a token to which Ironic shows one project's nodes is given no list that looks whole", async (t) => {
+  const { ask, calls, ironic } = await proxyScene(t, 2);
+  ironic.narrow.add("admin");
+  const list = await ask(LIST);
+  assert.equal(list.status, 403);
+  assert.match(JSON.stringify(list.body), /one that may list conductors/);
+  assert.deepEqual(calls(), ["/v1/conductors?limit=1"]);
+  // What it does see is shown; that there is no other it cannot know.
+  assert.equal((await ask(`${LIST}/${uuidOf(1)}`)).status, 200);
+  assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 403);
+  ironic.narrow.clear();
+  assert.equal((await ask(LIST)).status, 200);
+  assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 404);
+  calls();
+  assert.equal((await ask(LIST)).status, 200);
+  assert.equal(calls().length, 1, "a list costs one call once that is known");
+});
+
+test("Keystone's word is kept for as long as it is told, never beyond the token's end, and no refusal is", async (t) => {
+  const { ask, keystone } = await proxyScene(t, 1, () => ({ tokenCache: 1 }));
+  keystone.tokens.set("short", { roles: ["admin"], expires: 0.4 });
+  const asked = async (token: string): Promise<number> => {
+    const before = keystone.asked.length;
+    await ask(LIST, token);
+    return keystone.asked.length - before;
+  };
+  assert.deepEqual([await asked("admin"), await asked("admin")], [1, 0]);
+  assert.deepEqual([await asked("none"), await asked("none")], [1, 1]);
+  assert.deepEqual([await asked("short"), await asked("short")], [1, 0]);
+  await sleep(500);
+  keystone.tokens.delete("short");
+  assert.equal((await ask(LIST, "short")).status, 401);
+  keystone.tokens.set("ended", { roles: ["admin"], expires: -1 });
+  assert.equal((await ask(LIST, "ended")).status, 401);
+  await sleep(600);
+  assert.equal(await asked("admin"), 1);
+  const many = await Promise.all(Array.from({ length: 20 }, () => ask(LIST, "member")));
+  assert.ok(many.every(({ status }) => status === 403));
+  assert.equal(keystone.asked.filter((token) => token === "member").length, 1);
+});
+
+test("the URL of Ironic is that of the catalog in the caller's token, by interface and region", async (t) => {
+  const scene = await proxyScene(t, 1, () => ({
+    ironicUrl: undefined,
+    fromCatalog: true,
+    region: "one",
+  }));
+  const { ask, keystone, ironic, said } = scene;
+  keystone.tokens.set("found", { roles: ["admin"], baremetal: ironic.url });
+  assert.match(said[0] ?? "", /, Ironic by the catalog of each token, /);
+  assert.equal((await ask(LIST, "found")).status, 200);
+  const lost = await ask(LIST, "admin");
+  assert.equal(lost.status, 503);
+  assert.match(JSON.stringify(lost.body), /catalog of this token has no such baremetal endpoint/);
+  keystone.tokens.set("dead", { roles: ["admin"], baremetal: "http://127.0.0.1:1" });
+  assert.equal((await ask(LIST, "dead")).status, 503);
+});
+
+test("a token for the system has no project to name in the path", async (t) => {
+  const { ask, keystone } = await proxyScene(t, 1);
+  keystone.tokens.set("system", { roles: ["admin"], system: true });
+  assert.equal((await ask(LIST, "system")).status, 200);
+  const path = `GET /v2.1/${PROJECT}/os-baremetal-nodes`;
+  assert.equal((await ask(path)).status, 200);
+  assert.equal((await ask(path, "system")).status, 400);
+});
+
+test("with --auth none nobody is asked for a token, and none is sent on", async (t) => {
+  const { ask, ironic, keystone } = await proxyScene(t, 2, () => ({
+    auth: "none",
+    keystoneUrl: undefined,
+  }));
+  for (const token of [null, "admin"]) assert.equal((await ask(LIST, token)).status, 200);
+  assert.equal((await ask("GET /v2/any/os-baremetal-nodes", null)).status, 200);
+  assert.equal((await ask(`POST ${LIST.slice(4)}`, null)).status, 404);
+  assert.ok(ironic.calls.every(({ fields }) => fields["x-auth-token"] === undefined));
+  assert.deepEqual(keystone.asked, []);
+});
+
+test("an Ironic of Kilo and of Juno is asked in its own words", async (t) => {
+  for (const [most, paths, versions] of [
+    [6, ["/v1/nodes/detail", `/v1/nodes/${uuidOf(1)}`, `/v1/ports?node_uuid=${uuidOf(1)}`], "1.6"],
+    [
+      null,
+      ["/v1/nodes/detail", `/v1/nodes/${uuidOf(1)}`, `/v1/ports?node_uuid=${uuidOf(1)}`],
+      undefined,
+    ],
+  ] as const) {
+    const { ask, ironic, calls } = await proxyScene(t, 2, (at) => {
+      at.ironic.most = most;
+      return {};
+    });
+    assert.equal((await ask(LIST)).status, 200);
+    assert.equal((await ask(`${LIST}/${uuidOf(1)}`)).status, 200);
+    for (const { fields } of ironic.calls)
+      assert.equal(fields["x-openstack-ironic-api-version"], versions);
+    assert.deepEqual(calls(), paths);
+  }
+});
+
+test("the caller's name of a request is kept for those who are asked for it", async (t) => {
+  const { ask, ironic } = await proxyScene(t, 1);
+  const own = "req-0a000000-0000-4000-8000-000000000001";
+  await ask(LIST, "admin", { fields: { "X-Openstack-Request-Id": own } });
+  for (const { fields } of ironic.calls) assert.equal(fields["x-openstack-request-id"], own);
+  ironic.calls.length = 0;
+  const answer = await ask(LIST, "admin", { fields: { "X-Openstack-Request-Id": "anything" } });
+  const ids = ironic.calls.map(({ fields }) => fields["x-openstack-request-id"]);
+  assert.deepEqual(ids, [answer.fields.get("x-openstack-request-id")]);
+});

@@ -15,7 +15,9 @@ import { groupsOf, isQuick } from "./runner/groups.ts";
 import { longest, record, type Took, timesIn } from "./runner/times.ts";
 
 /** The tests that start a real Keystone; one a real Nova and Glance too. */
-const REAL_CLOUD = ["nova/real.test.js", "ironic/rest-keystone.test.js"];
+const REAL_CLOUD = [
+  ...["nova/real.test.js", "ironic/rest-keystone.test.js", "ironic/serve-proxy.test.js"],
+];
 
 /** Room for what is soon garbage, of which tests make much: collecting it was a tenth of their processor time. */
 const YOUNG = "--max-semi-space-size=64";

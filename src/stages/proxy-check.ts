@@ -4,7 +4,7 @@ import { listQuestion, type Range } from "../core/proxy/upstream.ts";
 import { ironicFor } from "../edge/ironic-rest/for-caller.ts";
 import type { CheckResult } from "../model/check.ts";
 import { MigrationError } from "../model/error.ts";
-import { isObject, parsedJson } from "../model/json.ts";
+import { objectOf, parsedJson } from "../model/json.ts";
 import type { ProxyParts } from "./proxy-requests.ts";
 import { bound, openParts, type ProxyAsked } from "./serve-proxy.ts";
 
@@ -52,17 +52,17 @@ function refusedBy(error: unknown): CheckResult {
   return failure(`${error.message}.`, error.fix);
 }
 
-/** Without a token it refuses, in its own words: nobody else says so of that path. */
+/** It tells everybody which version it is; a service behind it would want a token for that path. */
 async function askedKeystone({ http, keystone }: ProxyParts): Promise<CheckResult> {
-  const url = `${keystone}/v3/auth/tokens`;
+  const url = `${keystone}/v3/`;
   const compare = "Compare --keystone-url with auth_url of your clouds.yaml, and --os-cacert.";
   try {
     const answer = await http.send({ method: "GET", url, headers: {} });
     if ("why" in answer) return failure(`${url} does not answer: ${answer.why}.`, compare);
-    const body = parsedJson(answer.text);
-    return answer.status === 401 && isObject(body) && isObject(body.error)
-      ? fine(`${keystone} answers, and wants a token`)
-      : failure(`${url} answers ${answer.status}, as no Keystone does without a token.`, compare);
+    const { id } = objectOf(objectOf(parsedJson(answer.text)).version);
+    return answer.status === 200 && String(id).startsWith("v3")
+      ? fine(`${keystone} is Keystone ${id}`)
+      : failure(`${url} answers ${answer.status}, and not as Keystone does.`, compare);
   } catch (error) {
     return refusedBy(error);
   }

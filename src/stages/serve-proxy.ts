@@ -226,8 +226,9 @@ async function numbersOf(run: string): Promise<ReadonlyMap<number, string>> {
 
 /** Variables with a secret that somebody may believe is used. */
 export function ignored(): readonly string[] {
-  return Object.entries(surroundings().env).flatMap(([name, value]) =>
-    /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name) && value ? [name] : [],
+  // By name: what it holds is not even read.
+  return Object.keys(surroundings().env).filter((name) =>
+    /^OS_(?:\w*PASSWORD|\w*SECRET|\w*TOKEN)$/.test(name),
   );
 }
 

@@ -17,6 +17,8 @@ export interface Started {
   readonly pid: number;
   /** Resolves when stderr has the text. */
   readonly said: (text: string) => Promise<void>;
+  /** The same for a pattern: what it found. */
+  readonly heard: (pattern: RegExp) => Promise<RegExpExecArray>;
   readonly signal: (name: NodeJS.Signals) => void;
   readonly ended: Promise<Ran>;
 }
@@ -100,17 +102,23 @@ export function startProgram(
       resolve({ status: code ?? (signal === null ? 1 : 128), out, err });
     });
   });
+  const heard = async <T>(find: (all: string) => T | null, what: string): Promise<T> => {
+    for (let waited = 0; ; waited += 20) {
+      const found = find(err);
+      if (found !== null) return found;
+      if (waited > MINUTE || child.exitCode !== null)
+        throw new Error(`it never said ${what}: ${err}`);
+      await sleep(20);
+    }
+  };
   return {
     pid: child.pid ?? 0,
     ended,
     signal: (name) => child.kill(name),
     async said(text) {
-      for (let waited = 0; !err.includes(text); waited += 20) {
-        if (waited > MINUTE || child.exitCode !== null)
-          throw new Error(`it never said ${text}: ${err}`);
-        await sleep(20);
-      }
+      await heard((all) => (all.includes(text) ? true : null), text);
     },
+    heard: (pattern) => heard((all) => pattern.exec(all), String(pattern)),
   };
 }
 

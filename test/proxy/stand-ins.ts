@@ -42,6 +42,7 @@ export async function standInKeystone(t: Test): Promise<StandInKeystone> {
     if (token !== "") asked.push(token);
     const give = (status: number, body: unknown): void => send(response, status, body);
     if (own.refuse !== null) return void response.writeHead(own.refuse.status).end(own.refuse.text);
+    if (request.url === "/v3/") return give(200, { version: { id: "v3.14" } });
     if (!request.url?.startsWith("/v3/auth/tokens")) return give(404, { error: { code: 404 } });
     if (right === undefined) return give(401, { error: { code: 401, title: "Unauthorized" } });
     if (by !== about) return give(403, { error: { code: 403, message: "of somebody else" } });
@@ -79,6 +80,8 @@ export interface StandInIronic {
   page: number;
   /** Whether it goes on behind the marker it is given. */
   markers: boolean;
+  /** Whether nodes are for those with a token. */
+  login: boolean;
   /** Its highest microversion; null: Juno. */
   most: number | null;
   /** Tokens of one project: no conductors for them. */
@@ -104,7 +107,16 @@ export function nodeOf(at: number): { readonly [field: string]: unknown } {
 /** An Ironic with so many nodes, in memory. @source facts: ironic 4.1; measured on Ironic 21.4 */
 export async function standInIronic(t: Test, nodes: number): Promise<StandInIronic> {
   const own: StandInIronic = {
-    ...{ url: "", calls: [], ports: 1, page: 1000, most: 82, markers: true, narrow: new Set() },
+    ...{
+      url: "",
+      calls: [],
+      ports: 1,
+      page: 1000,
+      most: 82,
+      markers: true,
+      login: true,
+      narrow: new Set(),
+    },
     nodes: Array.from({ length: nodes }, (_, at) => nodeOf(at + 1)),
     before: () => undefined,
   };
@@ -119,18 +131,22 @@ export async function standInIronic(t: Test, nodes: number): Promise<StandInIron
       response.setHeader("X-OpenStack-Ironic-API-Maximum-Version", `1.${own.most}`);
       response.setHeader("X-OpenStack-Ironic-API-Version", version ?? "1.1");
     }
-    send(response, ...answer(own, at, String(request.headers["x-auth-token"])));
+    send(response, ...answer(own, at, request.headers["x-auth-token"]?.toString()));
   });
   return Object.assign(own, { url: await listening(t, server) });
 }
 
 type Said = readonly [status: number, body: unknown];
 
-function answer(own: StandInIronic, at: URL, token: string): Said {
+function answer(own: StandInIronic, at: URL, token: string | undefined): Said {
   const [, , kind = "", id] = at.pathname.split("/");
   if (kind === "") return [200, { id: "v1", nodes: [], ports: [] }];
+  if (own.login && token === undefined)
+    return [401, { error: { code: 401, title: "Unauthorized" } }];
   if (kind === "conductors")
-    return own.narrow.has(token) ? [403, fault("Access was denied.")] : [200, { conductors: [] }];
+    return own.narrow.has(token ?? "")
+      ? [403, fault("Access was denied.")]
+      : [200, { conductors: [] }];
   if (kind === "ports") {
     const ports = Array.from({ length: own.ports }, (_, port) => ({
       uuid: uuidOf(port + 1),

@@ -9,6 +9,7 @@ export const TOOLS = {
   ipmitool: { title: "ipmitool", packages: ["ipmitool"] },
   ipmipower: { title: "FreeIPMI's ipmipower", packages: ["freeipmi-tools"] },
   ipmi_sim: { title: "OpenIPMI's ipmi_sim", packages: ["openipmi"] },
+  haproxy: { title: "haproxy", packages: ["haproxy"] },
   patch: { title: "patch", packages: ["patch"] },
   pyghmi: { title: "pyghmi's server", packages: ["python3-pyghmi"] },
 } as const;

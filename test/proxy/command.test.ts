@@ -1,0 +1,228 @@
+import assert from "node:assert/strict";
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { type TestContext, test } from "node:test";
+import { setTimeout as sleep } from "node:timers/promises";
+import { packageRoot } from "../../src/edge/disk/package-root.ts";
+import { refused, run, runs, type Started, start } from "../hostile/cli.ts";
+import { deployFiles } from "../hostile/deployment.ts";
+import { SMALL } from "../hostile/fleet.ts";
+import { blocks } from "../support/manual.ts";
+import { proxyScene } from "./scene.ts";
+import { standInIronic, standInKeystone } from "./stand-ins.ts";
+
+const LISTENING = /listening on (\S+), /;
+const PATH = "/v2.1/os-baremetal-nodes";
+const WHERE = ["--keystone-url", "http://127.0.0.1:1", "--ironic-url", "http://127.0.0.1:1"];
+
+interface Running {
+  readonly started: Started;
+  readonly keystone: Awaited<ReturnType<typeof standInKeystone>>;
+  readonly ironic: Awaited<ReturnType<typeof standInIronic>>;
+  readonly get: (path?: string) => Promise<Response>;
+}
+
+/** The program itself, in front of stand-ins. */
+async function running(
+  t: TestContext,
+  nodes: number,
+  more: readonly string[] = [],
+  env: { readonly [name: string]: string } = {},
+): Promise<Running> {
+  const [keystone, ironic] = [await standInKeystone(t), await standInIronic(t, nodes)];
+  keystone.tokens.set("gAAAA-admin", { roles: ["admin"] });
+  const where = ["--keystone-url", keystone.url, "--ironic-url", ironic.url];
+  const started = start(["serve", "proxy", "--listen", "127.0.0.1:0", ...where, ...more], { env });
+  t.after(() => started.signal("SIGKILL"));
+  const [, url = ""] = await started.heard(LISTENING);
+  const headers = { "X-Auth-Token": "gAAAA-admin" };
+  return { started, keystone, ironic, get: (path = PATH) => fetch(`${url}${path}`, { headers }) };
+}
+
+test("README's command serves as it is printed, and each request is one line without a token or a query", async (t) => {
+  const [, , block = ""] =
+    blocks(readFileSync(join(packageRoot(), "README.md"), "utf8"), "sh")
+      .at(-1)
+      ?.match(/^(nova2ironic) (.*)$/m) ?? [];
+  assert.match(block, /^serve proxy --keystone-url \S+ --ironic-url \S+$/);
+  const at = await running(t, 3, [], { OS_PASSWORD: "of-somebody" });
+  const answer = await at.get(`${PATH}?secret=hidden`);
+  assert.equal(answer.status, 200);
+  const id = answer.headers.get("x-openstack-request-id") ?? "";
+  await answer.text();
+  await at.started.heard(new RegExp(`^GET ${PATH} 200 \\d+ ms 3 calls ${id}$`, "m"));
+  at.started.signal("SIGTERM");
+  const { status, out, err } = await at.started.ended;
+  assert.deepEqual([status, out], [143, ""]);
+  assert.match(err, /^OS_PASSWORD is ignored: each caller's own token goes to Ironic/m);
+  assert.match(err, /^Ending: no new connection/m);
+  assert.doesNotMatch(err, /gAAAA|hidden|of-somebody/);
+});
+
+test("no password is in the process, whatever stands in its environment", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-heap-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const secret = "only-in-the-environment";
+  const NODE_OPTIONS = `--heapsnapshot-signal=SIGUSR2 --diagnostic-dir=${folder}`;
+  const at = await running(t, 3, [], { OS_PASSWORD: secret, NODE_OPTIONS });
+  await (await at.get()).text();
+  at.started.signal("SIGUSR2");
+  let snapshot = "";
+  for (let waited = 0; !snapshot.endsWith("}"); waited += 1) {
+    assert.ok(waited < 400, "no snapshot was written");
+    await sleep(100);
+    const [file] = readdirSync(folder);
+    if (file !== undefined) snapshot = readFileSync(join(folder, file), "latin1").trimEnd();
+  }
+  assert.ok(snapshot.includes("gAAAA-admin") || snapshot.includes("os-baremetal-nodes"));
+  assert.ok(!snapshot.includes(secret));
+  assert.ok(!readFileSync(`/proc/${at.started.pid}/cmdline`, "utf8").includes(secret));
+});
+
+test("a list under way is answered whole when it is to end, and Ctrl-C is 130", async (t) => {
+  const at = await running(t, 3000);
+  let pages = 0;
+  at.ironic.before = async (path) => {
+    if (!path.startsWith("/v1/nodes?")) return;
+    pages += 1;
+    if (pages === 2) at.started.signal("SIGINT");
+    await sleep(150);
+  };
+  const { nodes } = (await (await at.get()).json()) as { readonly nodes: readonly object[] };
+  assert.equal(nodes.length, 3000);
+  assert.equal((await at.started.ended).status, 130);
+});
+
+test("SIGHUP reads the policy file again and ends nothing; with --json everything is an event", async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
+  t.after(() => rmSync(folder, { recursive: true, force: true }));
+  const file = join(folder, "policy.yaml");
+  writeFileSync(file, "{}\n");
+  const at = await running(t, 1, ["--policy-file", file, "--json"]);
+  assert.equal((await at.get()).status, 200);
+  writeFileSync(file, '"os_compute_api:os-baremetal-nodes:list": "!"\n');
+  at.started.signal("SIGHUP");
+  await at.started.said("was read again");
+  assert.equal((await at.get()).status, 403);
+  at.started.signal("SIGTERM");
+  const { status, err } = await at.started.ended;
+  assert.equal(status, 143);
+  const events = err
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { readonly [name: string]: unknown });
+  const items = events.filter(({ type }) => type === "item");
+  assert.deepEqual(
+    items.map(({ method, path, status: told }) => [method, path, told]),
+    [
+      ["GET", PATH, 200],
+      ["GET", PATH, 403],
+    ],
+  );
+  assert.equal(events.at(-1)?.type, "exit");
+});
+
+test("killed and started again, it answers the next request", async (t) => {
+  const first = await running(t, 1);
+  await (await first.get()).text();
+  first.started.signal("SIGKILL");
+  await first.started.ended;
+  assert.equal((await (await running(t, 1)).get()).status, 200);
+});
+
+test("a command line that cannot be meant is refused before anything is opened", async () => {
+  const says = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
+    await refused(["serve", "proxy", ...words], 64, "N2I-E100", [why]);
+  };
+  const [, keystone = "", , ironic = ""] = WHERE;
+  await says(/where Keystone is: --keystone-url/, "--ironic-url", ironic);
+  await says(/where Ironic is: --ironic-url, or --from-catalog/, "--keystone-url", keystone);
+  await says(/exclude each other/, ...WHERE, "--from-catalog");
+  await says(/loopback/, ...WHERE, "--auth", "none", "--listen", "0.0.0.0:0");
+  await says(/exclude each other: the catalog is in a token/, "--auth", "none", "--from-catalog");
+  await says(/go together/, ...WHERE, "--tls-cert", "x.pem");
+  await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
+  await says(/--max-connections takes 1 or more/, ...WHERE, "--max-connections", "0");
+  await says(/Unknown argument: password/, ...WHERE, "--password", "x");
+  const cert = ["--tls-cert", "/nonexistent/c.pem", "--tls-key", "/nonexistent/k.pem"];
+  await refused(["serve", "proxy", ...WHERE, "--listen", "127.0.0.1:0", ...cert], 64, "N2I-E116");
+  const policy = ["--policy-file", "/nonexistent/policy.yaml"];
+  await refused(["serve", "proxy", ...WHERE, ...policy], 64, "N2I-E109");
+  await refused(["serve", "proxy", ...WHERE, "--run", "/nonexistent/run"], 64, "N2I-E110");
+});
+
+test("a port that is taken is 1, one that is the administrator's 12", async (t) => {
+  const { proxy } = await proxyScene(t, 1);
+  const taken = ["--listen", proxy.url.replace("http://", "")];
+  await refused(["serve", "proxy", ...WHERE, ...taken], 1, "N2I-E117", [/EADDRINUSE/]);
+  const first = "/proc/sys/net/ipv4/ip_unprivileged_port_start";
+  if (!existsSync(first) || Number(readFileSync(first, "utf8")) < 2) return;
+  if (process.getuid?.() !== 0) return;
+  const low = ["serve", "proxy", ...WHERE, "--listen", "127.0.0.1:1"];
+  await refused(low, 12, "N2I-E118", [/EACCES/], { uid: 65_534 });
+});
+
+test("--check says in a table what would be served, and of what", async (t) => {
+  const { ironic, keystone, proxy } = await proxyScene(t, 1);
+  const check = async (status: number, ...words: readonly string[]): Promise<string> => {
+    const own = ["serve", "proxy", "--check", "--listen", "127.0.0.1:0", ...words];
+    const { out } = await runs(status, own);
+    assert.match(out, /^\| Proxy Check Results +\|$/m);
+    return out;
+  };
+  const good = ["--keystone-url", keystone.url, "--ironic-url", ironic.url];
+  const table = await check(0, ...good);
+  for (const title of [
+    "Address and certificate",
+    "Policy",
+    "Keystone",
+    "Ironic",
+    "Ironic's own login",
+  ])
+    assert.match(table, new RegExp(`Check: ${title} +\\|\\n\\| Result: Success`));
+  assert.match(table, /^5 checks: 0 failed, 0 with a warning, 5 succeeded\.$/m);
+  await check(0, "--keystone-url", keystone.url, "--from-catalog");
+  const dead = ["--keystone-url", "http://127.0.0.1:1", "--ironic-url", ironic.url];
+  assert.match(await check(2, ...dead), /Check: Keystone +\|\n\| Result: Failure .*ECONNREFUSED/s);
+  const wrong = ["--keystone-url", keystone.url, "--ironic-url", keystone.url];
+  assert.match(await check(2, ...wrong), /Check: Ironic +\|\n\| Result: Failure/);
+  const swapped = ["--keystone-url", ironic.url, "--ironic-url", ironic.url];
+  assert.match(await check(2, ...swapped), /answers 200, and not as Keystone does/);
+  const taken = [...good, "--listen", proxy.url.replace("http://", "")];
+  const { status } = await run(["serve", "proxy", "--check", ...taken]);
+  assert.equal(status, 2);
+  const none = ["--auth", "none", "--ironic-url", ironic.url];
+  assert.match(await check(2, ...none), /--auth none has none/);
+  ironic.login = false;
+  assert.match(await check(1, ...good), /asks for no token: whoever reaches it/);
+  await check(0, ...none);
+  const { out } = await runs(0, [
+    "serve",
+    "proxy",
+    "--check",
+    "--json",
+    "--listen",
+    "127.0.0.1:0",
+    ...none,
+  ]);
+  assert.equal((JSON.parse(out) as { readonly name: string }).name, "Proxy Check Results");
+});
+
+test("with --run a machine is found by its number in nova_bm, and the run is not written to", async (t) => {
+  const { at, source, reader, plan } = await deployFiles(t, SMALL);
+  await runs(0, ["extract", ...at, ...source, "-q"]);
+  await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"]);
+  const [, folder = ""] = at;
+  const shown = await runs(0, ["show", join(folder, "plan"), "-f", "json"]);
+  const [machine] = JSON.parse(shown.out) as readonly {
+    readonly "BM ID": number;
+    readonly UUID: string;
+  }[];
+  assert.ok(machine !== undefined);
+  const { ask, ironic, calls } = await proxyScene(t, 1, () => ({ run: folder }));
+  ironic.nodes[0] = { ...ironic.nodes[0], uuid: machine.UUID };
+  const { body } = await ask(`GET ${PATH}/${machine["BM ID"]}`);
+  assert.equal((body as { readonly node: { readonly id: string } }).node.id, machine.UUID);
+  assert.match(calls()[0] ?? "", new RegExp(`^/v1/nodes/${machine.UUID}\\?`));
+});

@@ -62,11 +62,11 @@ export async function serveProxy(asked: ProxyAsked, told: ProxyTold): Promise<vo
       "Ending: no new connection, and what is under way is answered; once more ends at once.",
     reload: () => reload(),
   });
-  const stopped = new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
   try {
     const served = await openProxy(asked, told);
     reload = served.reload;
-    if (!interrupt.stopping()) await stopped;
+    if (!interrupt.stopping())
+      await new Promise((resolve) => interrupt.signal.addEventListener("abort", resolve));
     await served.end();
   } finally {
     interrupt.end();

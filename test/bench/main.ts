@@ -6,6 +6,7 @@ import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
 import { type Round, round } from "./round.ts";
+import { benchServe } from "./serve.ts";
 import { benchStart } from "./start.ts";
 
 const SIZES = [1_000, 10_000, 100_000];
@@ -17,8 +18,8 @@ const ENGINES = {
 /**
  * `npm run bench`: the whole road at three sizes on both servers, against their own
  * dump-and-restore in the same run, 10,000 BMCs against ipmitool and ipmipower, and starts of the
- * program, and the report's page. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt`, `-- page`
- * and `-- start` are parts of it;
+ * program, the proxy, and the report's page. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt`,
+ * `-- serve`, `-- page` and `-- start` are parts of it;
  * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
  */
 async function main(words: readonly string[]): Promise<void> {
@@ -29,6 +30,7 @@ async function main(words: readonly string[]): Promise<void> {
   if (named.length === 0 || named.includes("power")) await benchPower(write);
   if (named.length === 0 || named.includes("adopt"))
     await benchAdopt(named.length === 0 ? 200 : (sizes[0] ?? 200), write);
+  if (named.length === 0 || named.includes("serve")) await benchServe(write);
   if (named.length === 0 || named.includes("page"))
     await benchPage(named.length === 0 ? [] : sizes, write);
   for (const engine of ["mysql", "postgresql"] as const) {

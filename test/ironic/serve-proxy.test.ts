@@ -10,6 +10,7 @@ import { connect } from "../lab/connect.ts";
 import { lab } from "../lab/index.ts";
 import { apiOf } from "../lab/ironic/api.ts";
 import { faultyProxy } from "../lab/ironic/faulty.ts";
+import { copyNodes } from "../lab/ironic/rows.ts";
 import type { IronicServer } from "../lab/ironic/start.ts";
 import { withIronic } from "../lab/ironic/with-ironic.ts";
 
@@ -81,14 +82,14 @@ test("real Keystone and Ironic: each caller has what his own token may, and noth
   assert.deepEqual(await rows(db), before);
 
   // 2,500 nodes, while one goes and one comes.
-  await copies(db, 2499);
+  await copyNodes(db, 2499);
   const [, ...others] = (await db("nodes").select("uuid").orderBy("id")) as readonly {
     readonly uuid: string;
   }[];
   const gone = others[998]?.uuid ?? "";
   const listing = at.get("", callers.admin).then((answer) => answer.json()) as Promise<Listed>;
   await db("nodes").where({ uuid: gone }).delete();
-  await copies(db, 1, "d");
+  await copyNodes(db, 1, "d");
   const ids = (await listing).nodes.map(({ id }) => id);
   assert.equal(new Set(ids).size, ids.length, "none twice");
   const listed = new Set(ids);
@@ -240,16 +241,4 @@ async function rows(db: Knex): Promise<string> {
   const tables = ["nodes", "ports", "node_traits", "allocations", "node_history"];
   const all = await Promise.all(tables.map((table) => db(table).select("*")));
   return JSON.stringify(all.map((one) => one.map(({ updated_at: _at, ...row }) => row)));
-}
-
-/** So many nodes like the first, written as rows. */
-async function copies(db: Knex, count: number, letter = "c"): Promise<void> {
-  const [first] = await db("nodes").orderBy("id").limit(1);
-  const { id: _id, ...row } = first as { readonly [column: string]: unknown };
-  const made = Array.from({ length: count }, (_, at) => ({
-    ...row,
-    uuid: `${letter}0ffee00-0000-4000-8000-${String(at).padStart(12, "0")}`,
-    name: `${letter}-${at}`,
-  }));
-  await db.batchInsert("nodes", made, 250);
 }

@@ -172,6 +172,7 @@ async function onServers(t: TestContext, given: Case, at: IronicAt): Promise<Dat
   const db = connect({ ...mariadb, database: at.database });
   t.after(() => db.destroy());
   await letCopy({ engine: "mysql", name: at.database, db }, user);
+  await letCopy(made.nova, made.users.writes ?? "");
   return {
     folder,
     urls: { bm: url("bm"), nova: url("writes"), ironic },

@@ -28,6 +28,11 @@ const MEANING: readonly (readonly [RegExp, RefusalCode, string])[] = [
     "has the rows in other hands, Ironic's, Nova's or another run's of this tool; run the same command again",
   ],
   [
+    /^(SQLITE_FULL|ER_DISK_FULL|ER_RECORD_FILE_FULL|53100)$/,
+    "N2I-E207",
+    "has no room left on its disk; make room there, then run the same command again",
+  ],
+  [
     /^(ER_DUP_ENTRY|23505|SQLITE_CONSTRAINT_(UNIQUE|PRIMARYKEY))$/,
     "N2I-E300",
     "holds a value by now that must be unique",

@@ -1,0 +1,19 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { translate } from "../../../src/edge/database/errors.ts";
+import { withDatabase } from "../../lab/index.ts";
+
+test("a disk that is full is told as one", async (t) => {
+  const made = await withDatabase("sqlite", t);
+  assert.ok(made);
+  const { db } = made;
+  await db.raw("CREATE TABLE large (text text)");
+  await db.raw("PRAGMA max_page_count=4");
+  const full = await db("large")
+    .insert({ text: "x".repeat(100_000) })
+    .catch((error: unknown) => translate(error, "copying", "sqlite:///copy"));
+  assert.match(
+    String(full),
+    /copying: sqlite:\/\/\/copy has no room left on its disk; .*SQLITE_FULL/,
+  );
+});

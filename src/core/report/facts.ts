@@ -113,7 +113,7 @@ export interface Measured {
   readonly ran: readonly RanCommand[];
   /** Rows that apply wrote, by the journal. */
   readonly loaded: Rate | null;
-  /** Rows that apply wrote on a copy of Ironic's database, by the last rehearsal; absent: there was none. */
+  /** Rows that apply wrote on copies, by the last rehearsal; absent: there was none. */
   readonly rehearsed?: Rate;
   /** Machines that conductors took over, by the journal. */
   readonly handed: Rate | null;

@@ -31,7 +31,8 @@ export function clock({ quiet }: { readonly quiet: boolean }): Timing {
         return await work();
       } finally {
         const seconds = (Date.now() - since) / 1000;
-        spent.push({ name, seconds, processor: processorSeconds() - had });
+        // What nobody waited for as it ended is in no count.
+        spent.push({ name, seconds, processor: Math.max(0, processorSeconds() - had) });
       }
     },
     phases: () => spent,

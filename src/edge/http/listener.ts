@@ -40,16 +40,22 @@ export async function listen(serving: Serving): Promise<Listener> {
   server.maxHeadersCount = 0;
   const open = admit(server, { most: maxConnections, fault });
   let ending = false;
-  const queues = new WeakMap<Socket, Promise<void>>();
+  const queues = new WeakMap<Socket, { readonly last: Promise<void>; length: number }>();
   server.on("request", (request, response: ServerResponse) => {
-    const before = queues.get(request.socket);
+    const { socket } = request;
+    const before = queues.get(socket);
+    const length = (before?.length ?? 0) + 1;
+    // Whatever was answered now would stand where another answer is awaited.
+    if (length > LIMITS.ahead) return refuseRaw(socket, null, fault);
     const work = async (): Promise<void> => {
       await serve(request, response, serving, () => ending);
+      const queue = queues.get(socket);
+      if (queue !== undefined) queue.length -= 1;
       // It may have begun before the end did.
       if (ending) server.closeIdleConnections();
     };
     // What comes alone is answered at once.
-    queues.set(request.socket, before === undefined ? work() : before.then(work));
+    queues.set(socket, { last: before === undefined ? work() : before.last.then(work), length });
   });
   server.on("clientError", (error, socket) =>
     refuseRaw(socket as Socket, clientFault(error), fault),

@@ -36,6 +36,8 @@ export interface Serving {
 export const LIMITS = {
   head: 16 * 1024,
   body: 64 * 1024,
+  /** Requests that may wait on a connection for the answer before theirs. */
+  ahead: 100,
   /** From a connection, or the end of an answer, to the last byte of a request. */
   arrival: 10_000,
   /** Longer than balancers keep a connection that they mean to use again. */

@@ -138,6 +138,25 @@ test("what is sent ahead is answered in its order, one at a time", async (t) => 
   assert.deepEqual([most, count], [1, 51]);
 });
 
+test("a connection that sends more ahead than anybody means is closed, and little of it is kept", async (t) => {
+  let free: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    free = resolve;
+  });
+  const slow: ServedRoute = {
+    path: /^\/slow$/,
+    answer: () => held.then(() => ({ status: 200, fields: {}, body: "" })),
+  };
+  const { url, served } = await listening(t, { routes: [slow] });
+  const one = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
+  const flood = wire(t, url, one.repeat(20_000));
+  assert.equal(await flood.ended, "");
+  free();
+  assert.match(await wire(t, url, line("GET", "/slow")).ended, /^HTTP\/1\.1 200/);
+  const ends = served.map(({ status }) => status);
+  assert.deepEqual(ends, [0, 200], "what waited is not begun");
+});
+
 test("what is no request is refused, and the process goes on", async (t) => {
   const { url } = await listening(t);
   const both = "Transfer-Encoding: chunked\r\nContent-Length: 5";

@@ -41,7 +41,10 @@ export function isQuick(
 
 /** Rooms by what their tests need, where that is not the folder's name. */
 const ROOMS: readonly (readonly [room: string, files: RegExp])[] = [
-  ["an Ironic each", /^ironic.(rest-postgres|rows-postgres|rest-keystone|serve-proxy)[.]/],
+  [
+    "an Ironic each",
+    /^(ironic.(rest-postgres|rows-postgres|rest-keystone|serve-proxy)|proxy.real)[.]/,
+  ],
   ["one Ironic", /^(lab.)?ironic[/]/],
   ["units", /^(core|model|engine|stages|parts|report|runner|cli.print)[/]/],
   ["whole", /^[^/]+$/],

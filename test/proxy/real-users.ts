@@ -1,0 +1,113 @@
+import assert from "node:assert/strict";
+import type { Cloud } from "../lab/cloud/start.ts";
+import type { Who } from "./questions.ts";
+
+/** Tokens of a real Keystone, by who has them; those nobody gave are of no use. */
+export interface RealUsers {
+  readonly tokens: { readonly [who in Who]: string | null };
+  /** Of the administrator. */
+  readonly project: string;
+}
+
+/** A user of each kind in this Keystone, with a token each. */
+export async function realUsers(cloud: Cloud): Promise<RealUsers> {
+  const { token: admin, env } = cloud;
+  const { id: user, project } = await whose(cloud, admin);
+  const roles = listOf(await cloud.api("identity", "GET", "/roles"), "roles");
+  const revoked = await given(cloud, password(cloud, env.OS_USERNAME, inProject(project)));
+  await revoke(cloud, revoked);
+  await cloud.api("identity", "PUT", `/system/users/${user}/roles/${roles.get("admin")}`);
+  const tenant = async (role: string): Promise<string> => {
+    const [own, place] = [await made(cloud, "user", role), await made(cloud, "project", role)];
+    const path = `/projects/${place}/users/${own}/roles/${roles.get(role)}`;
+    assert.equal((await cloud.api("identity", "PUT", path)).status, 204);
+    return given(cloud, password(cloud, role, inProject(place)));
+  };
+  return {
+    project,
+    tokens: {
+      ...{ admin, revoked, nobody: null, forged: "gAAAAABforged" },
+      ...{ member: await tenant("member"), reader: await tenant("reader") },
+      system: await given(cloud, password(cloud, env.OS_USERNAME, { system: { all: true } })),
+      application: await application(cloud, user),
+    },
+  };
+}
+
+async function application(cloud: Cloud, user: string): Promise<string> {
+  const body = { application_credential: { name: "billing", secret: "of-the-lab" } };
+  const answer = await cloud.api(
+    "identity",
+    "POST",
+    `/users/${user}/application_credentials`,
+    body,
+  );
+  const { id } = oneOf(answer, "application_credential");
+  const methods = ["application_credential"];
+  return given(cloud, {
+    identity: { methods, application_credential: { id, secret: "of-the-lab" } },
+  });
+}
+
+function inProject(id: string): object {
+  return { project: { id } };
+}
+
+function password({ env }: Cloud, name: string | undefined, scope: object): object {
+  const user = { name, domain: { id: "default" }, password: env.OS_PASSWORD };
+  return { identity: { methods: ["password"], password: { user } }, scope };
+}
+
+async function given({ env }: Cloud, auth: object): Promise<string> {
+  const answer = await fetch(`${env.OS_AUTH_URL}/auth/tokens`, {
+    method: "POST",
+    headers: { "Content-Type": "application/json" },
+    body: JSON.stringify({ auth }),
+  });
+  assert.equal(answer.status, 201, await answer.clone().text());
+  return answer.headers.get("x-subject-token") ?? "";
+}
+
+async function revoke({ env, token }: Cloud, which: string): Promise<void> {
+  const headers = { "X-Auth-Token": token, "X-Subject-Token": which };
+  const answer = await fetch(`${env.OS_AUTH_URL}/auth/tokens`, { method: "DELETE", headers });
+  assert.equal(answer.status, 204);
+}
+
+async function whose(
+  { env }: Cloud,
+  token: string,
+): Promise<{ readonly id: string; readonly project: string }> {
+  const headers = { "X-Auth-Token": token, "X-Subject-Token": token };
+  const answer = await fetch(`${env.OS_AUTH_URL}/auth/tokens`, { headers });
+  const { user, project } = oneOf({ body: await answer.json() }, "token");
+  // Keystone's own form.
+  return { id: (user as Named).id, project: (project as Named).id };
+}
+
+async function made(cloud: Cloud, kind: "user" | "project", name: string): Promise<string> {
+  const secret = kind === "user" ? { password: cloud.env.OS_PASSWORD } : {};
+  const body = { [kind]: { name, domain_id: "default", ...secret } };
+  return String(oneOf(await cloud.api("identity", "POST", `/${kind}s`, body), kind).id);
+}
+
+interface Named {
+  readonly id: string;
+  readonly name: string;
+}
+
+function oneOf(
+  { body }: { readonly body: unknown },
+  kind: string,
+): { readonly [field: string]: unknown } {
+  // Keystone's own form.
+  const found = (body as { readonly [kind: string]: { readonly [field: string]: unknown } })[kind];
+  assert.ok(found, JSON.stringify(body));
+  return found;
+}
+
+function listOf({ body }: { readonly body: unknown }, kind: string): ReadonlyMap<string, string> {
+  // Keystone's own form.
+  const found = (body as { readonly [kind: string]: readonly Named[] })[kind] ?? [];
+  return new Map(found.map(({ name, id }) => [name, id]));
+}

@@ -47,7 +47,7 @@ function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
   const lineOf = (offset: number): number => lineCounter.linePos(offset).line;
   for (const { pos, message } of [...document.errors, ...document.warnings])
     throw refuse(lineOf(pos[0]), `not YAML: ${message.split(/ at line|\n/)[0]}`);
-  const rules: unknown = document.toJS({ mapAsMap: true });
+  const rules = resolved(() => document.toJS({ mapAsMap: true }) as unknown, refuse);
   if (rules === null) return new Map();
   if (!(rules instanceof Map) || !isMap(document.contents))
     throw refuse(1, "it is no map of rules by their names");
@@ -59,6 +59,15 @@ function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
     if (isScalar(value) && value.type === "PLAIN" && value.value === "") rules.set(key.value, null);
   }
   return new Map([...rules].map(([name, value]) => [name, { value, line: lines.get(name) ?? 1 }]));
+}
+
+/** Only here an alias is found to stand for nothing, or for too much. */
+function resolved(read: () => unknown, refuse: Refuse): unknown {
+  try {
+    return read();
+  } catch (error) {
+    throw refuse(1, `not YAML: ${error instanceof Error ? error.message : String(error)}`);
+  }
 }
 
 /** Every rule that the two requests come to, understood. */

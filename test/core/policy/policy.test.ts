@@ -135,7 +135,11 @@ test("a fault in a rule that is reached is refused with its line", () => {
 test("what is no text and no list of texts is refused, an empty value too", () => {
   for (const value of ["", "!", "~", "yes", "5", "{a: b}", "[5]", "[[5]]", "!x role:admin"])
     assert.throws(() => readPolicy(`a: b\n"${LIST}": ${value}\n`, "p"), /^MigrationError: p:2: /);
-  for (const text of ["- a", "a", '{"a": ', "a: b\n---\nc: d", "a: @"])
+  const faults = ["- a", "a", '{"a": ', "a: b\n---\nc: d", "a: @", "<<: 5", "a: *gone"];
+  for (const text of [
+    ...faults,
+    `a: &a [b, b]\nc: &c [${"*a,".repeat(60)}]\nd: [${"*c,".repeat(60)}]`,
+  ])
     assert.throws(() => readPolicy(text, "p"), /^MigrationError: p:\d: /);
 });
 

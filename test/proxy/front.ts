@@ -2,23 +2,17 @@ import { createServer } from "node:http";
 import type { TestContext } from "node:test";
 import { listening } from "../support/listening.ts";
 
-/** Stands before a real Ironic, and sees what it is asked. */
+/** Stands before a real Ironic. */
 export interface Front {
   readonly url: string;
-  /** Since the last look. */
-  readonly calls: () => readonly { readonly path: string; readonly token: unknown }[];
-  /** Before a question goes on. */
+  /** Done before a question goes on. */
   before: (path: string) => Promise<void>;
 }
 
 export async function front(t: Pick<TestContext, "after">, ironic: string): Promise<Front> {
-  const calls: { readonly path: string; readonly token: unknown }[] = [];
-  const own = {
-    ...{ url: "", calls: () => calls.splice(0), before: async (_path: string) => undefined },
-  } as Front & { url: string };
+  const own = { url: "", before: async (_path: string): Promise<void> => undefined };
   const server = createServer(async (request, response) => {
     const path = request.url ?? "";
-    calls.push({ path, token: request.headers["x-auth-token"] });
     await own.before(path);
     const sent = ["x-auth-token", "x-openstack-ironic-api-version", "accept"] as const;
     const headers = Object.fromEntries(

@@ -2,6 +2,7 @@ import type { Knex } from "knex";
 import type { ArchivedRow, Cell, StoredTable } from "../../model/archive.ts";
 import { MigrationError } from "../../model/error.ts";
 import { isSealed, type Sealed } from "../../model/secret.ts";
+import { regroup } from "../../model/streams.ts";
 import type { MadeTable, StoredColumn, Tables } from "../../model/tables.ts";
 import { escaped, tableStatements } from "../database/create-tables.ts";
 import type { Database } from "../database/open.ts";
@@ -39,13 +40,16 @@ export async function restoreTables(
   for (const statement of tableStatements(knex, made, how))
     await defining(database, "making the tables", escaped(statement));
   const named = new Map(tables.map((table) => [table.name, table]));
-  for await (const batch of rows)
+  for await (const batch of regroup(rows, ROWS))
     await writing(database, (trx) => fill(database, trx, { batch, named, opened }));
   if (engine === "postgresql")
     for (const [name, table] of Object.entries(made))
       for (const column of table.columns.filter(({ auto }) => auto === true))
         await countOn(database, name, column.name);
 }
+
+/** Rows of one transaction: a server that syncs each takes longer to commit a few than to write a thousand. */
+const ROWS = 1000;
 
 /** @throws MigrationError N2I-E342 */
 async function checkEmpty(database: Database): Promise<void> {

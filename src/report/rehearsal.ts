@@ -34,9 +34,13 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
             : "Rollback: the copies are NOT as they were before.",
         ];
   const lacking = without === null ? [] : [`Not copied, so not rehearsed: ${without}.`];
+  const read =
+    nova.left < nova.rows
+      ? `${target} and Nova's databases were only read.`
+      : `${target} was only read.`;
   const end = held
-    ? `The rehearsal held: on the copies all is as planned, and nothing was refused. ${target} was only read.`
-    : `The rehearsal did not hold: see above. ${target} was only read.`;
+    ? `The rehearsal held: on the copies all is as planned, and nothing was refused. ${read}`
+    : `The rehearsal did not hold: see above. ${read}`;
   return [
     ...[...refusals.map(refusalText), ...back, ...forecast(found), ...lacking],
     ...[...novaText(nova), RIGHTS, end],

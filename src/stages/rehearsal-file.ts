@@ -45,7 +45,9 @@ export async function copiesIn(inner: RunFolder): Promise<readonly string[]> {
 /** What to do about them. */
 export function copiesText(copies: readonly string[], given: object): string {
   const undo = nextCommand("rehearse", given, { ironicDb: "DB", undo: true });
-  return `the copy ${copies.join(", ")} is there still, passwords in it; unless a rehearsal is running, remove it: ${undo}`;
+  const [one, them] = copies.length === 1 ? ["copy", "it"] : ["copies", "them"];
+  const are = copies.length === 1 ? "is" : "are";
+  return `the ${one} ${copies.join(", ")} ${are} there still, passwords in ${them}; unless a rehearsal is running, remove ${them}: ${undo}`;
 }
 
 /** Retiring takes nothing from them, and their passwords are what somebody forgot. */

@@ -194,9 +194,11 @@ async function leftOf(
   } catch (cause) {
     if (!(cause instanceof MigrationError)) throw cause;
     const undo = nextCommand("rehearse", words, { undo: true });
-    const names = (await copiesIn(inner)).join(", ");
-    sink.note(`The copy ${names} stays: ${cause.code} ${cause.message}. Remove it with: ${undo}`);
-    return new MigrationError(cause.code, cause.message, { cause, fix: `Remove it with: ${undo}` });
+    const names = await copiesIn(inner);
+    const stay = names.length === 1 ? "The copy stays" : "The copies stay";
+    const fix = `Remove what is left with: ${undo}`;
+    sink.note(`${stay} (${names.join(", ")}): ${cause.code} ${cause.message}. ${fix}`);
+    return new MigrationError(cause.code, cause.message, { cause, fix });
   }
 }
 

@@ -23,7 +23,7 @@ test("a copy that somebody looks at stays, and the result is kept", async (t) =>
   await db.destroy();
   assert.match(
     err,
-    /The copy \S+ stays: N2I-E207 .*55006.*Remove it with: nova2ironic rehearse .*--undo/,
+    /The copy stays \(\S+\): N2I-E207 .*55006.*Remove what is left with: nova2ironic rehearse .*--undo/,
   );
   assert.match(out, /verify again/);
   assert.deepEqual([status, found().held, found().copy_left], [3, true, true], err);
@@ -63,7 +63,7 @@ test("a CREATE DATABASE that still runs is waited for", async (t) => {
   const holding = await db.transaction();
   await holding.raw("LOCK TABLE pg_catalog.pg_database IN SHARE MODE");
   const { err } = await start([...words, "--yes", "--db-timeout", "2"]).ended;
-  assert.match(err, /stays: N2I-E351 the server is still making/);
+  assert.match(err, /stays \(\S+\): N2I-E351 the server is still making/);
   assert.match(err, /ERROR N2I-E216/);
   await refused([...words, "--undo"], 4, "N2I-E351", [/still making/]);
   assert.equal(

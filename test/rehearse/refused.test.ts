@@ -94,13 +94,13 @@ test("status, next and the report take what was rehearsed until there was a load
   const { out } = await runs(0, ["status", ...at]);
   assert.match(out, /rehearse +\| \S+Z, held: apply /);
   assert.match((await runs(0, ["next", ...at])).out, /4 rows at .* a second, as rehearsed/);
-  const report = await runs(0, ["report", ...at, "--format", "md"]);
+  const report = await runs(0, ["report", ...at, "--format", "md", "--all"]);
   assert.match(report.out, /as rehearsed \(rehearsal\.json\)/);
   assert.match(report.out, /held: apply/);
   // A plan without Nova is another one.
   await runs(0, ["plan", ...at, ...reader, ...plan, "-q"]);
   assert.match((await runs(0, ["status", ...at])).out, /of another plan: rehearse this one/);
   await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
-  const { out: loaded } = await runs(0, ["report", ...at, "--format", "md"]);
+  const { out: loaded } = await runs(0, ["report", ...at, "--format", "md", "--all"]);
   assert.doesNotMatch(loaded, /as rehearsed/);
 });

@@ -17,7 +17,7 @@ import type { Finding } from "../model/finding.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import type { HostConfig, Row } from "../model/machine.ts";
 import type { NovaStep } from "../model/nova-plan.ts";
-import { isLoaded, nodeOf } from "../model/plan.ts";
+import { isLoaded, nodeOf, type PlannedMachine } from "../model/plan.ts";
 import { ironicJournalled } from "../parts/ironic.ts";
 import { loadable } from "./nothing.ts";
 import { type NovaFiles, novaPlanOf } from "./nova-files.ts";
@@ -53,6 +53,7 @@ export async function planFacts(run: RunFolder, leaves = false): Promise<PlanFac
   const choice = choiceOf(chosen);
   const machines: PlanFacts["machines"][number][] = [];
   const skipped = new Set<number>();
+  const findingsOf = createShared();
   const [images, made] = [new Set<string>(), new Set<string>()];
   let traits = false;
   for await (const batch of plan.lines())
@@ -66,9 +67,7 @@ export async function planFacts(run: RunFolder, leaves = false): Promise<PlanFac
           instance_uuid: typeof row?.instance_uuid === "string" ? row.instance_uuid : null,
           host: choice.of(line) ?? line.service_host,
           blocked: !isLoaded(line),
-          findings: new Map(
-            line.findings.map(({ code, accepted }) => [code, accepted !== undefined]),
-          ),
+          findings: findingsOf(line),
         });
       for (const id of namedIn(row?.driver_info, /deploy_(kernel|ramdisk)$/)) images.add(id);
       if (!isLoaded(line)) continue;
@@ -85,6 +84,18 @@ export async function planFacts(run: RunFolder, leaves = false): Promise<PlanFac
   const said = { besideOthers, paired, release, traits, madeFor, applies };
   const { ports } = plan.footer.footer;
   return { machines, skipped, ports, ...said, images, made, nova: changes };
+}
+
+/** What is found of machines, by code; one map for all that have the same, of which there are few. */
+function createShared(): (line: PlannedMachine) => ReadonlyMap<string, boolean> {
+  const known = new Map<string, ReadonlyMap<string, boolean>>();
+  return ({ findings }) => {
+    const entries = findings.map(({ code, accepted }) => [code, accepted !== undefined] as const);
+    const text = String(entries);
+    const map = known.get(text) ?? new Map(entries);
+    known.set(text, map);
+    return map;
+  };
 }
 
 /** Over REST a plan was made for no database. */

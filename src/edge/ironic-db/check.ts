@@ -6,6 +6,7 @@ import type { Database } from "../database/open.ts";
 import { read, sql } from "../database/read.ts";
 import { lacking } from "../database/rights.ts";
 import { isTrue, string, text } from "../database/rows.ts";
+import { MARK } from "./codec.ts";
 import { scannedKeys } from "./indexes.ts";
 import { identifyTarget, type KnownReleases } from "./open.ts";
 import { readService } from "./service.ts";
@@ -32,7 +33,11 @@ export async function checkIronic(
   const reason = stages ? "maintenance_reason" : "NULL";
   const node = {
     ...{ uuid: string, instance_uuid: text, maintenance: isTrue, reason: sql(reason, text) },
-    ...{ power_state: text, extra: string },
+    // Of every node at once: what its `extra` holds besides would be most of what is in memory.
+    ...{
+      power_state: text,
+      marked: sql(`CASE WHEN extra LIKE '${MARK}' THEN 1 ELSE 0 END`, isTrue),
+    },
   };
   const rows = await read(database, node, "nodes ORDER BY id");
   const { conductors } = await readService(database, release);
@@ -50,10 +55,9 @@ export async function checkIronic(
       forbidden: await forbidden(writing, release, traits),
       conductors,
       keys: await scannedKeys(writing),
-      nodes: rows.map(({ extra, reason, ...row }) => ({
+      nodes: rows.map(({ reason, ...row }) => ({
         ...row,
         staged: isOurs(row.maintenance, reason),
-        marked: /"nova_bm"\s*:/.test(extra),
       })),
     },
   };

@@ -45,6 +45,9 @@ export function encode(column: string, value: Json, seal: Seal): string | number
 /** JSON text that is no JSON; verify calls such a row suspended. */
 export const UNREADABLE = "(not JSON)";
 
+/** Our mark inside nodes.extra, for LIKE: the key, as JSON text holds it with or without spaces. */
+export const MARK = '%"nova_bm":%';
+
 /** Text that is not UTF-8: no value of ours reads so, and the row counts as changed. */
 export const GARBLED = "(not UTF-8)";
 

@@ -11,13 +11,11 @@ import {
   type RawRow,
   string,
 } from "../database/rows.ts";
-import { GARBLED, UNREADABLE } from "./codec.ts";
+import { GARBLED, MARK, UNREADABLE } from "./codec.ts";
 import { columnsOf, type Ironic, toNode, toPort } from "./current.ts";
 import { withTraits } from "./traits.ts";
 
 const PAGE = 2000;
-/** Our mark inside nodes.extra: the key, as JSON text holds it with or without spaces. */
-const MARK = '%"nova_bm":%';
 
 /**
  * Reads what is really there, node by node with all of its ports, by statements the loader does

@@ -1,7 +1,7 @@
 import type { Knex } from "knex";
 import { createTables } from "../../src/edge/database/create-tables.ts";
 import { loadTables } from "../../src/edge/disk/load-tables.ts";
-import type { ServerEngine } from "../lab/binaries.ts";
+import type { Engine } from "../../src/model/database.ts";
 
 /** Version of nova's schema. */
 const JUNO = 254;
@@ -11,15 +11,34 @@ const JUNO = 254;
  * machine on every engine and in every run. Uuids are digests, so that they meet indexes in no
  * order, as real ones do. Every second machine is in use and has its instance in nova.
  *
- * Only functions that MariaDB and PostgreSQL share stand here.
+ * Only functions that MariaDB and PostgreSQL share stand here; `spoken` has what SQLite says otherwise.
  */
 const HOSTS = 40;
 
 /** The numbers 1 to `size`, as `n`. */
-const NUMBERS: { readonly [engine in ServerEngine]: (size: number) => string } = {
+const NUMBERS: { readonly [engine in Engine]: (size: number) => string } = {
   mysql: (size) => `(SELECT seq AS n FROM seq_1_to_${size}) AS numbers`,
   postgresql: (size) => `generate_series(1, ${size}) AS numbers(n)`,
+  sqlite: (size) =>
+    `(WITH RECURSIVE s(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < ${size}) SELECT n FROM s) AS numbers`,
 };
+
+/** SQLite has no md5: what stands for it is as long, another for each kind, and in no order either. */
+function digest(kind: string): string {
+  const seed = [...kind].reduce((sum, letter) => sum * 31 + letter.charCodeAt(0), 7);
+  const parts = [2_654_435_761, 2_246_822_519, 3_266_489_917, 668_265_263].map(
+    (factor) => `(n * ${factor} + ${seed}) & 4294967295`,
+  );
+  return `printf('%08x%08x%08x%08x', ${parts.join(",")})`;
+}
+
+function spoken(engine: Engine, statement: string): string {
+  if (engine !== "sqlite") return statement;
+  return statement
+    .replaceAll(/md5\(concat\('(\w+)', n\)\)/g, (_, kind: string) => digest(kind))
+    .replaceAll("lpad(concat(n),6,'0')", "printf('%06d', n)")
+    .replaceAll("timestamp '", "'");
+}
 
 function uuid(kind: string): string {
   const digest = `md5(concat('${kind}', n))`;
@@ -130,7 +149,7 @@ function fill(table: string, columns: Columns, from: string): string {
 }
 
 /** @param key how the engine writes the column called key */
-function fillNova(engine: ServerEngine, size: number, key: string): readonly string[] {
+function fillNova(engine: Engine, size: number, key: string): readonly string[] {
   const used = `${NUMBERS[engine](size)} WHERE n % 2 = 0 ORDER BY n`;
   const word = (name: string): string => key.replace("key", name);
   return [
@@ -176,19 +195,20 @@ export interface Databases {
 /** Makes `size` machines with two interfaces each. */
 export async function makeFleet(
   { nova_bm, nova, ironic }: Databases,
-  engine: ServerEngine,
+  engine: Engine,
   size: number,
 ): Promise<void> {
   await createTables(nova_bm, loadTables("nova_bm"), { engine });
   await createTables(nova, loadTables("nova", JUNO), { engine });
   await createTables(ironic, loadTables("ironic", "juno"), { engine });
   const numbers = NUMBERS[engine](size);
-  await nova_bm.raw(fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`));
+  await nova_bm.raw(spoken(engine, fill("bm_nodes", BM_NODES, `${numbers} ORDER BY n`)));
   const both = `${numbers} CROSS JOIN (SELECT 0 AS nic UNION ALL SELECT 1) AS nics ORDER BY n, nic`;
-  await nova_bm.raw(fill("bm_interfaces", BM_INTERFACES, both));
+  await nova_bm.raw(spoken(engine, fill("bm_interfaces", BM_INTERFACES, both)));
   const key = engine === "mysql" ? "`key`" : '"key"';
-  for (const statement of fillNova(engine, size, key)) await nova.raw(statement);
+  for (const statement of fillNova(engine, size, key)) await nova.raw(spoken(engine, statement));
   // Servers keep statistics of tables that have been there for years; these are seconds old.
+  if (engine === "sqlite") return;
   const analyse = (tables: readonly string[]): readonly string[] =>
     engine === "mysql"
       ? [`ANALYZE TABLE ${tables.join(",")}`]

@@ -2,6 +2,7 @@ import { binaries } from "../lab/binaries.ts";
 import { startMariadb } from "../lab/mariadb.ts";
 import { startPostgres } from "../lab/postgres.ts";
 import { benchAdopt } from "./adopt.ts";
+import { benchGrowth } from "./growth.ts";
 import { benchPage } from "./page.ts";
 import { benchPower } from "./power.ts";
 import { report, verdicts } from "./report.ts";
@@ -19,7 +20,7 @@ const ENGINES = {
  * `npm run bench`: the whole road at three sizes on both servers, against their own
  * dump-and-restore in the same run, 10,000 BMCs against ipmitool and ipmipower, and starts of the
  * program, the proxy, and the report's page. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt`,
- * `-- serve`, `-- page` and `-- start` are parts of it;
+ * `-- serve`, `-- page`, `-- growth` and `-- start` are parts of it;
  * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
  */
 async function main(words: readonly string[]): Promise<void> {
@@ -33,6 +34,7 @@ async function main(words: readonly string[]): Promise<void> {
   if (named.length === 0 || named.includes("serve")) await benchServe(write);
   if (named.length === 0 || named.includes("page"))
     await benchPage(named.length === 0 ? [] : sizes, write);
+  if (named.length === 0 || named.includes("growth")) await growth();
   for (const engine of ["mysql", "postgresql"] as const) {
     const { start, words: names } = ENGINES[engine];
     if (named.length > 0 && !names.some((name) => named.includes(name))) continue;
@@ -50,6 +52,15 @@ async function main(words: readonly string[]): Promise<void> {
     }
     write(`${verdicts(rounds)}\n`);
     for (const done of rounds) process.stdout.write(`${JSON.stringify(done)}\n`);
+  }
+}
+
+async function growth(): Promise<void> {
+  await benchGrowth(null, write);
+  for (const engine of ["mysql", "postgresql"] as const) {
+    if (binaries(engine) === null) continue;
+    const server = await ENGINES[engine].start("in memory");
+    await benchGrowth(server, write).finally(() => server.stop());
   }
 }
 

@@ -1,11 +1,10 @@
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { connect } from "../lab/connect.ts";
 import type { Server } from "../lab/server.ts";
 import { type Cost, command, type Stages } from "./command.ts";
-import { makeFleet } from "./fleet.ts";
 import { dumpAndRestore } from "./peer.ts";
+import { NAMES, prepare } from "./road.ts";
 
 export interface Row extends Cost {
   readonly stage: string;
@@ -26,26 +25,8 @@ export interface Round {
   readonly rss: number;
 }
 
-const NOVA_CONF = "[DEFAULT]\n\n[baremetal]\nflavor_extra_specs = cpu_arch:x86_64\n";
-const SITE = {
-  format: "nova2ironic/site@1",
-  machines: [
-    {
-      match: {},
-      set: {
-        deploy_kernel: "f0000000-0000-4000-8000-00000000000a",
-        deploy_ramdisk: "f0000000-0000-4000-8000-00000000000b",
-      },
-      accept: [
-        { finding: "N2I-D604", reason: "a benchmark has no BMCs" },
-        { finding: "N2I-D227", reason: "no nova-compute starts on these rows" },
-      ],
-    },
-  ],
-};
 /** Options that make another command of one. */
 const PARTS: ReadonlySet<string> = new Set(["--drop", "--restore"]);
-const NAMES = ["nova_bm", "nova", "ironic"] as const;
 
 /**
  * Makes the fleet, carries it over with the real program, command by command, and measures the
@@ -78,24 +59,21 @@ export async function round(
       await server.newDatabase(`bench_${name}`);
       made.push(`bench_${name}`);
     }
-    await fleet(server, machines);
-    const [bm, nova, ironic] = NAMES.map((name) => {
-      const path = join(folder, `${name}.url`);
-      writeFileSync(path, server.url(`bench_${name}`), { mode: 0o600 });
-      return `file:${path}`;
-    });
-    writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
-    writeFileSync(join(folder, "site.json"), JSON.stringify(SITE));
+    const place = (name: string) => ({ ...server, database: `bench_${name}` });
+    const url = (name: string) => server.url(`bench_${name}`);
+    const { nova_bm: bm, nova, ironic } = await prepare(folder, machines, place, url);
     const at = ["--run", "run"];
-    const to = ["--ironic-db", ironic ?? ""];
-    const sources = ["--nova-bm-db", bm ?? "", "--nova-db", nova ?? "", "--nova-conf", "nova.conf"];
+    const to = ["--ironic-db", ironic];
+    const sources = ["--nova-bm-db", bm, "--nova-db", nova, "--nova-conf", "nova.conf"];
     const extract = await run("extract", ...at, ...sources);
     const plan = await run("plan", ...at, ...to, "--site", "site.json");
     const apply = await run("apply", ...at, ...to, "--leave-nova", "--yes");
     const load = apply.seconds - (apply.stages.verify ?? 0);
     rows.push({ stage: "  of which load", seconds: load, cpu: null, rss: null });
-    const verify = await run("verify", ...at, ...to);
+    await run("verify", ...at, ...to);
+    await run("show", "run/plan");
     await run("status", ...at);
+    await run("check", ...at, ...to, "--nova-bm-db", bm, "--nova-db", nova, "--watch", "0");
     await run("--version");
     // Ironic's other tables are empty, but foreign keys name some: the databases are copied whole.
     const copy = (database: string, ...tables: readonly string[]): Promise<Cost> =>
@@ -105,14 +83,12 @@ export async function round(
     const peer = await copy("ironic", "nodes", "ports");
     await copy("nova_bm", "bm_nodes", "bm_interfaces");
     await run("finish", ...at, ...to, "--yes");
-    const from = ["--nova-bm-db", bm ?? "", "--without", "nova-db"];
-    const retired = [
-      await run("retire", ...at, ...from, ...to, "--grace", "0", "--yes"),
-      await run("retire", ...at, ...from, "--drop", "--yes-drop", "bench_nova_bm"),
-      await run("retire", ...at, "--restore", bm ?? "", "--yes"),
-    ];
+    const from = ["--nova-bm-db", bm, "--without", "nova-db"];
+    await run("retire", ...at, ...from, ...to, "--grace", "0", "--yes");
+    await run("retire", ...at, ...from, "--drop", "--yes-drop", "bench_nova_bm");
+    await run("retire", ...at, "--restore", bm, "--yes");
     const back = [...at, ...to, "--leave-nova", "--all", "--after-finish", "--yes"];
-    const rollback = await run("rollback", ...back);
+    await run("rollback", ...back);
     return {
       engine: server.engine,
       machines,
@@ -120,22 +96,10 @@ export async function round(
       peer: peer.seconds,
       load,
       road: extract.seconds + plan.seconds + apply.seconds,
-      rss: Math.max(
-        ...[extract, plan, apply, verify, ...retired, rollback].map(({ rss }) => rss ?? 0),
-      ),
+      rss: Math.max(...rows.map(({ rss }) => rss ?? 0)),
     };
   } finally {
     rmSync(folder, { recursive: true, force: true });
     for (const name of made) await server.dropDatabase(name);
-  }
-}
-
-async function fleet(server: Server, machines: number): Promise<void> {
-  const open = (name: string) => connect({ ...server, database: `bench_${name}` });
-  const databases = { nova_bm: open("nova_bm"), nova: open("nova"), ironic: open("ironic") };
-  try {
-    await makeFleet(databases, server.engine, machines);
-  } finally {
-    for (const db of Object.values(databases)) await db.destroy();
   }
 }

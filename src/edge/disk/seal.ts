@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, hash, hkdfSync, randomBytes } from "node:crypto";
+import { createCipheriv, createDecipheriv, createHmac, hkdfSync, randomBytes } from "node:crypto";
 import { type FileHandle, open, readFile, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
@@ -20,19 +20,19 @@ const REMEMBERED = 64;
  */
 export function createSeal(key: Buffer): Seal & { readonly id: string } {
   const encryption = subkey(key, "encryption");
-  const nonce = hmacBy(subkey(key, "nonce"));
-  const id = hmacBy(key)("nova2ironic key").toString("hex", 0, 2);
+  const nonces = subkey(key, "nonce");
+  const id = hmac(key, "nova2ironic key").toString("hex", 0, 2);
 
   // A NUL in the place would let two texts share a nonce; without one the text starts at the first.
   const nonceOf = (clear: string, place: string): Buffer =>
-    nonce(`${place.replaceAll("\0", "\\0")}\0${clear}`).subarray(0, NONCE);
+    hmac(nonces, `${place.replaceAll("\0", "\\0")}\0${clear}`).subarray(0, NONCE);
 
   const seal = (clear: string, place: string): Sealed => {
-    const start = nonceOf(clear, place);
-    const cipher = createCipheriv("aes-256-gcm", encryption, start);
+    const nonce = nonceOf(clear, place);
+    const cipher = createCipheriv("aes-256-gcm", encryption, nonce);
     const text = cipher.update(filled(clear));
     cipher.final();
-    const secret = Buffer.concat([start, text, cipher.getAuthTag()]).toString("base64");
+    const secret = Buffer.concat([nonce, text, cipher.getAuthTag()]).toString("base64");
     return { secret, of: place, ...(clear === "" && { empty: true as const }) };
   };
 
@@ -82,18 +82,8 @@ function subkey(key: Buffer, use: string): Buffer {
   return Buffer.from(hkdfSync("sha256", key, "", `nova2ironic ${use}`, 32));
 }
 
-/**
- * HMAC-SHA-256 by this key, as the two hashes that it is: OpenSSL takes longer to make an HMAC ready than
- * to hash a short text.
- *
- * @source RFC 2104
- */
-function hmacBy(key: Buffer): (text: string) => Buffer {
-  const padded = (pad: number) => Buffer.concat([key], 64).map((byte) => byte ^ pad);
-  const [inner, outer] = [padded(0x36), padded(0x5c)];
-  const sha256 = (start: Uint8Array, rest: Uint8Array): Buffer =>
-    hash("sha256", Buffer.concat([start, rest]), "buffer");
-  return (text) => sha256(outer, sha256(inner, Buffer.from(text, "utf8")));
+function hmac(key: Buffer, text: string): Buffer {
+  return createHmac("sha256", key).update(text, "utf8").digest();
 }
 
 function foreign(id: string): MigrationError {

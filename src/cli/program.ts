@@ -8,7 +8,7 @@ import { nearest } from "../report/nearest.ts";
 import { CONNECTIONS } from "../stages/next.ts";
 import { setDatabaseTimeout } from "../stages/patience.ts";
 import { VERSION } from "../stages/version.ts";
-import { addCommands, commandNames, isCommand } from "./commands/load.ts";
+import { addCommands, commandNames, declaredCommands, isCommand } from "./commands/load.ts";
 import { COMPLETE, completionScript, completions } from "./completion.ts";
 import { beginCommand, onInterrupt } from "./interrupt.ts";
 import { type Io, io, isForMachines, within } from "./io.ts";
@@ -139,7 +139,39 @@ function usage(message: string | null, error: Error | undefined): never {
     throw new MigrationError("N2I-E100", `there is no command ${JSON.stringify(first)}`, {
       fix: `${said} List all commands with: nova2ironic help`,
     });
-  throw new MigrationError("N2I-E100", said.replaceAll("\n", " "));
+  throw inOurWords(first, said) ?? new MigrationError("N2I-E100", said.replaceAll("\n", " "));
+}
+
+/** What yargs says most often; null for the rest. @source yargs 18, lib/validation.ts, locales/en.json */
+function inOurWords(command: string, said: string): MigrationError | null {
+  const [, name, given = "", all = ""] =
+    /Argument: ([\w-]+), Given: (".*"), Choices: (.*)$/s.exec(said) ?? [];
+  if (name !== undefined) {
+    const choices = all.split(", ").map((one) => one.replaceAll('"', ""));
+    const near = nearest(given.replaceAll('"', ""), choices);
+    const asked = near.length === 0 ? "" : `Did you mean ${near.join(" or ")}? `;
+    const what = isPositional(command, name) ? `${command} knows` : `--${name} takes`;
+    const fix = `${asked}It takes one of ${choices.join(", ")}.`;
+    return new MigrationError("N2I-E100", `${what} no ${given}`, { fix });
+  }
+  const [, missing] = /^Missing required arguments?: (.*)$/s.exec(said) ?? [];
+  if (missing !== undefined) {
+    const options = missing.split(", ").map((one) => `--${one}`);
+    const fix = `Give it, or say it in nova2ironic.yaml; ${command} --help says what it is.`;
+    return new MigrationError("N2I-E100", `${command} wants ${options.join(", ")}`, { fix });
+  }
+  const [, word] = / (<\w+>)/.exec(declarationOf(command)) ?? [];
+  if (word === undefined || !said.startsWith("Not enough non-option arguments")) return null;
+  const fix = `Give it, as in: nova2ironic ${declarationOf(command)}`;
+  return new MigrationError("N2I-E100", `${command} wants ${word}`, { fix });
+}
+
+function declarationOf(name: string): string {
+  return declaredCommands().find(({ command }) => command.split(" ")[0] === name)?.command ?? name;
+}
+
+function isPositional(command: string, name: string): boolean {
+  return declarationOf(command).includes(`<${name}>`);
 }
 
 /** The options of the command under way by what they take, as they were declared. */

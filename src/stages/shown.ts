@@ -56,6 +56,10 @@ type Record =
  */
 export async function openShown(file: string, nova: boolean): Promise<Shown> {
   const folder = folderOf(file);
+  if (folder !== null && !existsSync(join(folder, MANIFEST)))
+    throw new MigrationError("N2I-E110", `${file} is no plan's folder`, {
+      fix: "Name one of a run's files: RUN/plan, RUN/snapshot.jsonl, RUN/power.jsonl, RUN/journal.jsonl, RUN/log.jsonl.",
+    });
   if (folder !== null)
     return { ...(await (nova ? novaOf(folder) : machinesOf(folder))), run: dirname(folder) };
   if (nova)

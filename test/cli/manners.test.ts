@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { chmodSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
-import { assertRefusal, run, runs } from "../hostile/cli.ts";
+import { assertRefusal, refused, run, runs } from "../hostile/cli.ts";
+import { privateFolder } from "../hostile/deployment.ts";
 
 test("a bare command and help show what there is, help of a command that command", async () => {
   const bare = await runs(0, []);
@@ -45,4 +48,21 @@ test("what was mistyped is named, before what it made look missing", async () =>
   // A word that only looks like an option is somebody's value.
   const value = await run(["status", "--run", "m1", "--", "--rum"]);
   assert.doesNotMatch(value.err, /has no option/);
+});
+
+test("a wrong choice, a missing word and a wrong folder are refused in words that help", async (t) => {
+  const folder = privateFolder(t);
+  const aply = await refused(["run", "--run", folder, "--until", "aply"], 64, "N2I-E100");
+  assert.match(aply.err, /--until takes no "aply".*\nFix: Did you mean apply\? It takes one of /s);
+  await refused(["window", "opn", "--run", folder], 64, "N2I-E100", [
+    /window knows no "opn"/,
+    /mean open/,
+  ]);
+  await refused(["show"], 64, "N2I-E100", [/show wants <file>/, /nova2ironic show <file>/]);
+  await refused(["plan"], 64, "N2I-E100", [/plan wants --run/, /nova2ironic\.yaml/]);
+  await refused(["show", folder], 64, "N2I-E110", [/is no plan's folder/, /RUN\/plan/]);
+  writeFileSync(join(folder, "of somebody"), "");
+  chmodSync(folder, 0o755);
+  const open = await refused(["status", "--run", folder], 64, "N2I-E110", [/holds no run/]);
+  assert.doesNotMatch(open.err, /chmod/);
 });

@@ -67,6 +67,36 @@ test("a disk that fills up before the journal's first entry stops the load befor
   await runs(0, ["status", ...at]);
 });
 
+test("a run that meets a full disk ends with what to do before anything is written", async (t) => {
+  const disk = smallDisk(t, "size=2048k");
+  if (disk === null) return;
+  const root = { match: {}, set: { root_uuid: "c0000000-0000-4000-8000-000000000001" } };
+  const made = await deployFiles(t, {
+    ...MANY,
+    site: { ...SITE, machines: [...SITE.machines, root] },
+  });
+  const at = ["--run", join(disk, "run")];
+  await runs(0, ["extract", ...at, ...made.source, "-q"]);
+  await runs(0, ["plan", ...at, ...made.writer, ...made.source.slice(2, 4), ...made.plan, "-q"]);
+  const before = await digest(made.ironic);
+  const filler = join(disk, "filler");
+  const night = ["run", ...at, "--yes", "--watch", "0", "--wait", "0"];
+  // Nothing at all; and so much that the check sees that it is too little.
+  for (const [room, status, what] of [
+    [0, 1, /^ERROR N2I-E120 .*ENOSPC[\s\S]*^Fix: Free space/m],
+    [8, 2, /^\| Check: .*Disk space of the run[\s\S]*^\| Result: Failure/m],
+  ] as const) {
+    spawnSync("dd", ["if=/dev/zero", `of=${filler}`, "bs=1k"]);
+    spawnSync("truncate", [`--size=-${room}K`, filler]);
+    const full = await run(night);
+    assert.match(full.err, /^The run stops .* nova2ironic run --run '.*' --watch 0/m);
+    assert.match(`${full.out}${full.err}`, what);
+    assert.equal(full.status, status, full.err);
+    assert.equal(await digest(made.ironic), before);
+    rmSync(filler);
+  }
+});
+
 test("a journal that cannot be written after the commit is told as halfway, and the next apply settles it", async (t) => {
   if (spawnSync("prlimit", ["--version"]).status !== 0) return t.skip("needs prlimit(1)");
   const made = await deployFiles(t, SMALL);

@@ -51,11 +51,21 @@ export async function openRun(
   }
   if ((found.mode & 0o077) !== 0) {
     const mode = (found.mode & 0o777).toString(8);
-    const fix = `Run: chmod 700 ${shellWord(run.path)}`;
+    const fix = (await mayBeRun(run.path))
+      ? `Run: chmod 700 ${shellWord(run.path)}`
+      : "It holds no run. Name another folder; extract makes it.";
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
   await refuseFirstForm(run.path);
   return run;
+}
+
+/** What a run has; a folder of other things, such as /tmp, is not to be closed to others. */
+const OF_RUN: readonly string[] = ["snapshot.jsonl", "run.lock", "journal.jsonl", "secret.key"];
+
+async function mayBeRun(path: string): Promise<boolean> {
+  const names = await readdir(path).catch(() => []);
+  return names.length === 0 || names.some((name) => OF_RUN.includes(name));
 }
 
 /** Files that runs had before a plan was a folder, and their parts one journal. */

@@ -58,7 +58,7 @@ test("a wrong choice, a missing word and a wrong folder are refused in words tha
     /window knows no "opn"/,
     /mean open/,
   ]);
-  await refused(["show"], 64, "N2I-E100", [/show wants <file>/, /nova2ironic show <file>/]);
+  await refused(["show"], 64, "N2I-E100", [/show wants <file>/, /as in: show <file>/]);
   await refused(["plan"], 64, "N2I-E100", [/plan wants --run/, /nova2ironic\.yaml/]);
   await refused(["show", folder], 64, "N2I-E110", [/is no plan's folder/, /RUN\/plan/]);
   writeFileSync(join(folder, "of somebody"), "");

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { serveOptions } from "../../src/cli/options/serve.ts";
 import { packageRoot } from "../../src/edge/disk/package-root.ts";
 import { refused, run, runs, type Started, start } from "../hostile/cli.ts";
 import { deployFiles } from "../hostile/deployment.ts";
@@ -131,6 +132,15 @@ test("killed and started again, it answers the next request", async (t) => {
   assert.equal((await (await running(t, 1)).get()).status, 200);
 });
 
+test("no option, and so no key of nova2ironic.yaml, takes what one could log in with", () => {
+  const names = Object.keys(serveOptions.options ?? {});
+  assert.ok(names.includes("keystone-url"));
+  assert.deepEqual(
+    names.filter((name) => /pass|secret|user|cloud|token(?!-cache)|credential/.test(name)),
+    [],
+  );
+});
+
 test("a command line that cannot be meant is refused before anything is opened", async () => {
   const says = async (why: RegExp, ...words: readonly string[]): Promise<void> => {
     await refused(["serve", "proxy", ...words], 64, "N2I-E100", [why]);
@@ -209,7 +219,7 @@ test("--check says in a table what would be served, and of what", async (t) => {
   assert.equal((JSON.parse(out) as { readonly name: string }).name, "Proxy Check Results");
 });
 
-test("with --run a machine is found by its number in nova_bm, and the run is not written to", async (t) => {
+test("with --run a machine is found by its number in nova_bm", async (t) => {
   const { at, source, reader, plan } = await deployFiles(t, SMALL);
   await runs(0, ["extract", ...at, ...source, "-q"]);
   await runs(0, ["plan", ...at, ...reader, ...source.slice(2, 4), ...plan, "-q"]);

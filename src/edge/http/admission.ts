@@ -1,19 +1,15 @@
 import type { Server } from "node:http";
 import { Server as TlsServer } from "node:https";
 import type { Socket } from "node:net";
-import type { Reply } from "../../model/served.ts";
 import { refuseRaw } from "./raw.ts";
+import type { Serving } from "./serving.ts";
 
 /** Connections that may be told why they are refused; what comes beyond is dropped. */
 const TOLD = 128;
 
-interface Admission {
-  readonly most: number;
-  readonly fault: (status: number, message: string) => Reply;
-}
-
 /** Keeps count of connections, and answers 503 at once to one too many. @returns those that are open */
-export function admit(server: Server, { most, fault }: Admission): ReadonlySet<Socket> {
+export function admit(server: Server, serving: Serving): ReadonlySet<Socket> {
+  const { maxConnections: most } = serving;
   const open = new Set<Socket>();
   server.maxConnections = most + TOLD;
   server.on("connection", (socket: Socket) => {
@@ -25,7 +21,7 @@ export function admit(server: Server, { most, fault }: Admission): ReadonlySet<S
   server.prependListener(
     server instanceof TlsServer ? "secureConnection" : "connection",
     (socket: Socket) => {
-      if (admitted >= most) return refuseRaw(socket, [503, "too many connections"], fault);
+      if (admitted >= most) return refuseRaw(socket, [503, "too many connections"], serving);
       admitted += 1;
       socket.once("close", () => {
         admitted -= 1;

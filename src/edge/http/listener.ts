@@ -24,7 +24,7 @@ export interface Listener {
  *   or not this host's, N2I-E118 when this user may not listen there
  */
 export async function listen(serving: Serving): Promise<Listener> {
-  const { tls, maxConnections, fault } = serving;
+  const { tls } = serving;
   const options = {
     maxHeaderSize: LIMITS.head,
     headersTimeout: LIMITS.arrival,
@@ -38,7 +38,7 @@ export async function listen(serving: Serving): Promise<Listener> {
       : createTls({ ...options, ...pair(tls), handshakeTimeout: LIMITS.arrival });
   // What a head of 16 KiB can hold is looked at whole.
   server.maxHeadersCount = 0;
-  const open = admit(server, { most: maxConnections, fault });
+  const open = admit(server, serving);
   let ending = false;
   const queues = new WeakMap<Socket, { readonly last: Promise<void>; length: number }>();
   server.on("request", (request, response: ServerResponse) => {
@@ -58,10 +58,10 @@ export async function listen(serving: Serving): Promise<Listener> {
     queues.set(socket, { last: before === undefined ? work() : before.last.then(work), length });
   });
   server.on("clientError", (error, socket) =>
-    refuseRaw(socket as Socket, clientFault(error), fault),
+    refuseRaw(socket as Socket, clientFault(error), serving),
   );
   server.on("connect", (_request, socket) =>
-    refuseRaw(socket as Socket, [405, "CONNECT is not served"], fault),
+    refuseRaw(socket as Socket, [405, "CONNECT is not served"], serving),
   );
   await bind(server, serving);
   return {

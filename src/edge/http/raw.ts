@@ -1,6 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import type { Reply } from "../../model/served.ts";
+import type { Serving } from "./serving.ts";
 
 /** Time for the other side to read an answer before its connection is gone. */
 const LINGER_MS = 1000;
@@ -12,17 +12,23 @@ export function isRefused(socket: Socket): boolean {
   return refused.has(socket);
 }
 
-/** Answers on a connection that is no longer read as HTTP, and ends it. @param what null: nobody reads it */
+/**
+ * Answers on a connection that is no longer read as HTTP, and ends it.
+ *
+ * @param what null: nobody reads it
+ */
 export function refuseRaw(
   socket: Socket,
   what: readonly [status: number, message: string] | null,
-  fault: (status: number, message: string) => Reply,
+  { fault, served }: Pick<Serving, "fault" | "served">,
 ): void {
   if (refused.has(socket)) return;
   refused.add(socket);
   socket.on("error", () => undefined);
   if (what === null || !socket.writable) return void socket.destroy();
   const { status, fields, body } = fault(...what);
+  // Of what it asked for nothing is known.
+  served({ id: "-", method: "-", path: "-", status, milliseconds: 0, calls: 0, broken: what[1] });
   const text = typeof body === "string" ? body : "";
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,

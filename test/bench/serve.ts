@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { Agent, get } from "node:http";
+import { createConnection } from "node:net";
 import { program } from "../../src/edge/disk/package-root.ts";
 import { connect } from "../lab/connect.ts";
 import { apiOf } from "../lab/ironic/api.ts";
@@ -10,12 +11,21 @@ import { startMariadb } from "../lab/mariadb.ts";
 import { standInIronic, standInKeystone, uuidOf } from "../proxy/stand-ins.ts";
 
 /** Milliseconds, MiB, and times of Ironic's own. */
-const LIMITS = { list: 1, listCpu: 60, showCpu: 3, added: 5, peak: 120, idle: 150 } as const;
+const LIMITS = {
+  list: 1,
+  listCpu: 60,
+  showCpu: 3,
+  added: 5,
+  peak: 120,
+  idle: 150,
+  grown: 10,
+} as const;
 const NODES = 2000;
 const TURNS = 9;
 const SHOWS = 500;
 const LARGEST = 100_000;
 const IDLE = 500;
+const BROKEN = 100_000;
 const TICK_MS = 10;
 
 type Write = (text: string) => void;
@@ -41,6 +51,7 @@ export async function benchServe(write: Write): Promise<void> {
   try {
     await real(t, write);
     await standIns(t, write);
+    await hostile(t, write);
   } finally {
     for (const end of ends.toReversed()) await end();
   }
@@ -112,6 +123,49 @@ async function standIns(t: Ends, write: Write): Promise<void> {
   t.after(() => agent.destroy());
   await Promise.all(Array.from({ length: IDLE }, () => text(`${idle.url}/`, agent)));
   judge(write, `MiB with ${IDLE} idle connections:`, idle.now(), LIMITS.idle);
+}
+
+/** Heads that are no requests, or nearly so: what they leave behind in memory. */
+async function hostile(t: Ends, write: Write): Promise<void> {
+  const nobody = "http://127.0.0.1:1";
+  const at = await served(t, ["--keystone-url", nobody, "--ironic-url", nobody]);
+  await brokenHeads(at.url, BROKEN / 5);
+  const before = at.now();
+  await brokenHeads(at.url, BROKEN);
+  judge(write, `MiB more after ${BROKEN} broken requests:`, at.now() - before, LIMITS.grown);
+}
+
+const WORDS = [
+  ...["GET ", "POST ", "/v2.1/os-baremetal-nodes", "/%00/..%2f", " HTTP/1.1", "\r\n", "\r\n\r\n"],
+  ...[
+    "Host: a",
+    "X-Auth-Token: x",
+    "Transfer-Encoding: chunked",
+    "Content-Length: 5",
+    "\0",
+    "\xff",
+  ],
+];
+
+async function brokenHeads(url: string, count: number): Promise<void> {
+  const { hostname, port } = new URL(url);
+  let [left, seed] = [count, 7];
+  // The same ones every time.
+  const next = (most: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % most;
+  };
+  const one = async (): Promise<void> => {
+    const head = Array.from({ length: 1 + next(9) }, () => WORDS[next(WORDS.length)]).join("");
+    const socket = createConnection(Number(port), hostname);
+    socket.on("error", () => undefined).resume();
+    socket.end(Buffer.from(head, "latin1"));
+    await new Promise((resolve) => socket.on("close", resolve));
+  };
+  const lane = async (): Promise<void> => {
+    for (; left > 0; left -= 1) await one();
+  };
+  await Promise.all(Array.from({ length: 32 }, lane));
 }
 
 /** The program itself, on a free port; it ends with the bench. */

@@ -46,7 +46,7 @@ export async function listen(serving: Serving): Promise<Listener> {
     const before = queues.get(socket);
     const length = (before?.length ?? 0) + 1;
     // Whatever was answered now would stand where another answer is awaited.
-    if (length > LIMITS.ahead) return refuseRaw(socket, null, fault);
+    if (length > LIMITS.ahead) return refuseRaw(socket, null, serving);
     const work = async (): Promise<void> => {
       await serve(request, response, serving, () => ending);
       const queue = queues.get(socket);

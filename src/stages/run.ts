@@ -17,6 +17,7 @@ import type { Machine, SnapshotLine } from "../model/machine.ts";
 import { MACHINES } from "../model/nova-plan.ts";
 import type { PlannedMachine } from "../model/plan.ts";
 import { type Seal, strayed, UNBOUND } from "../model/secret.ts";
+import { surroundings } from "./surroundings.ts";
 import { waitingFor } from "./waiting.ts";
 
 export { PLAN } from "../edge/disk/plan-folder.ts";
@@ -109,6 +110,11 @@ export async function sealOf(
   return seal;
 }
 
+/** Whether a rehearsal goes on, whose run is inside of another. */
+export function isRehearsed(): boolean {
+  return surroundings().copies !== undefined;
+}
+
 /** Runs a stage that writes into the run folder, alone. */
 export async function inRun<T>(
   path: string,
@@ -116,7 +122,7 @@ export async function inRun<T>(
   options: { readonly create: boolean },
   work: (run: RunFolder) => Promise<T>,
 ): Promise<T> {
-  const run = await openRun(path, options);
+  const run = await openRun(path, { ...options, inner: isRehearsed() });
   commands.set(run, command);
   const lock = await lockRun(run, command);
   try {

@@ -30,7 +30,7 @@ export interface Support {
 
 /** What this tool writes into a run, its secrets sealed. */
 const OURS =
-  /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(given\.json|connections\.yaml|verified\.json)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
+  /^((rehearsal\/)?(snapshot|power|journal|log|window)\.jsonl|(rehearsal\/)?(given\.json|connections\.yaml|verified\.json|inner-run)|report\.html|rehearsal\.json|plan-[0-9a-f]{12}\/([a-z-]+\.jsonl|plan\.json))$/;
 const IS_KEY = /(^|\/)secret\.key$/;
 
 /** Milliseconds tar may take: a fleet of 100,000 machines is a few hundred megabytes. */
@@ -43,7 +43,7 @@ const PATIENCE = 30 * 60_000;
  * @throws MigrationError N2I-E100 where the archive is there already, N2I-E110, N2I-E120, N2I-E400
  */
 export async function support(words: SupportWords, sink: Sink): Promise<Support> {
-  const run = await openRun(words.run, { create: false });
+  const run = await openRun(words.run, { create: false, inner: true });
   const { cwd, onInterrupt } = surroundings();
   const path = resolve(cwd(), words.to ?? `${basename(run.path)}-support.tar.gz`);
   if (existsSync(path))

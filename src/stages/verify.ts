@@ -14,7 +14,7 @@ import { loadMappings } from "./documents.ts";
 import { checkEngine, checkIdentity } from "./ironic-place.ts";
 import { nothingLoads } from "./nothing.ts";
 import { novaPlanOf } from "./nova-files.ts";
-import { openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
+import { isRehearsed, openPlan, openSnapshot, PLAN, SNAPSHOT, sealOf } from "./run.ts";
 import { listFaults, logsAt } from "./service-logs.ts";
 import type { Sink } from "./sink.ts";
 import { rememberVerified } from "./verified-file.ts";
@@ -43,7 +43,7 @@ type Plan = Awaited<ReturnType<typeof openPlan>>;
  * @throws MigrationError N2I-E110 to N2I-E114
  */
 export async function openToVerify(asked: Pick<VerifyAsked, "run" | "keyFile">) {
-  const run = await openRun(asked.run, { create: false });
+  const run = await openRun(asked.run, { create: false, inner: isRehearsed() });
   const plan = await openPlan(`${run.path}/${PLAN}`);
   const snapshot = await openSnapshot(`${run.path}/${SNAPSHOT}`);
   if (snapshot.footer.sha256 !== plan.header.made_from.snapshot)

@@ -1,18 +1,25 @@
-import { lstat, mkdir, rm, symlink } from "node:fs/promises";
-import { basename, join } from "node:path";
+import { lstat, mkdir, rm, symlink, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
+import type { Entry } from "../../model/journal.ts";
+import { shellWord } from "../../model/text.ts";
 import { notRead, notWritten } from "./failure.ts";
+import { readJournal } from "./journal.ts";
 import { openManifest, PLAN } from "./plan-folder.ts";
-import type { RunFolder } from "./run-folder.ts";
+import { INNER, type RunFolder } from "./run-folder.ts";
 
 /** What a run inside of a run shares with it, besides its plan. */
 const SHARED = ["snapshot.jsonl", "power.jsonl", "secret.key"];
+
+/** For whoever looks. */
+const ABOUT =
+  "The journal here is of copies that a rehearsal made: --run wants the folder above.\n";
 
 /**
  * An empty run inside of a run: its plan, snapshot, readings and key are links to the run's; its journal and
  * whatever a command writes are its own. What was of this name before is gone.
  *
- * @throws MigrationError N2I-E110, N2I-E120
+ * @throws MigrationError N2I-E110, N2I-E120, N2I-E352 where the last one's journal is of more than copies
  */
 export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFolder> {
   const inner = { path: join(run.path, name) };
@@ -20,6 +27,7 @@ export async function makeInnerRun(run: RunFolder, name: string): Promise<RunFol
   try {
     await removeInnerRun(run, name);
     await mkdir(inner.path, { mode: 0o700 });
+    await writeFile(join(inner.path, INNER), ABOUT, { mode: 0o600 });
     const plan = basename(folder);
     await symlink(join("..", plan), join(inner.path, plan));
     // A copied run has the plan itself where others have a link to it.
@@ -47,7 +55,34 @@ export async function findInnerRun(run: RunFolder, name: string): Promise<RunFol
 /** Links are removed, and not followed. */
 async function removeInnerRun(run: RunFolder, name: string): Promise<void> {
   const inner = await findInnerRun(run, name);
-  if (inner !== null) await rm(inner.path, { recursive: true });
+  if (inner === null) return;
+  if (!isOfCopies((await readJournal(inner)).entries)) throw ofMore(inner);
+  await rm(inner.path, { recursive: true });
+}
+
+/** Whether all that was done was done while there was a copy to do it on. */
+function isOfCopies(entries: readonly Entry[]): boolean {
+  const there = new Set<string>();
+  return entries.every((entry) => {
+    if (entry.do === "resource") there.add(entry.mark);
+    else if (entry.do === "gone") there.delete(entry.mark);
+    else return entry.do === "open" || there.size > 0;
+    return true;
+  });
+}
+
+/** An earlier version let apply load the target by it; nothing else knows of those rows. */
+function ofMore({ path }: RunFolder): MigrationError {
+  const kept = `${dirname(path)}-loaded`;
+  const [from, to] = [path, kept].map(shellWord);
+  return new MigrationError(
+    "N2I-E352",
+    `${path} has the only journal of what was done without a copy`,
+    {
+      why: "A command other than rehearse was run on it, and wrote to Ironic or Nova.",
+      fix: `Run: cp -rL ${from} ${to} && rm -f ${shellWord(join(kept, INNER))} ${shellWord(join(kept, "run.place"))}; take back what it loaded: nova2ironic rollback --run ${to} --all; then rm -r ${from}.`,
+    },
+  );
 }
 
 async function isAt(path: string): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { mkdir, readdir, readFile, stat, statfs } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { mkdir, readdir, readFile, readlink, stat, statfs } from "node:fs/promises";
+import { dirname, join, resolve } from "node:path";
 import { MigrationError, systemCode } from "../../model/error.ts";
 import { type Json, parsedJson } from "../../model/json.ts";
 import { shellWord } from "../../model/text.ts";
@@ -23,11 +23,12 @@ interface RunLock {
  * The run at `path`, after a look that it is this user's alone. `create` makes it, and its
  * parents, when it is missing.
  *
+ * @param inner whether a run inside of a run may be opened: its journal is of copies, and says nothing of a target
  * @throws MigrationError N2I-E110 with the command that fixes it, N2I-E120
  */
 export async function openRun(
   path: string,
-  { create }: { readonly create: boolean },
+  { create, inner = false }: { readonly create: boolean; readonly inner?: boolean },
 ): Promise<RunFolder> {
   const run = { path: resolve(path) };
   if (create) {
@@ -56,7 +57,11 @@ export async function openRun(
       : "It holds no run. Name another folder; extract makes it.";
     throw refusal(`${run.path} is open to other users (mode ${mode})`, fix);
   }
-  await refuseFirstForm(run.path);
+  const names = await readdir(run.path).catch((cause: unknown) => {
+    throw notRead(run.path, cause);
+  });
+  refuseFirstForm(run.path, new Set(names));
+  if (!inner && (await isInner(run.path, names))) throw ofCopies(run.path);
   return run;
 }
 
@@ -68,16 +73,31 @@ async function mayBeRun(path: string): Promise<boolean> {
   return names.length === 0 || names.some((name) => OF_RUN.includes(name));
 }
 
+/** Marks a run inside of a run. */
+export const INNER = "inner-run";
+
+/** Earlier ones bear no mark; their plan is a link to the one above. */
+async function isInner(path: string, names: readonly string[]): Promise<boolean> {
+  if (names.includes(INNER)) return true;
+  for (const name of names.filter((one) => /^plan(-|$)/.test(one))) {
+    const to = await readlink(join(path, name)).catch(() => null);
+    if (to === join("..", name)) return true;
+  }
+  return false;
+}
+
+function ofCopies(path: string): MigrationError {
+  return refusal(
+    `${path} is a rehearsal's own run: its journal is of copies, and not of Ironic or Nova`,
+    `Give --run ${shellWord(dirname(path))}`,
+  );
+}
+
 /** Files that runs had before a plan was a folder, and their parts one journal. */
 const FIRST_FORM = ["plan", "nova", "nova-journal", "release", "finish", "boot"];
 
 /** What this version would read of such a run is half of what was done. */
-async function refuseFirstForm(path: string): Promise<void> {
-  const there = new Set(
-    await readdir(path).catch((cause: unknown) => {
-      throw notRead(path, cause);
-    }),
-  );
+function refuseFirstForm(path: string, there: ReadonlySet<string>): void {
   const name = FIRST_FORM.find((stem) => there.has(`${stem}.jsonl`));
   if (name === undefined) return;
   throw new MigrationError(

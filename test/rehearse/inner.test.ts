@@ -1,0 +1,53 @@
+import assert from "node:assert/strict";
+import { existsSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { openJournal } from "../../src/edge/disk/journal.ts";
+import { refused, runs } from "../hostile/cli.ts";
+import { rehearsing } from "./scene.ts";
+
+/** An earlier one left no mark. */
+for (const by of ["this version", "an earlier version"])
+  test(`no command goes on with a rehearsal's own run, made by ${by}`, async (t) => {
+    const made = await rehearsing("sqlite", t);
+    if (made === null) return;
+    const { words, run, at, writer, dump } = made;
+    await runs(0, [...words, "--yes", "-q"]);
+    await runs(0, ["apply", ...at, ...writer, "--yes", "-q"]);
+    const before = await dump();
+    const inner = join(run, "rehearsal");
+    assert.equal(existsSync(join(inner, "connections.yaml")), false);
+    if (by === "an earlier version") rmSync(join(inner, "inner-run"));
+    for (const command of [
+      ["rollback", "--all", ...writer, "--yes"],
+      ["rollback", "--all", "--plan", ...writer],
+      ["apply", ...writer, "--yes"],
+      ["verify", ...writer],
+      ["status"],
+      ["next"],
+      ["report"],
+      ["window", "open"],
+      ["rehearse", ...words.slice(-2)],
+    ]) {
+      const asked = [...command, "--run", inner, "-q"];
+      const { err } = await refused(asked, 64, "N2I-E110", [/rehearsal's own/]);
+      assert.ok(err.replaceAll(/\s+/g, "").includes(`Give--run${run}`), `${asked} ${err}`);
+    }
+    assert.equal(await dump(), before);
+    await runs(0, ["support", "--run", inner, "--to", join(made.folder, "inner.tar.gz"), "-q"]);
+  });
+
+test("a journal of what is no copy's is not removed with the folder of the last rehearsal", async (t) => {
+  const made = await rehearsing("sqlite", t);
+  if (made === null) return;
+  const { words, run, entries, isCopied } = made;
+  await runs(0, [...words, "--yes", "-q"]);
+  const journal = await openJournal({ path: join(run, "rehearsal") });
+  const last = journal.entries().find((entry) => entry.do === "target");
+  assert.ok(last !== undefined);
+  await journal.append(last);
+  await journal.close();
+  const count = entries().length;
+  await refused([...words, "--yes", "-q"], 4, "N2I-E352", [/cp -rL/]);
+  assert.deepEqual([entries().length, await isCopied()], [count, false]);
+});

@@ -81,28 +81,11 @@ test("real Keystone and Ironic: each caller has what his own token may, and noth
   assert.equal(await asks(callers.admin), 200);
   assert.deepEqual(await rows(db), before);
 
-  // 2,500 nodes, while one goes and one comes.
+  // A list of three pages under way at the end is whole.
   await copyNodes(db, 2499);
-  const [, ...others] = (await db("nodes").select("uuid").orderBy("id")) as readonly {
-    readonly uuid: string;
-  }[];
-  const gone = others[998]?.uuid ?? "";
-  const listing = at.get("", callers.admin).then((answer) => answer.json()) as Promise<Listed>;
-  await db("nodes").where({ uuid: gone }).delete();
-  await copyNodes(db, 1, "d");
-  // What the list is asked behind while it goes: the stand-in says so too.
-  assert.equal((await api("GET", `/v1/nodes?marker=${gone}`)).status, 404);
-  const ids = (await listing).nodes.map(({ id }) => id);
-  assert.equal(new Set(ids).size, ids.length, "none twice");
-  const listed = new Set(ids);
-  assert.deepEqual(
-    others.filter((node) => node.uuid !== gone && !listed.has(node.uuid)),
-    [],
-  );
-
-  // A list under way at the end is whole.
+  at.calls();
   const last = at.get("", callers.admin);
-  await sleep(150);
+  while (at.calls().length === 0) await sleep(5);
   again.signal("SIGTERM");
   const whole = (await (await last).json()) as Listed;
   assert.equal(whole.nodes.length, 2500);

@@ -208,6 +208,7 @@ export interface NextStep {
     readonly takeover?: true;
     readonly final?: true;
     readonly drop?: true;
+    readonly afterFinish?: true;
   };
   /** Options for Nova's databases; absent where the command does without. */
   readonly nova?: object;

@@ -1,10 +1,9 @@
-import { existsSync } from "node:fs";
 import { MigrationError } from "../model/error.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
 import { type NextStep, newForPlan } from "./given.ts";
 import { rememberGiven, withEarlier } from "./given-file.ts";
 import type { RunStage } from "./journey.ts";
-import { FOR_STAGES, pick } from "./next.ts";
+import { camel, FOR_STAGES, nextCommand, pick } from "./next.ts";
 import { PLAN } from "./pipeline.ts";
 import { inRun } from "./run.ts";
 import type { RunFiles } from "./run-files.ts";
@@ -31,14 +30,13 @@ export interface RunWords {
 
 const PASSED = [...FOR_STAGES.power, ...FOR_STAGES.plan];
 
-/** What was given for stages to come outlives whatever ends this walk. @returns whether there is a run to keep it */
+/** What was given for stages to come outlives whatever ends this walk. @returns whether anything was */
 export async function keepWords(words: RunWords): Promise<boolean> {
-  if (!existsSync(words.run)) return false;
   const given = pick(words, PASSED);
-  if (Object.keys(given).length > 0)
-    await inRun(words.run, "run", { create: false }, async (run) =>
-      rememberGiven(run, "run", pick(await withEarlier(run, "run", given), PASSED)),
-    );
+  if (Object.keys(given).length === 0) return false;
+  await inRun(words.run, "run", { create: false }, async (run) =>
+    rememberGiven(run, "run", pick(await withEarlier(run, "run", given), PASSED)),
+  );
   return true;
 }
 
@@ -53,19 +51,29 @@ export function planAnew(
   words: RunWords,
   { say }: Pick<Sink, "say">,
 ): NextStep | null {
-  if (files === null || "missing" in files.plan || step?.command === "extract") return step;
-  const wanted = newForPlan(words, files.said?.earlier ?? []).map((name) => `--${name}`);
+  // What is taken back, or read anew, comes before any plan.
+  if (step?.command === "extract" || step?.command === "rollback") return step;
+  if (files === null || "missing" in files.plan) return step;
+  const wanted = newForPlan(words, files.said?.earlier ?? []);
   if (wanted.length === 0) return step;
-  const what = `the plan was made without ${wanted.join(", ")} as given now`;
+  const what = `the plan was made without ${wanted.map((name) => `--${name}`).join(", ")} as given now`;
   const { journal, plan } = files;
   if ("missing" in journal || plansOf(journal.entries, IRONIC).includes(plan.sha256))
-    throw gate(`${what}, and was applied; leave it out, or make a new plan`);
+    throw gate(
+      `${what}, and was applied`,
+      `Make a new plan with it, or leave it out: ${againWithout(words, wanted)}`,
+    );
   if (step?.command !== "plan")
     say(`${what.slice(0, 1).toUpperCase()}${what.slice(1)}: it is made again.`);
   return PLAN;
 }
 
-/** Where a walk ends with what a person has to do. */
-export function gate(what: string): MigrationError {
-  return new MigrationError("N2I-E328", what);
+function againWithout(words: RunWords, options: readonly string[]): string {
+  const out = Object.fromEntries(options.map((name) => [camel(name), undefined]));
+  return nextCommand("run", { ...words, ...out });
+}
+
+/** Where a walk ends with what a person has to do. @param fix where the same command is not what comes then */
+export function gate(what: string, fix?: string): MigrationError {
+  return new MigrationError("N2I-E328", what, fix === undefined ? {} : { fix });
 }

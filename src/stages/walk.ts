@@ -4,13 +4,15 @@ import { duration } from "../core/report/window.ts";
 import { openRun, type RunFolder } from "../edge/disk/run-folder.ts";
 import { MigrationError } from "../model/error.ts";
 import { IRONIC, plansOf } from "../model/journal.ts";
+import { listed, NAMED } from "../model/text.ts";
 import type { TargetOptions } from "./backend.ts";
 import { loadMappings } from "./documents.ts";
 import { expected } from "./expected.ts";
-import { decisionsOf, type NextStep } from "./given.ts";
+import { decisionsOf, type NextStep, wordsOf } from "./given.ts";
 import { measuredOf } from "./history.ts";
 import { runHook } from "./hooks.ts";
 import { type RunStage, STAGES, stageOf } from "./journey.ts";
+import { createdAgain } from "./loaded-plans.ts";
 import {
   computeStarted,
   computesStopped,
@@ -75,9 +77,11 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
   let before = "";
   let kept = false;
   for (;;) {
-    if (!kept) kept = await keepWords(words);
-    const { run, files, ...at } = await standing(words.run);
+    let { run, files, ...at } = await standing(words.run);
     const step = planAnew(at.step, files, words, sink);
+    // What was refused is not kept; what is kept is among the files.
+    if (!kept && run !== null && (await keepWords(words))) ({ files } = await standing(words.run));
+    kept = run !== null;
     if (step === null) {
       if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
       for (const text of files === null ? [] : leftBehind(files)) sink.say(`${text}.`);
@@ -245,9 +249,10 @@ async function performed(
   of: Walk,
   run: RunFolder | null,
   stage: RunStage,
-  { step, files }: At,
+  at: At,
 ): Promise<number> {
   const { words, hands, sink } = of;
+  const { step, files } = at;
   const own = files === null ? {} : decisionsOf(step, files.said, files.handover !== null);
   const given: Words = { run: words.run, ...own };
   const patience: Waiting = {
@@ -268,7 +273,7 @@ async function performed(
     case "apply": {
       const { skipBlocked } = words;
       const staged = words.staged || wasEverStaged(files);
-      const second = await secondNight(files, sink);
+      const second = run === null ? {} : await secondNight(run, at, sink);
       const decided = { ...given, ...watching(words), ...(staged && { staged }), ...second };
       const options = await hands.options("apply", { ...decided, "skip-blocked": skipBlocked });
       if (run !== null) await computesStopped(run, options as { novaDb?: string }, patience);
@@ -309,13 +314,26 @@ async function performed(
   }
 }
 
-/** Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks. */
-async function secondNight(files: RunFiles | null, { confirm }: Sink): Promise<Words> {
-  const { finish, plan } = files ?? {};
+/**
+ * Machines that a finished run left behind are loaded by a plan of their own, which says what Ironic lacks.
+ *
+ * @throws MigrationError N2I-E328 where the run had loaded one of them, which was deleted since
+ */
+async function secondNight(run: RunFolder, { step, files }: At, { confirm }: Sink): Promise<Words> {
+  const { finish, plan, journal, handover = null, said } = files ?? {};
   if (finish === undefined || "missing" in finish || finish.end === null) return {};
   const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
+  const entries = journal === undefined || "missing" in journal ? [] : journal.entries;
+  const again = await createdAgain(run, entries);
+  if (again.length > 0) {
+    const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;
+    throw gate(
+      `this run loaded them before, and they were deleted from Ironic since: ${listed(again, NAMED)}; the plan would load them again`,
+      `Leave them out with "skip" in the site document and plan again. If they are to come back: ${wordsOf(byHand, said, handover !== null)}`,
+    );
+  }
   await confirm(
-    `finish ended this run at ${finish.end.at}. The plan made since loads ${nodes} machines that Ironic does not hold: were they left behind then, and not deleted since?`,
+    `finish ended this run at ${finish.end.at}. The plan made since loads ${nodes} machines that this run never loaded: were they left behind then, and not deleted since?`,
   );
   return { "after-finish": true };
 }

@@ -44,9 +44,14 @@ test("a plan that is wanted otherwise is made again, and is not once it was appl
   assert.match(anew.err, /made without --deploy-kernel, --deploy-ramdisk as given now: it is made/);
   assert.match(JSON.stringify(keptOf(made.run, "plan")), /new-kernel/);
   assert.equal((await made.act(["apply"])).status, 0);
-  const late = await walk(made, "--max-unreachable", "3");
+  const late = await walk(made, "--max-unreachable", "3", "--beside-others");
   const err = late.err.slice(late.err.indexOf("ERROR "));
-  assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", /without --max-unreachable.*applied/);
+  const why = /without --beside-others, --max-unreachable.*applied/;
+  assertRefusal({ ...late, out: "", err }, 4, "N2I-E328", why);
+  // What is refused is neither repeated nor kept.
+  assert.doesNotMatch(late.err, /nova2ironic run .*--(beside|max)/);
+  assert.match(err, /leave it out: nova2ironic run --run \S+ --watch 0/);
+  assert.deepEqual(keptOf(made.run, "run"), {});
 });
 
 test("a stage that is done again says why, and what is loaded is not read anew without a word", async (t) => {

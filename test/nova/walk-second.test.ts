@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { runs } from "../hostile/cli.ts";
+import { caseUuid } from "../../src/demo/case.ts";
+import { assertRefusal, runs } from "../hostile/cli.ts";
 import { computeStarts, conductorsStart, planned, walk } from "./walking.ts";
 
 test("machines that a night left behind are carried by a second one", async (t) => {
@@ -33,4 +34,23 @@ test("machines that a night left behind are carried by a second one", async (t) 
   assert.equal(second.status, 0, second.err);
   assert.match(second.err, /^The window is closed\.\nThe run is done\.$/m);
   assert.doesNotMatch(second.err, /left behind/);
+});
+
+test("a machine deleted since finish is not loaded again by --yes, and is named", async (t) => {
+  const made = await planned(t);
+  await walk(made);
+  await conductorsStart(made);
+  await computeStarts(made);
+  assert.equal((await walk(made)).status, 0);
+  const deleted = caseUuid("node", 2);
+  const [node] = await made.ironic.db("nodes").where({ uuid: deleted });
+  await made.ironic.db("ports").where({ node_id: node.id }).del();
+  await made.ironic.db("nodes").where({ id: node.id }).del();
+  await made.ironic.db("conductors").update({ online: false, updated_at: "2014-01-01 00:00:00" });
+  await runs(0, ["extract", ...made.at, "-q"]);
+  const ran = await walk(made);
+  const err = ran.err.slice(ran.err.indexOf("ERROR "));
+  assertRefusal({ ...ran, out: "", err }, 4, "N2I-E328", new RegExp(`loaded them.*${deleted}`));
+  assert.match(err, /If they are to come back: nova2ironic apply --run \S+ --after-finish$/m);
+  assert.equal((await made.ironic.db("nodes")).length, 3);
 });

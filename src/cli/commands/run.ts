@@ -1,3 +1,4 @@
+import { MigrationError } from "../../model/error.ts";
 import { nextCommand } from "../../stages/next.ts";
 import { type Hands, type RunEnd, walk } from "../../stages/walk.ts";
 import type { RunArgs } from "../options/run.ts";
@@ -8,7 +9,9 @@ export async function runCommand(args: RunArgs, hands: Hands): Promise<void> {
   const again = nextCommand("run", args);
   const walked = await walk(args, hands, sinkOf({ ...args, format: "table" })).catch(
     (cause: unknown) => {
-      say(args, `The run stops here. Then: ${again}`);
+      // A refusal of this command line says itself which one goes on.
+      if (!(cause instanceof MigrationError && cause.fix.includes("nova2ironic run ")))
+        say(args, `The run stops here. Then: ${again}`);
       throw cause;
     },
   );

@@ -13,6 +13,7 @@ import {
   sightQuestion,
 } from "../core/proxy/upstream.ts";
 import { type CallersIronic, versionsAt } from "../edge/ironic-rest/for-caller.ts";
+import { MAXIMUM, MINIMUM } from "../edge/ironic-rest/service.ts";
 import type { Http } from "../edge/openstack/http.ts";
 import type { Answer } from "../edge/openstack/session.ts";
 import { MigrationError } from "../model/error.ts";
@@ -24,8 +25,8 @@ export interface AskedIronic {
   readonly ironic: CallersIronic;
   readonly range: Range;
   /** Whether the caller sees every node; asked once for a token. */
-  readonly sight: (ask: () => Promise<Answer | null>) => Promise<Answer | null>;
-  /** Ironic refused the token, or the microversion. */
+  readonly sight: (ask: () => Promise<Answer>) => Promise<Answer | null>;
+  /** Ironic refused the token, or the microversion, or has other versions than it had. */
   readonly refused: (what: "token" | "version") => void;
   /** Keystone's, for whoever is to log in there. */
   readonly keystone: string;
@@ -36,8 +37,11 @@ export interface AskedIronic {
 /** Nodes tried for a place in the list, where the last one read was deleted meanwhile. */
 const TRIED = 20;
 
+/** A catalog may have a URL for each project. */
+const MOST_URLS = 100;
+
 /**
- * The versions a service speaks, asked once and kept.
+ * The versions a service speaks, asked once and kept until it says others.
  *
  * @throws MigrationError N2I-E210 when it does not answer, N2I-E202 when it is none
  */
@@ -51,8 +55,13 @@ export function ranges(http: Http): {
       const kept = known.get(url);
       if (kept !== undefined) return kept;
       const asked = askRange(http, url);
+      // Oldest first.
+      for (const [oldest] of known) {
+        if (known.size < MOST_URLS) break;
+        known.delete(oldest);
+      }
       known.set(url, asked);
-      asked.catch(() => known.delete(url));
+      asked.catch(() => known.get(url) === asked && known.delete(url));
       return asked;
     },
     forget: (url) => void known.delete(url),
@@ -61,7 +70,7 @@ export function ranges(http: Http): {
 
 async function askRange(http: Http, url: string): Promise<Range> {
   const said = await versionsAt(http, url);
-  if ("why" in said) throw new MigrationError("N2I-E210", `Ironic does not answer: ${said.why}`);
+  if ("why" in said) throw new MigrationError("N2I-E210", unanswered("Ironic", said.why));
   const range = rangeOf(said.minimum, said.maximum, said.body);
   if (range !== undefined) return range;
   throw new MigrationError("N2I-E202", "no bare metal service answers where Ironic is looked for");
@@ -69,18 +78,22 @@ async function askRange(http: Http, url: string): Promise<Range> {
 
 /** Every node, page by page: what is fetched is sent before more is asked for. */
 export async function listReply(at: AskedIronic): Promise<Reply> {
-  const refused = await refusedSight(at);
-  if (refused !== null) return refused;
   const first = await put(at, listQuestion(at.range, null));
   const page = first.status === 200 ? pageOf(first.body, "nodes") : null;
   if (page === null) return refusedBy(first, at);
+  const refused = await refusedSight(at, first);
+  if (refused !== null) return refused;
   const fields = { "Content-Type": "application/json", ...at.fields };
   return { status: 200, fields, body: nodes(at, page) };
 }
 
 async function* nodes(at: AskedIronic, first: Page): AsyncGenerator<string> {
   let before = '{"nodes": [';
+  const seen = new Set<unknown>();
   for (let page: Page | null = first; page !== null; page = await pageBehind(at, page)) {
+    const { uuid } = objectOf(page.items[0]);
+    if (page.items.length > 0 && seen.has(uuid)) throw brokeOff("Ironic lists the same page again");
+    seen.add(uuid);
     const told = page.items.map((item) => JSON.stringify(nodeOf(item)));
     if (told.length > 0) {
       yield before + told.join(", ");
@@ -110,14 +123,18 @@ async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page 
     const answer = await put(at, listQuestion(at.range, marker));
     const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
     if (page !== null) {
-      if (objectOf(page.items[0]).uuid !== objectOf(items[0]).uuid) return page;
-      why = "Ironic lists the same page again";
-      break;
+      // An upgrade may come between two pages.
+      if ((await refusedSight(at, answer)) === null) return page;
+      throw brokeOff(PARTIAL);
     }
     why = answer.fault || `it answers ${answer.status}`;
     if (answer.status !== 404) break;
   }
-  throw new MigrationError("N2I-E210", `the list of nodes broke off: ${why}`);
+  throw brokeOff(why);
+}
+
+function brokeOff(why: string): MigrationError {
+  return new MigrationError("N2I-E210", `the list of nodes broke off: ${why}`);
 }
 
 /** One node, with its ports. @param id as the caller wrote it */
@@ -126,44 +143,66 @@ export async function showReply(at: AskedIronic, ident: Ident, id: string): Prom
   if (question === null) return unknownNode(id, at.fields);
   const answer = await put(at, question);
   // 400: no name that this Ironic takes.
-  if (answer.status === 404 || answer.status === 400)
-    return (await refusedSight(at)) ?? unknownNode(id, at.fields);
+  const unnameable =
+    answer.status === 400 && ident.is === "name" && "error_message" in objectOf(answer.body);
+  if (answer.status === 404 || unnameable)
+    return (await refusedSight(at, answer)) ?? unknownNode(id, at.fields);
   const { uuid } = objectOf(answer.body);
   if (answer.status !== 200 || typeof uuid !== "string") return refusedBy(answer, at);
   const ports: unknown[] = [];
+  const markers = new Set<string>();
   for (let marker: string | null = null; ; ) {
     const asked = await put(at, portsQuestion(at.range, uuid, marker));
     if (asked.status === 404 && marker === null) return unknownNode(id, at.fields);
     const page = asked.status === 200 ? pageOf(asked.body, "ports") : null;
     if (page === null) return refusedBy(asked, at);
-    ports.push(...page.items);
+    for (const port of page.items) ports.push(port);
     if (!page.more || page.items.length === 0) break;
-    if (page.marker === null || page.marker === marker)
-      return unavailable("it lists the same ports again", at);
     marker = page.marker;
+    if (marker === null || markers.has(marker))
+      return unavailable("it lists the same ports again", at);
+    markers.add(marker);
   }
   return jsonReply(200, { node: shownNode(answer.body, ports) }, at.fields);
 }
 
-function put({ ironic, refused }: AskedIronic, { path, minor }: Question): Promise<Answer> {
-  return ironic.ask(path, minor).then((answer) => {
-    if (answer.status === 401) refused("token");
-    // 406: it speaks other versions than it did; status 0 with one: likewise.
-    if (answer.status === 406 || /microversion/.test(answer.fault)) refused("version");
-    return answer;
-  });
+async function put(at: AskedIronic, { path, minor }: Question): Promise<Answer> {
+  const answer = await at.ironic.ask(path, minor);
+  if (answer.status === 401) at.refused("token");
+  const range = rangeIn(answer, at.range);
+  const other = range?.least !== at.range?.least || range?.most !== at.range?.most;
+  // 406: it speaks other versions than it did; status 0 with one: likewise.
+  if (other || answer.status === 406 || /microversion/.test(answer.fault)) at.refused("version");
+  // It was Juno's, and was asked as one that has no versions.
+  return other && at.range === null
+    ? { ...answer, status: 0, body: null, fault: "it answers with microversions now" }
+    : answer;
 }
 
-/** Null: the caller sees every node, so that what is not there is nowhere. */
-async function refusedSight(at: AskedIronic): Promise<Reply | null> {
-  const question = sightQuestion(at.range);
-  const answer = await at.sight(async () => (question === null ? null : put(at, question)));
+/** The versions of the very Ironic that gave an answer, as several may stand behind one URL. */
+function rangeIn({ headers }: Answer, asked: Range): Range {
+  return rangeOf(headers[MINIMUM], headers[MAXIMUM], null) ?? asked;
+}
+
+/**
+ * Null: the caller sees every node, so that what is not there is nowhere.
+ *
+ * @param told what that is held to be known by
+ */
+async function refusedSight(at: AskedIronic, told: Answer): Promise<Reply | null> {
+  const range = rangeIn(told, at.range);
+  const question = sightQuestion(range);
+  if (question === null) return null;
+  const answer = await at.sight(() => put(at, question));
   if (answer === null || answer.status === 200) return null;
-  return answer.status === 403 ? faultReply(403, PARTIAL, at.fields) : refusedBy(answer, at);
+  if (answer.status !== 403) return refusedBy(answer, at);
+  const { path, minor } = listQuestion(range, null);
+  const some = told.status === 200 ? told : await put(at, { path: `${path}&limit=1`, minor });
+  return some.status === 200 ? faultReply(403, PARTIAL, at.fields) : refusedBy(some, at);
 }
 
 const PARTIAL =
-  "Ironic shows the nodes of one project alone to this token, which would pass for all of them: use one that may list conductors.";
+  "Ironic shows this token only one project's nodes. Use a token that may list conductors.";
 
 /** Ironic's own refusal as Nova would word it; anything else is no answer. */
 function refusedBy(answer: Answer, at: AskedIronic): Reply {
@@ -171,9 +210,17 @@ function refusedBy(answer: Answer, at: AskedIronic): Reply {
   const said = fault.replace(/^\d{3} ?/, "");
   if (status === 401) return unauthorized(at.keystone, said || undefined, at.fields);
   if (status === 403) return faultReply(403, said || "Ironic refuses it.", at.fields);
-  return unavailable(fault || "it answers with something else", at);
+  return unavailable(status >= 300 ? `it answered ${fault}` : fault, at);
 }
 
 function unavailable(why: string, { fields }: AskedIronic): Reply {
-  return faultReply(503, `Ironic does not answer: ${why}`, fields);
+  const said = why === "" ? "Ironic sent an unexpected answer" : unanswered("Ironic", why);
+  return faultReply(503, said, fields);
+}
+
+/** @param why `it answered 500`, or what became of the connection */
+export function unanswered(service: string, why: string): string {
+  return why.startsWith("it ")
+    ? `${service} ${why.slice("it ".length)}`
+    : `${service} does not answer: ${why}`;
 }

@@ -6,7 +6,7 @@ import { type Answer, serviceUrl } from "../edge/openstack/session.ts";
 import type { KnownToken, Tokens } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
 import { type AskedFor, faultReply, type Reply } from "../model/served.ts";
-import { type AskedIronic, listReply, type ranges, showReply } from "./proxy-ironic.ts";
+import { type AskedIronic, listReply, type ranges, showReply, unanswered } from "./proxy-ironic.ts";
 
 /** What the proxy answers with. */
 export interface ProxyParts {
@@ -31,6 +31,7 @@ interface Known {
 const NOBODY: KnownToken = {
   owner: { user_id: "", project_id: null, roles: ["admin"], system_scope: "all" },
   endpoint: null,
+  expires: Number.POSITIVE_INFINITY,
 };
 
 /**
@@ -52,7 +53,7 @@ export function proxyAnswer(proxy: ProxyParts): (asked: AskedFor) => Promise<Rep
       sights.set(who.known, answer);
       // What is no verdict is asked again.
       answer.then(
-        (one) => (one === null || one.status === 200 ? null : sights.delete(who.known)),
+        (one) => (one?.status === 200 ? null : sights.delete(who.known)),
         () => sights.delete(who.known),
       );
       return answer;
@@ -71,7 +72,7 @@ async function whose(proxy: ProxyParts, asked: AskedFor): Promise<Known | Reply>
     asked.upstream.calls += 1;
   });
   if (found.is === "known") return { token, known: found.token };
-  if (found.is === "unanswered") return faultReply(503, `Keystone does not answer: ${found.why}`);
+  if (found.is === "unanswered") return faultReply(503, unanswered("Keystone", found.why));
   return found.status === 401
     ? unauthorized(proxy.keystone)
     : faultReply(403, found.why || "Keystone refuses it.");

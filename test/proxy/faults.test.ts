@@ -11,9 +11,11 @@ const SHOW = `${LIST}/${uuidOf(1)}`;
 async function faulty(
   t: TestContext,
   nodes = 3,
+  most: number | null = 82,
 ): Promise<ProxyScene & { readonly use: (fault: (call: Call) => Fault | null) => void }> {
   let use: (fault: (call: Call) => Fault | null) => void = () => undefined;
   const scene = await proxyScene(t, nodes, async ({ ironic }) => {
+    ironic.most = most;
     const proxy = await faultyProxy(ironic.url, t);
     use = proxy.use;
     return { ironicUrl: proxy.url, apiTimeout: 0.5 };
@@ -72,6 +74,31 @@ test("whatever else is no answer of Ironic's is 503, and the next request is ans
   assert.ok(served.every(({ broken }) => broken === undefined));
 });
 
+test("a 400 is no verdict on a UUID, nor is a page that is not Ironic's; of a name it is one", async (t) => {
+  const { ask, use } = await faulty(t);
+  const bad = ironicFault(400, "Expected a logical name or uuid");
+  for (const [fault, id, ours] of [
+    [bad, uuidOf(1), 503],
+    [{ do: "answer", status: 400, text: "<html>Bad Request</html>" }, "node-9", 503],
+    [bad, "node-9", 404],
+  ] as const) {
+    use(ofNodes(fault));
+    assert.equal((await ask(`${LIST}/${id}`)).status, ours, JSON.stringify(fault));
+  }
+});
+
+test("where Ironic refuses conductors and nodes alike, its own sentence goes back", async (t) => {
+  const { ask, ironic, use } = await faulty(t);
+  ironic.narrow.add("admin");
+  const own = ironicFault(403, "Access was denied to nodes");
+  use(({ path }) => (/^\/v1\/nodes\?/.test(path) ? own : null));
+  for (const line of [LIST, `${LIST}/${uuidOf(9)}`]) {
+    const { status, body } = await ask(line);
+    assert.equal(status, 403);
+    assert.match(JSON.stringify(body), /Access was denied to nodes/, line);
+  }
+});
+
 test("a connection that Ironic closed meanwhile is made again, once", async (t) => {
   const { ask, use } = await faulty(t);
   let calls = 0;
@@ -125,6 +152,33 @@ test("a page that Ironic repeats for ever ends the list as broken", async (t) =>
   assert.match(served.at(-1)?.broken ?? "", /lists the same page again/);
 });
 
+test("pages that come round again after some end the list, and the ports, as broken", async (t) => {
+  // Juno's has no version in its answers, nor has this.
+  const { ask, ironic, served, use } = await faulty(t, 3, null);
+  const page = (at: number): Fault => ({
+    do: "answer",
+    status: 200,
+    text: JSON.stringify({
+      nodes: [{ uuid: uuidOf(at) }],
+      ports: [{ uuid: uuidOf(at), address: "52:54:00:00:00:01" }],
+      next: `${ironic.url}/v1/ports?marker=${uuidOf(at)}`,
+    }),
+  });
+  let [asked, kind] = [0, "nodes"];
+  const round = ({ path }: Call): Fault | null => {
+    if (!path.startsWith(`/v1/${kind}`)) return null;
+    asked += 1;
+    return asked > 100 ? ironicFault(500, "enough") : page((asked % 2) + 1);
+  };
+  use(round);
+  await assert.rejects(ask(LIST));
+  assert.match(served.at(-1)?.broken ?? "", /lists the same page again/);
+  [asked, kind] = [0, "ports"];
+  const show = await ask(SHOW);
+  assert.equal(show.status, 503);
+  assert.match(JSON.stringify(show.body), /lists the same ports again/);
+});
+
 test("Keystone's silence is 503, its refusal the caller's", async (t) => {
   const { ask, calls, keystone } = await proxyScene(t, 1);
   for (const [status, text, ours] of [
@@ -133,6 +187,10 @@ test("Keystone's silence is 503, its refusal the caller's", async (t) => {
     [200, "{}", 503],
     [200, "<html>", 503],
     [300, "{}", 503],
+    // Of whatever stands in front of it.
+    [401, "<html>", 503],
+    [403, "{}", 503],
+    [404, "<html>Not Found</html>", 503],
     [401, '{"error": {"message": "expired"}}', 401],
     [404, '{"error": {"message": "Could not find token"}}', 401],
     [403, '{"error": {"message": "You are not authorized"}}', 403],

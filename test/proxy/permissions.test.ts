@@ -4,10 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type TestContext, test } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
+import { ranges } from "../../src/stages/proxy-ironic.ts";
 import { proxyScene } from "./scene.ts";
 import { PROJECT, uuidOf } from "./stand-ins.ts";
 
 const LIST = "GET /v2.1/os-baremetal-nodes";
+const FIRST = "/v1/nodes?fields=uuid,provision_state,properties";
 
 function policyFile(t: TestContext, text: string): string {
   const folder = mkdtempSync(join(tmpdir(), "n2i-policy-"));
@@ -51,8 +53,8 @@ test("a token to which Ironic shows one project's nodes is given no list that lo
   ironic.narrow.add("admin");
   const list = await ask(LIST);
   assert.equal(list.status, 403);
-  assert.match(JSON.stringify(list.body), /one that may list conductors/);
-  assert.deepEqual(calls(), ["/v1/conductors?limit=1"]);
+  assert.match(JSON.stringify(list.body), /only one project's nodes/);
+  assert.deepEqual(calls(), [FIRST, "/v1/conductors?limit=1"]);
   // What it does see is shown; that there is no other it cannot know.
   assert.equal((await ask(`${LIST}/${uuidOf(1)}`)).status, 200);
   assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 403);
@@ -62,6 +64,41 @@ test("a token to which Ironic shows one project's nodes is given no list that lo
   calls();
   assert.equal((await ask(LIST)).status, 200);
   assert.equal(calls().length, 1, "a list costs one call once that is known");
+});
+
+test("an Ironic that was upgraded meanwhile is asked what its new version can tell, at once", async (t) => {
+  for (const most of [48, 6, null]) {
+    const { ask, ironic } = await proxyScene(t, 2, (at) => {
+      at.ironic.most = most;
+      return {};
+    });
+    ironic.narrow.add("admin");
+    assert.equal((await ask(LIST)).status, 200);
+    ironic.most = 82;
+    const after = [await ask(LIST), await ask(LIST)];
+    assert.deepEqual(
+      after.map(({ status }) => status),
+      // What Juno says is not read as a version's that came later.
+      [most === null ? 503 : 403, 403],
+    );
+    assert.equal((await ask(`${LIST}/${uuidOf(9)}`)).status, 403);
+    ironic.narrow.clear();
+    assert.equal((await ask(LIST)).status, 200);
+  }
+});
+
+test("an upgrade between two pages breaks the list for a token that sees a part", async (t) => {
+  const { ask, ironic, served } = await proxyScene(t, 4, ({ ironic: at }) => {
+    at.most = 48;
+    at.page = 2;
+    return {};
+  });
+  ironic.narrow.add("admin");
+  ironic.before = (path) => {
+    if (path.includes("marker=")) ironic.most = 82;
+  };
+  await assert.rejects(ask(LIST));
+  assert.match(served.at(-1)?.broken ?? "", /broke off: .*only one project's nodes/);
 });
 
 test("Keystone's word is kept for as long as it is told, never beyond the token's end, and no refusal is", async (t) => {
@@ -85,6 +122,26 @@ test("Keystone's word is kept for as long as it is told, never beyond the token'
   const many = await Promise.all(Array.from({ length: 20 }, () => ask(LIST, "member")));
   assert.ok(many.every(({ status }) => status === 403));
   assert.equal(keystone.asked.filter((token) => token === "member").length, 1);
+});
+
+test("versions of a catalog's many URLs are not kept without end", async () => {
+  let asked = 0;
+  const headers = {
+    "x-openstack-ironic-api-minimum-version": "1.1",
+    "x-openstack-ironic-api-maximum-version": "1.82",
+  };
+  const known = ranges({
+    send: () => {
+      asked += 1;
+      return Promise.resolve({ status: 200, headers, text: "{}" });
+    },
+    close: () => undefined,
+  });
+  for (let project = 0; project < 1000; project += 1) await known.of(`http://ironic/${project}`);
+  await known.of("http://ironic/999");
+  assert.equal(asked, 1000);
+  await known.of("http://ironic/0");
+  assert.equal(asked, 1001);
 });
 
 test("the URL of Ironic is that of the catalog in the caller's token, by interface and region", async (t) => {

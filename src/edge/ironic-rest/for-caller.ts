@@ -66,6 +66,6 @@ export async function versionsAt(
   const answer = await http.send({ method: "GET", url: `${url}/v1/`, headers: {} });
   if ("why" in answer) return answer;
   const { status, headers, text } = answer;
-  if (status !== 200) return { why: `it answers ${status}` };
+  if (status !== 200) return { why: `it answered ${status}` };
   return { minimum: headers[MINIMUM], maximum: headers[MAXIMUM], body: parsedJson(text) };
 }

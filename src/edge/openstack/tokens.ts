@@ -13,6 +13,8 @@ export interface KnownToken {
   readonly owner: TokenOwner;
   /** Of the bare metal service, by the catalog in it; null: there is none, or it was not asked for. */
   readonly endpoint: string | null;
+  /** Milliseconds since the epoch. */
+  readonly expires: number;
 }
 
 /** What Keystone says of a token: whose it is, that it is none, or nothing. */
@@ -60,8 +62,8 @@ export function openTokens(keystone: Keystone): Tokens {
     const began = now();
     const answer = await askTwice(keystone, token, id);
     const found = validated(answer, keystone, token, began);
-    if (found.is !== "known") return found;
-    const until = Math.min(began + believed * 1000, expiry(answer));
+    if (found.is !== "known" || believed <= 0) return found;
+    const until = Math.min(began + believed * 1000, found.token.expires);
     // Oldest first.
     for (const [oldest] of kept) {
       if (kept.size < MOST_TOKENS) break;
@@ -123,26 +125,23 @@ function validated(
   if ("why" in answer) return { is: "unanswered", why: answer.why };
   const { status, text } = answer;
   const why = faultOf(text, [token]);
-  // 404: an older Keystone says so of a token it does not know.
-  if (status === 401 || status === 404) return { is: "refused", status: 401, why };
-  if (status === 403) return { is: "refused", status, why };
   const body = parsedJson(text);
+  // A page of what stands in front of Keystone is no word of its own.
+  if (isObject(objectOf(body).error)) {
+    // 404: an older Keystone says so of a token it does not know.
+    if (status === 401 || status === 404) return { is: "refused", status: 401, why };
+    if (status === 403) return { is: "refused", status, why };
+  }
   const owner = status === 200 && isObject(body) ? ownerOf(objectOf(body.token)) : null;
   if (owner === null || isPassing(answer))
     return {
       is: "unanswered",
-      why: `it answers ${status}${why === "" ? "" : `: ${why}`}`.slice(0, 300),
+      why: `it answered ${status}${why === "" ? "" : `: ${why}`}`.slice(0, 300),
     };
-  if (!(expiry(answer) > began))
-    return { is: "refused", status: 401, why: "the token has expired" };
+  const expires = Date.parse(String(objectOf(objectOf(body).token).expires_at));
+  if (expires <= began) return { is: "refused", status: 401, why: "the token has expired" };
   const endpoint = catalog === null ? null : endpointOf(body, catalog, BAREMETAL.types);
-  return { is: "known", token: { owner, endpoint } };
-}
-
-/** Milliseconds since the epoch; NaN where nothing says it. */
-function expiry(answer: Answered | Unanswered): number {
-  const body = "text" in answer ? parsedJson(answer.text) : null;
-  return Date.parse(String(objectOf(objectOf(body).token).expires_at));
+  return { is: "known", token: { owner, endpoint, expires } };
 }
 
 /** Null where it is no token of Keystone's v3. */

@@ -51,6 +51,6 @@ export interface Rehearsal {
   readonly slow: string | null;
   /** It could not be removed. */
   readonly copy_left: boolean;
-  /** Everything went as planned, and nothing would have been refused. */
+  /** All that was rehearsed went as planned, and nothing would have been refused. */
   readonly held: boolean;
 }

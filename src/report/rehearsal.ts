@@ -1,4 +1,4 @@
-import { duration } from "../core/report/window.ts";
+import { butFor, duration } from "../core/report/window.ts";
 import type { Rehearsal, RehearsedRefusal, RehearsedStage } from "../model/rehearsal.ts";
 import { type View, viewOf } from "./table.ts";
 
@@ -39,7 +39,7 @@ export function rehearsalText(found: Rehearsal): readonly string[] {
       ? `${target} and Nova's databases were only read.`
       : `${target} was only read.`;
   const end = held
-    ? `The rehearsal held: on the copies all is as planned, and nothing was refused. ${read}`
+    ? `The rehearsal held${butFor(nova.left)}: on the copies all is as planned, and nothing was refused. ${read}`
     : `The rehearsal did not hold: see above. ${read}`;
   return [
     ...[...refusals.map(refusalText), ...back, ...forecast(found), ...lacking],

@@ -22,10 +22,11 @@ export async function measuredOf(run: string, entries: readonly Entry[]): Promis
   const ran = [...commands, ...recorded.filter((one) => !isLogged(one))]
     .toSorted((one, other) => Date.parse(one.at) - Date.parse(other.at))
     .slice(-KEPT);
-  const rehearsed = (await readRehearsal({ path: run }))?.loaded ?? null;
+  const rehearsal = await readRehearsal({ path: run });
+  const rehearsed = rehearsal?.loaded && { ...rehearsal.loaded, left: rehearsal.nova.left };
   return {
     ...{ ran, loaded: loadedIn(entries), handed: handedIn(entries) },
-    ...(rehearsed !== null && { rehearsed }),
+    ...(rehearsed && { rehearsed }),
   };
 }
 

@@ -1,7 +1,8 @@
-import { duration } from "../core/report/window.ts";
+import { butFor, duration } from "../core/report/window.ts";
 import { findInnerRun } from "../edge/disk/inner-run.ts";
 import { readJournal } from "../edge/disk/journal.ts";
 import { type RunFolder, readNote } from "../edge/disk/run-folder.ts";
+import { MigrationError } from "../model/error.ts";
 import { EXIT_STATUS } from "../model/exit-status.ts";
 import { isObject, type Json } from "../model/json.ts";
 import { REFUSALS } from "../model/refusals.ts";
@@ -19,8 +20,12 @@ const FORMAT = "nova2ironic/rehearsal@1";
 export async function readRehearsal(run: RunFolder): Promise<Rehearsal | null> {
   const note = await readNote(run, REHEARSED);
   if (!isObject(note) || note.format !== FORMAT) return null;
-  const { at, plan, stages, refusals, held } = note;
-  const isWhole = [at, plan].every((one) => typeof one === "string") && typeof held === "boolean";
+  const { at, plan, stages, refusals, held, nova } = note;
+  const isWhole =
+    [at, plan].every((one) => typeof one === "string") &&
+    typeof held === "boolean" &&
+    isObject(nova) &&
+    typeof nova.left === "number";
   if (!isWhole || !Array.isArray(stages) || !Array.isArray(refusals) || !isRate(note.loaded))
     return null;
   return note as unknown as Rehearsal; // as this tool wrote it
@@ -51,14 +56,22 @@ export function copiesText(copies: readonly string[], given: object): string {
 }
 
 /** Retiring takes nothing from them, and their passwords are what somebody forgot. */
-export async function tellCopies(run: RunFolder, given: object, { note }: Sink): Promise<void> {
-  const copies = await copiesLeft(run);
+export async function tellCopies(
+  run: RunFolder,
+  given: object,
+  { note }: Pick<Sink, "note">,
+): Promise<void> {
+  const copies = await copiesLeft(run).catch((cause: unknown) => {
+    if (!(cause instanceof MigrationError)) throw cause;
+    note(`Whether a rehearsal left a copy cannot be known: ${cause.code} ${cause.message}.`);
+    return [];
+  });
   if (copies.length > 0) note(`Of a rehearsal ${copiesText(copies, given)}`);
 }
 
 /** With what rehearse ends: as the command itself would, where that would be refused. */
-export function endOf({ refusals, held, stages, copy_left }: Rehearsal): number {
-  if (held) return EXIT_STATUS[copy_left ? "partial" : "done"].status;
+export function endOf({ refusals, held, stages, nova, copy_left }: Rehearsal): number {
+  if (held) return EXIT_STATUS[copy_left || nova.left > 0 ? "partial" : "done"].status;
   const [first] = refusals.toSorted(
     (one, other) => Number(one.went_on !== null) - Number(other.went_on !== null),
   );
@@ -74,7 +87,7 @@ function isRate(loaded: Json | undefined): boolean {
 
 /** What the last rehearsal says of a plan, for people. */
 export function rehearsedText(
-  { at, plan, held, stages, refusals, slow }: Rehearsal,
+  { at, plan, held, stages, refusals, nova, slow }: Rehearsal,
   present: string | null,
 ): string {
   if (plan !== present) return `${at}, of another plan: rehearse this one`;
@@ -92,7 +105,7 @@ export function rehearsedText(
     const isSlow = name === "rollback" && slow !== null;
     return [isSlow ? "rollback slower than on the copy" : `${name} ${duration(found.seconds)}`];
   });
-  return `${at}, held: ${times.join(", ")}`;
+  return `${at}, held${butFor(nova.left)}: ${times.join(", ")}`;
 }
 
 function toldOf({ stage, result }: Rehearsal["stages"][number]): string {

@@ -1,8 +1,10 @@
 import assert from "node:assert/strict";
-import { existsSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { openJournal } from "../../src/edge/disk/journal.ts";
+import { tellCopies } from "../../src/stages/rehearsal-file.ts";
+import { tempRun } from "../edge/disk/temp-run.ts";
 import { refused, runs } from "../hostile/cli.ts";
 import { rehearsing } from "./scene.ts";
 
@@ -50,4 +52,14 @@ test("a journal of what is no copy's is not removed with the folder of the last 
   const count = entries().length;
   await refused([...words, "--yes", "-q"], 4, "N2I-E352", [/cp -rL/]);
   assert.deepEqual([entries().length, await isCopied()], [count, false]);
+});
+
+test("a journal that cannot be read keeps nobody from retiring, and is noted", async (t) => {
+  const run = await tempRun(t);
+  const inner = join(run.path, "rehearsal");
+  mkdirSync(inner);
+  writeFileSync(join(inner, "journal.jsonl"), "{}\n");
+  const notes: string[] = [];
+  await tellCopies(run, {}, { note: (text) => void notes.push(text) });
+  assert.match(notes.join(), /^Whether a rehearsal left a copy cannot be known: N2I-E113 /);
 });

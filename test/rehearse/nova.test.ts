@@ -48,7 +48,8 @@ for (const engine of ENGINES)
     const before = [await dumpOf(nova), await dumpOf(ironic)];
     await mayCopy(t, ironic, users.reader);
     if (engine !== "sqlite") {
-      const { err } = await runs(0, words);
+      const { err } = await runs(3, words);
+      assert.match(err, /^The rehearsal held but for \d+ rows of Nova: /m);
       assert.match(err, /^No compute host was looked at\.$/m);
       const said = err.replaceAll("\n", " ");
       assert.match(said, /\d+ rows of Nova that the plan changes are not rehearsed: N2I-E350 /);
@@ -88,7 +89,7 @@ for (const engine of ENGINES)
     await mayCopy(t, nova, users.nova);
     const words = [...wordsOf(made), ...made.apiReader];
     if (engine !== "sqlite") {
-      await runs(0, words);
+      await runs(3, words);
       const { why, ...counts } = foundIn(made).nova;
       assert.deepEqual(counts, { rows: 12, left: 12 });
       assert.match(why ?? "", /^N2I-E350 .* may not make .*says: (GRANT|ALTER)/);
@@ -104,11 +105,32 @@ test("flavors over Nova's API are not rehearsed, which is said, and nobody calls
   const made = await scene(t);
   const { service, specs } = made;
   const before = specs();
-  const { err } = await runs(0, wordsOf(made), { env: service.env });
+  const { err } = await runs(3, wordsOf(made), { env: service.env });
   assert.match(err, /^\d+ rows of Nova .* not rehearsed: extra specs .* Nova's API have no copy$/m);
   assert.equal(foundIn(made).held, true, err);
   assert.deepEqual([service.calls, specs()], [[], before]);
 });
+
+test("a rehearsal without Nova's databases says so wherever it is read, and ends as done in part", async (t) => {
+  const made = await plannedCloud("sqlite", t);
+  if (made === null) return;
+  const { at, reader } = made;
+  const { err } = await runs(3, ["rehearse", ...at, ...reader, "--without", "nova-db", "--yes"]);
+  const { rows } = foundIn(made).nova;
+  assert.ok(rows > 10, err);
+  assert.match(err, new RegExp(`^The rehearsal held but for ${rows} rows of Nova: `, "m"));
+  const status = await runs(0, ["status", ...at]);
+  assert.match(plain(status.out), new RegExp(`held but for ${rows} rows of Nova: apply`));
+  const report = await runs(0, ["report", ...at, "--format", "md"]);
+  assert.match(report.out, new RegExp(`held but for ${rows} rows of Nova: apply`));
+  const next = await runs(0, ["next", ...at]);
+  assert.match(plain(next.out), new RegExp(`as rehearsed but for ${rows} rows of Nova `));
+});
+
+/** Without a table's borders and line breaks. */
+function plain(text: string): string {
+  return text.replaceAll(/[|\s]+/g, " ");
+}
 
 for (const [engine, point] of [
   ["sqlite", "copy.filled:2"],

@@ -14,5 +14,5 @@ export async function rehearseCommand(args: RehearseArgs): Promise<void> {
   await printView(rehearsalView(found), args);
   for (const text of rehearsalText(found)) note(args, text);
   say(args, AFTER.rehearse(args));
-  if (!found.held || found.copy_left) exitWith(endOf(found));
+  exitWith(endOf(found));
 }

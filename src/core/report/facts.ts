@@ -113,8 +113,8 @@ export interface Measured {
   readonly ran: readonly RanCommand[];
   /** Rows that apply wrote, by the journal. */
   readonly loaded: Rate | null;
-  /** Rows that apply wrote on copies, by the last rehearsal; absent: there was none. */
-  readonly rehearsed?: Rate;
+  /** Rows that apply wrote on copies, by the last rehearsal, and those of Nova that had none; absent: there was none. */
+  readonly rehearsed?: Rate & { readonly left: number };
   /** Machines that conductors took over, by the journal. */
   readonly handed: Rate | null;
 }

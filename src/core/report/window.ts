@@ -93,6 +93,11 @@ function asBefore(name: string, ran: readonly RanCommand[]): WindowStep {
   };
 }
 
+/** Rows of Nova that a rehearsal had no copy of, as an afterthought. */
+export function butFor(left: number): string {
+  return left === 0 ? "" : ` but for ${left} rows of Nova`;
+}
+
 function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowStep {
   const name = "apply";
   const { loaded, rehearsed } = measured;
@@ -107,7 +112,7 @@ function load({ rows, measured }: Pick<Forecast, "rows" | "measured">): WindowSt
   const [known, where] =
     loaded !== null && loaded.seconds > 0
       ? [loaded, "as before (journal.jsonl)"]
-      : [rehearsed, "as rehearsed (rehearsal.json)"];
+      : [rehearsed, `as rehearsed${butFor(rehearsed?.left ?? 0)} (rehearsal.json)`];
   if (known === undefined || known.seconds === 0) return asBefore("apply", measured.ran);
   const rate = known.count / known.seconds;
   return {

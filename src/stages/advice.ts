@@ -67,7 +67,7 @@ function within(closed: boolean, run: string, { undo, ...advice }: Advice): Advi
 function doneOf(files: RunFiles): Advice {
   if ("missing" in files.journal) return DONE;
   const { archive, begun } = retirementOf(files.journal.entries);
-  if (archive === null) return { ...DONE, why: [DONE.why, ...leftBehind(files)].join(": ") };
+  if (archive === null) return { ...DONE, why: [DONE.why, ...leftBehind(files)].join("; ") };
   const next = nextOf(files);
   const why = begun.size > 0 ? "nova_bm is dropped" : "this run is done, and nova_bm archived";
   const undo = begun.size > 0 ? "retire --restore DB, then rollback --after-finish" : DONE.undo;

@@ -135,8 +135,16 @@ function forStage(command: NextCommand): readonly string[] {
  *
  * @param args by yargs's names
  */
-export function newForPlan(args: object, earlier: readonly Given[]): readonly string[] {
-  const made = earlier.find(({ command }) => command === "plan")?.options ?? {};
+export function newForPlan(
+  args: object,
+  { earlier = [], allowPairing, besideOthers }: Partial<Said> = {},
+): readonly string[] {
+  const made: Given["options"] = {
+    // What the plan itself says outlives a lost given.json.
+    ...(allowPairing === true && { "allow-pairing": true }),
+    ...(besideOthers === true && { "beside-others": true }),
+    ...earlier.find(({ command }) => command === "plan")?.options,
+  };
   const { options } = givenOf("plan", args, (_option, word) => word);
   return FOR_STAGES.plan.filter(
     (name) => name in options && JSON.stringify(options[name]) !== JSON.stringify(made[name]),
@@ -181,6 +189,8 @@ export interface Said {
   /** Path of the site document that power was given. */
   readonly site: string | null;
   readonly allowPairing: boolean;
+  /** By the plan's header. */
+  readonly besideOthers?: boolean;
   /** Whether there are power readings. */
   readonly asked: boolean;
   /** The release that was planned for or asked for; undefined where nothing but the default was. */

@@ -6,6 +6,7 @@ import type { ApiIdentity } from "../model/nova-plan.ts";
 import { shellWord } from "../model/text.ts";
 import type { NovaLegName } from "../parts/nova.ts";
 import { backendOf, type NextStep, type Said, wordsOf } from "./given.ts";
+import { plansThere } from "./loaded-plans.ts";
 import { type NextCommand, nextCommand } from "./next.ts";
 import { loadable, nothingText } from "./nothing.ts";
 import type { RunFiles, TakenBack } from "./run-files.ts";
@@ -107,7 +108,7 @@ export function nextOf(files: RunFiles): string {
   const { said, handover } = files;
   const words = (step: NextStep): string => wordsOf(step, said, handover !== null);
   const step = stepOf(files) ?? retirement(files.journal);
-  if (step === null) return [DONE, ...leftBehind(files)].join(": ");
+  if (step === null) return DONE;
   return words(
     step.after === undefined
       ? step
@@ -115,35 +116,46 @@ export function nextOf(files: RunFiles): string {
   );
 }
 
-/** Where a run is done and machines are not in Ironic: how a second night begins. */
-export function leftBehind({ plan, said }: RunFiles): readonly string[] {
-  if ("missing" in plan) return [];
+/** Where a run is done and machines are not in Ironic: a line each, how a second night begins. */
+export function leftBehind(files: RunFiles): readonly string[] {
+  const { plan, said } = files;
+  if (stepOf(files) !== null || "missing" in plan) return [];
   const { blocked, conflict } = plan.counts.verdicts;
-  const left = blocked + conflict;
   const { run = "RUN" } = said?.given ?? {};
-  const at = `--run ${shellWord(run)}`;
-  const list = `nova2ironic show ${shellWord(`${run}/plan`)} --match 'Verdict=blocked' --match 'Verdict=conflict'`;
-  return left === 0
-    ? []
-    : [
-        `${left === 1 ? "1 machine is" : `${left} machines are`} left behind (${list}); once their causes are fixed: nova2ironic extract ${at}, then power, then run`,
-      ];
+  const told = (machines: number, what: string, verdict: string): string =>
+    `${machines === 1 ? "1 machine is" : `${machines} machines are`} ${what}: nova2ironic show ${shellWord(`${run}/plan`)} --match Verdict=${verdict}`;
+  const again = [EXTRACT, POWER].map((step) => wordsOf(step, said, false));
+  return [
+    ...(blocked === 0
+      ? []
+      : [
+          told(blocked, "left behind", "blocked"),
+          `Once the causes are fixed: ${[...again, nextCommand("run", { run })].join("\nthen: ")}`,
+        ]),
+    // Ironic may well hold the machine, as a node of somebody else's.
+    ...(conflict === 0
+      ? []
+      : [told(conflict, "in conflict with what Ironic held already", "conflict")]),
+  ].flatMap((text) => text.split("\n"));
 }
 
 /** What comes next in a run, by its files alone; null where it is done. */
 export function stepOf(files: RunFiles): NextStep | null {
   const { snapshot, plan, journal, handover, nova, said, finish } = files;
   if ("missing" in snapshot)
-    return loadOf(files) === "none"
+    return !("missing" in journal) && plansThere(journal.entries).length === 0
       ? doneAgain(EXTRACT, snapshot, plan)
       : {
           ...EXTRACT,
           note: `${snapshot.missing}: what is loaded came from it; put it back if you can`,
         };
-  if ("missing" in plan || plan.madeFrom !== snapshot.sha256 || isBroken(nova))
+  const stale = "missing" in plan || plan.madeFrom !== snapshot.sha256;
+  if (stale || isBroken(nova))
     return (
       novaBack(nova) ??
-      ("missing" in plan && said?.asked === false ? POWER : doneAgain(PLAN, plan, plan))
+      ("missing" in plan && said?.asked === false
+        ? POWER
+        : doneAgain(PLAN, stale ? plan : (nova ?? plan), plan))
     );
   // What it says is in doubt; verify asks the target alone.
   if ("missing" in journal) return withNova(VERIFY, nova);

@@ -18,7 +18,7 @@ import { endOfRun, knowsGuards } from "./finished.ts";
 import type { Said } from "./given.ts";
 import { readGiven } from "./given-file.ts";
 import { novaPlanOf, novaPlans } from "./nova-files.ts";
-import { loadOf, nextOf } from "./pipeline.ts";
+import { leftBehind, loadOf, nextOf } from "./pipeline.ts";
 import { openPower, POWER } from "./power-file.ts";
 import { copiesLeft, copiesText, readRehearsal, rehearsedText } from "./rehearsal-file.ts";
 import { openPlan, openSnapshot, PLAN, SNAPSHOT } from "./run.ts";
@@ -117,9 +117,8 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
     finish,
     said: {
       site: power?.header.asked_for?.site ?? null,
-      allowPairing: !("missing" in plan) && plan.header.pairing.allowed === "override",
+      ...saidBy("missing" in plan ? null : plan.header),
       asked: power !== null,
-      rest: !("missing" in plan) && plan.header.target.engine === "rest",
       release: releaseOf("missing" in plan ? null : plan, power),
       given,
       earlier: await readGiven(run),
@@ -150,6 +149,15 @@ export async function filesOf(run: RunFolder, given: NonNullable<Said["given"]>)
         : await orWhy(() => handoverOf(plan, journal.entries)),
   };
   return { files, plan };
+}
+
+/** What a plan says of how it was made. */
+function saidBy(plan: Awaited<ReturnType<typeof openPlan>>["header"] | null) {
+  return {
+    allowPairing: plan?.pairing.allowed === "override",
+    besideOthers: plan?.beside_others === true,
+    rest: plan?.target.engine === "rest",
+  };
 }
 
 /**
@@ -196,6 +204,8 @@ interface RunState {
   readonly fields: { readonly [stage: string]: string };
   /** The next command. */
   readonly next: string;
+  /** Machines that a run that is done left behind, a line each. */
+  readonly left: readonly string[];
   /** How far the run got with its plan. */
   readonly standing: Standing;
   /** What is to be taken back before a rollback, in this order. */
@@ -228,7 +238,7 @@ export function statusOf(files: RunFiles): RunState {
       ...("missing" in journal ? {} : indexField(journal.entries)),
       ...("missing" in journal ? {} : retireField(retirementOf(journal.entries))),
     },
-    next: nextOf(files),
+    ...{ next: nextOf(files), left: leftBehind(files) },
     ...{ standing: standingOf(files), back: backFirst(files) },
   };
 }

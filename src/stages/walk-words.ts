@@ -54,7 +54,7 @@ export function planAnew(
   // What is taken back, or read anew, comes before any plan.
   if (step?.command === "extract" || step?.command === "rollback") return step;
   if (files === null || "missing" in files.plan) return step;
-  const wanted = newForPlan(words, files.said?.earlier ?? []);
+  const wanted = newForPlan(words, files.said);
   if (wanted.length === 0) return step;
   const what = `the plan was made without ${wanted.map((name) => `--${name}`).join(", ")} as given now`;
   const { journal, plan } = files;

@@ -84,7 +84,7 @@ export async function walk(words: RunWords, hands: Hands, sink: Sink): Promise<R
     kept = run !== null;
     if (step === null) {
       if (run !== null && (await closeWindow(run))) sink.say("The window is closed.");
-      for (const text of files === null ? [] : leftBehind(files)) sink.say(`${text}.`);
+      for (const line of files === null ? [] : leftBehind(files)) sink.say(line);
       return { ended: "done", at: null, status: 0 };
     }
     const place = placeOf(step, files);

@@ -14,9 +14,14 @@ test("machines that a night left behind are carried by a second one", async (t) 
   await computeStarts(made);
   const first = await walk(made, "--skip-blocked");
   assert.equal(first.status, 0, first.err);
-  const left =
-    /1 machine is left behind \(.*Verdict=blocked.*\); once their causes are fixed: nova2ironic extract --run/;
+  const left = /1 machine is left behind: nova2ironic show \S+ --match Verdict=blocked/;
+  const again =
+    /^Once the causes are fixed: nova2ironic extract --run \S+\nthen: .* power --run \S+\nthen: .* run --run \S+$/m;
   assert.match(first.err, left);
+  assert.match(first.err, again);
+  const { err } = await runs(0, ["status", ...made.at]);
+  assert.match(err, /^Next: nothing; this run is done\n1 machine is left/m);
+  assert.match(err, again);
   assert.equal((await made.ironic.db("nodes")).length, 3);
   assert.match((await runs(0, ["next", ...made.at, "-f", "json"])).out, left);
   await made.ironic.db("conductors").update({ online: false, updated_at: "2014-01-01 00:00:00" });

@@ -5,7 +5,7 @@ import { printObject } from "../print/out.ts";
 import { say } from "./shared.ts";
 
 export async function statusCommand(args: StatusArgs): Promise<void> {
-  const { fields, next } = await runState(await openRun(args.run, { create: false }), args);
+  const { fields, next, left } = await runState(await openRun(args.run, { create: false }), args);
   await printObject(fields, args);
-  say(args, `Next: ${next}`);
+  for (const line of [`Next: ${next}`, ...left]) say(args, line);
 }

@@ -1,0 +1,76 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { type Entry, IRONIC } from "../../src/model/journal.ts";
+import { newForPlan, type Said } from "../../src/stages/given.ts";
+import { isDecision, leftBehind, nextOf, stepOf } from "../../src/stages/pipeline.ts";
+import type { RunFiles } from "../../src/stages/run-files.ts";
+import { planAnew } from "../../src/stages/walk-words.ts";
+import { COUNTS, SHA, SNAPSHOT } from "../support/run-files.ts";
+
+const AT = "2026-11-21T00:00:00Z";
+const ABOUT = { part: IRONIC, plan: SHA, from: 0, to: 4, at: AT };
+const LOADED: readonly Entry[] = [
+  { do: "begin", ...ABOUT, by: "root@host" },
+  { do: "done", ...ABOUT, created: 4, found: [] },
+];
+const GONE = { missing: "N2I-E111 it has no footer" };
+const SAID: Said = { site: null, asked: true, allowPairing: false, given: { run: "m1" } };
+const FILES = {
+  ...{ snapshot: SNAPSHOT, handover: null, said: SAID },
+  plan: { counts: COUNTS, sha256: SHA, madeFrom: "b".repeat(64), release: "juno" },
+  journal: { entries: LOADED, torn: false },
+} satisfies RunFiles;
+
+test("what is loaded is not read anew without a word, whichever files are damaged besides", () => {
+  const isAsked = (more: Partial<RunFiles>): boolean => {
+    const step = stepOf({ ...FILES, snapshot: GONE, ...more });
+    assert.equal(step?.command, "extract");
+    return isDecision(step);
+  };
+  assert.equal(isAsked({}), true);
+  assert.equal(isAsked({ plan: GONE }), true);
+  assert.equal(isAsked({ journal: GONE }), true);
+  assert.equal(isAsked({ journal: { entries: [], torn: false } }), false);
+});
+
+test("a plan that is made again for its files of Nova says which of them it is", () => {
+  assert.deepEqual(stepOf({ ...FILES, nova: GONE })?.again, GONE.missing);
+  const other = { ...FILES.plan, madeFrom: "c".repeat(64) };
+  const { again } = stepOf({ ...FILES, plan: other, nova: GONE }) ?? {};
+  assert.equal(again, "it was made from another snapshot");
+});
+
+test("what a plan says of itself is not wanted otherwise where given.json is lost", () => {
+  const words = { allowPairing: true, besideOthers: true };
+  assert.deepEqual(newForPlan(words, SAID), ["allow-pairing", "beside-others"]);
+  assert.deepEqual(newForPlan(words, { ...SAID, ...words }), []);
+});
+
+test("a rollback under way comes before a plan that is wanted otherwise", () => {
+  const back = { command: "rollback" } as const;
+  const files = { ...FILES, journal: { entries: [], torn: false } };
+  const words = { run: "m1", hookTimeout: 1, staged: false, skipBlocked: false };
+  const wanted = { ...words, besideOthers: true };
+  const sink = { say: () => undefined };
+  assert.equal(planAnew({ command: "apply" }, files, wanted, sink)?.command, "plan");
+  assert.equal(planAnew(back, files, wanted, sink), back);
+});
+
+test("a run that is done names what it left, a line that can be pasted each, and conflicts apart", () => {
+  const finish = { end: { at: AT, by: "root@host" }, guards: true };
+  const left = (blocked: number, conflict: number): RunFiles => {
+    const verdicts = { ...COUNTS.verdicts, blocked, conflict };
+    return { ...FILES, plan: { ...FILES.plan, counts: { ...COUNTS, verdicts } }, finish };
+  };
+  assert.deepEqual(leftBehind(left(0, 0)), []);
+  assert.equal(nextOf(left(1, 2)), "nothing; this run is done");
+  assert.deepEqual(leftBehind(left(1, 0)), [
+    "1 machine is left behind: nova2ironic show m1/plan --match Verdict=blocked",
+    "Once the causes are fixed: nova2ironic extract --run m1 --nova-bm-db DB --nova-db DB",
+    "then: nova2ironic power --run m1",
+    "then: nova2ironic run --run m1",
+  ]);
+  assert.deepEqual(leftBehind(left(0, 2)), [
+    "2 machines are in conflict with what Ironic held already: nova2ironic show m1/plan --match Verdict=conflict",
+  ]);
+});

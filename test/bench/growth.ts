@@ -19,7 +19,12 @@ const SIZES = {
   postgresql: [1000, 4000],
   sqlite: [1000, 2000, 4000],
 } as const;
-const LIMITS = { rows: 1.3, cpu: 2.4, rss: 200 } as const;
+/**
+ * For a machine of twice or four times the fleet; what is quadratic has 2 on MariaDB and 4 on PostgreSQL. MariaDB's
+ * planner takes another way from one run to the next: up to 1.22 was seen of what is linear.
+ */
+const ROWS: { readonly [engine in Engine]: number } = { mysql: 1.5, postgresql: 1.3, sqlite: 1 };
+const LIMITS = { cpu: 2.4, rss: 200 } as const;
 
 /** One fleet: what each command cost, and the rows the server read for it; SQLite tells none. */
 type Walked = ReadonlyMap<string, Cost & { readonly read: number }>;
@@ -38,7 +43,8 @@ export async function benchGrowth(
   write(`\ngrowth on ${engine}, ${sizes.join(", ")} machines\n`);
   for (const stage of large.keys()) {
     const [a, b, c] = [small, middle, large].map((one) => one.get(stage));
-    if (a === undefined || b === undefined || c === undefined) continue;
+    if (a === undefined || b === undefined || c === undefined)
+      throw new Error(`${stage} was not run for every fleet`);
     const rows = [a.read / (sizes[0] ?? 1), b.read / (sizes[1] ?? 1)];
     const cpu = [(b.cpu ?? 0) - (a.cpu ?? 0), (c.cpu ?? 0) - (b.cpu ?? 0)];
     const told = server === null ? cpu : rows;
@@ -46,7 +52,7 @@ export async function benchGrowth(
     write(
       `  ${stage.padEnd(14)}${told.map((one) => one.toFixed(2).padStart(9)).join("")}  ${what}\n`,
     );
-    if (server !== null) judge(stage, what, ratio(rows, 1), LIMITS.rows, write);
+    if (server !== null) judge(stage, what, ratio(rows, 1), ROWS[engine], write);
     judge(stage, "peak MiB", c.rss ?? 0, LIMITS.rss, write);
   }
   if (server !== null) return;

@@ -40,6 +40,9 @@ test("help and explain print pages of the manual, and name near ones", async () 
 test("what was mistyped is named, before what it made look missing", async () => {
   const option = await run(["extract", "--rum", "m1"]);
   assertRefusal(option, 64, "N2I-E100", /extract has no option --rum\./, /Did you mean --run\?/);
+  // One of another command.
+  const other = await run(["status", "--run", "m1", "--leave-nova"]);
+  assertRefusal(other, 64, "N2I-E100", /status has no option --leave-nova\./, /Run status with/);
   const command = await run(["aply", "--run", "m1"]);
   assertRefusal(command, 64, "N2I-E100", /no command "aply"\./, /Did you mean apply\?/);
   assertRefusal(await run(["help", "aply"]), 64, "N2I-E100", /Did you mean apply\?/);

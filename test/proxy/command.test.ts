@@ -154,7 +154,7 @@ test("a command line that cannot be meant is refused before anything is opened",
   await says(/go together/, ...WHERE, "--tls-cert", "x.pem");
   await says(/HOST:PORT/, ...WHERE, "--listen", "8785");
   await says(/--max-connections takes 1 or more/, ...WHERE, "--max-connections", "0");
-  await says(/Unknown argument: password/, ...WHERE, "--password", "x");
+  await says(/serve has no option --password/, ...WHERE, "--password", "x");
   const cert = ["--tls-cert", "/nonexistent/c.pem", "--tls-key", "/nonexistent/k.pem"];
   await refused(["serve", "proxy", ...WHERE, "--listen", "127.0.0.1:0", ...cert], 64, "N2I-E116");
   const policy = ["--policy-file", "/nonexistent/policy.yaml"];

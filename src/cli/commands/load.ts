@@ -148,10 +148,10 @@ function checkNames({ command, options = {} }: Declared): void {
     const name = kebab(said);
     if (name.length < 2 || known.includes(name)) continue;
     const near = nearest(name, known).map((one) => `--${one}`);
-    if (near.length === 0) continue;
     const [own = ""] = command.split(" ");
+    const help = `un ${own} with --help.`;
     throw new MigrationError("N2I-E100", `${own} has no option --${said}`, {
-      fix: `Did you mean ${near.join(" or ")}? Or run ${own} with --help.`,
+      fix: near.length > 0 ? `Did you mean ${near.join(" or ")}? Or r${help}` : `R${help}`,
     });
   }
 }

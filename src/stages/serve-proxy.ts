@@ -199,8 +199,9 @@ function policyOf(file: string | undefined): PolicyInForce {
         current = read();
         return `${file} was read again, and its rules are in force.`;
       } catch (error) {
-        if (!(error instanceof MigrationError)) throw error;
-        return `${file} was not taken, and the rules from before stay in force: ${error.message}`;
+        // Whatever it is, it must not end what is served.
+        const why = error instanceof Error ? error.message : String(error);
+        return `${file} was not taken, and the rules from before stay in force: ${why}`;
       }
     },
   };

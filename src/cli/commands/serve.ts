@@ -39,8 +39,9 @@ function requestLines({ quiet, json }: ServeArgs): (request: Served) => void {
   return (request) => {
     if (json) return emit("item", { ...request });
     if (quiet) return;
-    const { method, path, status, milliseconds, calls, id, broken } = request;
+    const { method, path, status, milliseconds, calls, id, globalId, broken } = request;
+    const ids = globalId === undefined ? id : `${id} ${globalId}`;
     const more = broken === undefined ? "" : ` broken off: ${broken}`;
-    stderr.write(`${method} ${path} ${status} ${milliseconds} ms ${calls} calls ${id}${more}\n`);
+    stderr.write(`${method} ${path} ${status} ${milliseconds} ms ${calls} calls ${ids}${more}\n`);
   };
 }

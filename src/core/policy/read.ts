@@ -5,6 +5,9 @@ import { ACTIONS, type Action, ADMIN, inCode, namesOf } from "./nova.ts";
 
 const require = createRequire(import.meta.url);
 
+/** Of rules in rules, and of what stands in parentheses: oslo.policy ends at Python's 1000 calls. */
+const DEEPEST = 500;
+
 /** Nova's rules for the two requests, with every rule that they name. */
 export interface Policy {
   readonly rules: ReadonlyMap<string, Expression>;
@@ -43,11 +46,12 @@ function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
   const { isMap, isScalar, LineCounter, parseDocument } = require("yaml") as typeof import("yaml");
   // PyYAML reads YAML 1.1, where a key may come twice and the last one counts.
   const lineCounter = new LineCounter();
-  const document = parseDocument(text, { version: "1.1", uniqueKeys: false, lineCounter });
+  const options = { version: "1.1", uniqueKeys: false, lineCounter } as const;
+  const document = readable(() => parseDocument(text, options), refuse);
   const lineOf = (offset: number): number => lineCounter.linePos(offset).line;
   for (const { pos, message } of [...document.errors, ...document.warnings])
     throw refuse(lineOf(pos[0]), `not YAML: ${message.split(/ at line|\n/)[0]}`);
-  const rules = resolved(() => document.toJS({ mapAsMap: true }) as unknown, refuse);
+  const rules = readable(() => document.toJS({ mapAsMap: true }) as unknown, refuse);
   if (rules === null) return new Map();
   if (!(rules instanceof Map) || !isMap(document.contents))
     throw refuse(1, "it is no map of rules by their names");
@@ -61,8 +65,8 @@ function writtenIn(text: string, refuse: Refuse): ReadonlyMap<string, Written> {
   return new Map([...rules].map(([name, value]) => [name, { value, line: lines.get(name) ?? 1 }]));
 }
 
-/** Only here an alias is found to stand for nothing, or for too much. */
-function resolved(read: () => unknown, refuse: Refuse): unknown {
+/** The library throws at what is nested too deeply, and at an alias that stands for nothing or too much. */
+function readable<T>(read: () => T, refuse: Refuse): T {
   try {
     return read();
   } catch (error) {
@@ -73,25 +77,34 @@ function resolved(read: () => unknown, refuse: Refuse): unknown {
 /** Every rule that the two requests come to, understood. */
 function link(written: ReadonlyMap<string, Written>, refuse: Refuse): Policy {
   const rules = new Map<string, Expression>();
+  const tooDeep = (line: number): MigrationError =>
+    refuse(line, `rules name each other deeper than ${DEEPEST}`);
   const understood = (name: string): Expression | undefined => {
     const found = written.get(name);
     if (found === undefined) return undefined;
     return parseRule(found.value, (why) => refuse(found.line, `rule ${name}: ${why}`));
   };
   const asked = new Map(ACTIONS.map((action) => [namesOf(action)[0], inForce(action, understood)]));
-  const visit = (name: string, by: readonly string[]): void => {
+  const depths = new Map<string, number>();
+  /** @returns how deep the rule goes by itself; `above` is what has led to it */
+  const visit = (name: string, by: readonly string[], above: number): number => {
     const line = written.get(by.at(-1) ?? "")?.line ?? 1;
     if (by.includes(name))
       throw refuse(line, `rules name each other in a circle: ${[...by, name].join(", ")}`);
-    if (rules.has(name)) return;
+    const known = depths.get(name);
+    if (known !== undefined) return known;
+    if (above > DEEPEST) throw tooDeep(line);
     const rule = asked.get(name) ?? understood(name) ?? inCode(name) ?? understood("default");
     if (rule === undefined) throw refuse(line, `rule ${by.at(-1)}: there is no rule ${name}`);
-    for (const other of namedBy(rule)) visit(other, [...by, name]);
+    const depth = depthOf(rule, above, (other, deep) => visit(other, [...by, name], deep));
+    if (depth > DEEPEST) throw tooDeep(line);
     rules.set(name, rule);
+    depths.set(name, depth);
+    return depth;
   };
-  for (const name of asked.keys()) visit(name, []);
+  for (const name of asked.keys()) visit(name, [], 0);
   // Nova asks it for each caller, before any rule: there "is_admin" is not known yet, so it is no circle.
-  if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, []);
+  if ([...rules.values()].some(asksIsAdmin)) visit(ADMIN, [], 0);
   return { rules };
 }
 
@@ -110,22 +123,26 @@ function inForce(
   return inCode(today);
 }
 
-function namedBy(rule: Expression): readonly string[] {
+function depthOf(
+  rule: Expression,
+  above: number,
+  of: (name: string, above: number) => number,
+): number {
   switch (rule.kind) {
     case "rule":
-      return [rule.name];
+      return 1 + of(rule.name, above + 1);
     case "not":
-      return namedBy(rule.of);
+      return 1 + depthOf(rule.of, above + 1, of);
     case "all":
     case "any":
-      return rule.of.flatMap(namedBy);
+      return 1 + rule.of.reduce((most, one) => Math.max(most, depthOf(one, above + 1, of)), 0);
     case "always":
     case "never":
     case "is admin":
     case "role":
     case "attribute":
     case "literal":
-      return [];
+      return 1;
   }
 }
 

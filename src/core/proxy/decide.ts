@@ -46,12 +46,13 @@ export function decide(asked: AskedFor, who: TokenOwner, rules: ProxyRules): Pro
   const fields = spoken === null ? {} : versionFields(spoken.version);
   if (spoken?.is === "malformed") return answer(faultReply(400, malformed(spoken.version)));
   if (spoken?.is === "unknown") return answer(faultReply(406, unknownVersion(spoken.version)));
+  const write = refusedWrite(place.wanted, asked, rules, fields);
+  if (write?.first === true) return write;
   return (
-    refusedWrite(place.wanted, asked, rules, fields) ??
     refusedProject(place, who, rules, fields) ??
-    (spoken?.is === "gone"
-      ? answer(faultReply(404, NOT_FOUND, fields))
-      : allowed(place.wanted, who, rules, fields))
+    (spoken?.is === "gone" ? answer(faultReply(404, NOT_FOUND, fields)) : null) ??
+    write ??
+    allowed(place.wanted, who, rules, fields)
   );
 }
 
@@ -86,19 +87,21 @@ function malformed(version: string): string {
   return `API Version String ${version} is of invalid format. Must be of format MajorNum.MinorNum.`;
 }
 
-/** The specification wants 404, whatever the body and the role; Nova itself says 400. */
+/**
+ * The specification wants 404, whatever the body and the role; Nova itself says 400.
+ *
+ * @returns `first`: whatever else is wrong with the request
+ */
 function refusedWrite(
   { do: wanted }: NodeCommand,
   { body }: AskedFor,
   { novaCompat }: ProxyRules,
   fields: Reply["fields"],
-): ProxyDecision | null {
+): (ProxyDecision & { readonly first: boolean }) | null {
   if (wanted !== "create" && wanted !== "delete" && wanted !== "action") return null;
-  return answer(
-    novaCompat
-      ? faultReply(400, novaRefusal(wanted, body.toString("utf8")), fields)
-      : faultReply(404, NOT_FOUND, fields),
-  );
+  if (!novaCompat) return { ...answer(faultReply(404, NOT_FOUND, fields)), first: true };
+  const { unread, message } = novaRefusal(wanted, body.toString("utf8"));
+  return { ...answer(faultReply(400, message, fields)), first: unread };
 }
 
 function refusedProject(

@@ -37,7 +37,8 @@ function text(fields: HeaderFields, name: string): string | undefined {
 /** `compute 2.9`, maybe among other services'; the last one counts. */
 function modern(header: string | undefined): string | undefined {
   const said = (header ?? "").split(",").map((one) => one.trim().split(/\s+/));
-  return said.findLast(([service, version]) => service === "compute" && version !== undefined)?.[1];
+  const own = said.filter(([service]) => service?.toLowerCase() === "compute");
+  return own.findLast(([, version]) => version !== undefined)?.[1];
 }
 
 function legacy(header: string | undefined): string | undefined {

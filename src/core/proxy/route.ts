@@ -35,7 +35,8 @@ export function placeOf(method: string, path: string): Place | null {
   const own = path.startsWith("/v2.1/") ? "v2.1" : "v2";
   if (version === undefined) return { version: own, project: null, wanted: { do: "nowhere" } };
   const wanted = wantedOf(method, id, action !== undefined);
-  return { version: own, project: decoded(project) ?? null, wanted };
+  const named = project === undefined ? null : (decoded(project) ?? project);
+  return { version: own, project: named, wanted };
 }
 
 function wantedOf(method: string, id: string | undefined, isAction: boolean): NodeCommand {

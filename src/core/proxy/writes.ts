@@ -12,22 +12,24 @@ const INSTEAD = {
 /**
  * What Nova itself says to a command that changes something, which it answers with 400.
  *
- * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek
+ * @returns `unread`: it says so before it looks at project and version
+ * @source nova@26.2.2 api/openstack/compute/baremetal_nodes.py, api/openstack/wsgi.py action_peek, _process_stack
  */
 export function novaRefusal(
   wanted: Extract<NodeCommand["do"], "create" | "delete" | "action">,
   body: string,
-): string {
+): { readonly unread: boolean; readonly message: string } {
   if (wanted !== "action") return unsupported(INSTEAD[wanted]);
   const named = actionOf(body);
-  if (named === null) return "Malformed request body";
+  if (named === null) return { unread: true, message: "Malformed request body" };
   return named === "add_interface" || named === "remove_interface"
     ? unsupported(INSTEAD[named])
-    : `There is no such action: ${named}`;
+    : { unread: true, message: `There is no such action: ${named}` };
 }
 
-function unsupported(command: string): string {
-  return `Command Not supported. Please use Ironic command ${command} to perform this action.`;
+function unsupported(command: string): ReturnType<typeof novaRefusal> {
+  const message = `Command Not supported. Please use Ironic command ${command} to perform this action.`;
+  return { unread: false, message };
 }
 
 /** The one key of the body. */

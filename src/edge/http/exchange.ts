@@ -8,6 +8,8 @@ import { LIMITS, type Serving } from "./serving.ts";
 const ID = /^req-[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}$/i;
 /** Of a path in the log. */
 const LONGEST = 200;
+/** Fernet's tokens begin with gAAAA. */
+const PART = /^(?!.*gAAAA)[\w.~-]{0,64}$/;
 
 /**
  * One request and its answer, to the end of both; fails never.
@@ -23,6 +25,8 @@ export async function serve(
   if (isRefused(request.socket)) return;
   const began = performance.now();
   const id = `req-${randomUUID()}`;
+  const own = request.headers["x-openstack-request-id"];
+  const globalId = typeof own === "string" && ID.test(own) ? own : id;
   const upstream = { calls: 0 };
   const path = pathOf(request.url ?? "/");
   let broken: string | undefined;
@@ -30,7 +34,7 @@ export async function serve(
     broken = error instanceof Error ? error.message : String(error);
   };
   try {
-    const reply = await replyTo(request, { id, upstream, path }, serving, failed);
+    const reply = await replyTo(request, { id, globalId, upstream, path }, serving, failed);
     await send(request, response, reply, { id, ending });
   } catch (error) {
     failed(error);
@@ -41,6 +45,7 @@ export async function serve(
     status: response.headersSent ? response.statusCode : 0,
     milliseconds: Math.round(performance.now() - began),
     calls: upstream.calls,
+    ...(globalId !== id && { globalId }),
     ...(broken !== undefined && { broken }),
   });
 }
@@ -52,19 +57,17 @@ function pathOf(url: string): string {
 
 async function replyTo(
   request: IncomingMessage,
-  known: Pick<AskedFor, "id" | "upstream" | "path">,
+  known: Pick<AskedFor, "id" | "globalId" | "upstream" | "path">,
   { routes, fault }: Serving,
   failed: (error: unknown) => void,
 ): Promise<Reply> {
   const body = await bodyOf(request);
   if (body === null) return { ...fault(413, "the request's body is too long"), ...LAST };
-  const own = request.headers["x-openstack-request-id"];
   const asked: AskedFor = {
     ...known,
     method: request.method ?? "",
     fields: request.headers,
     body,
-    globalId: typeof own === "string" && ID.test(own) ? own : known.id,
   };
   const route = routes.find(({ path }) => path.test(asked.path));
   if (route === undefined) return fault(404, "The resource could not be found.");
@@ -75,7 +78,7 @@ async function replyTo(
     // What this tool throws on purpose is about a service that does not answer as it should.
     return error instanceof MigrationError
       ? fault(503, error.message)
-      : fault(500, "an error that nobody thought of: the log has it beside the request id");
+      : fault(500, "Internal error; see the log for this request id");
   }
 }
 
@@ -117,7 +120,7 @@ async function send(
   response.statusCode = status;
   // It may be gone while nobody waits for it.
   response.on("error", () => undefined);
-  const closed = new Promise((resolve) => response.once("close", resolve));
+  const closed = new Promise<void>((resolve) => response.once("close", resolve));
   if (typeof body === "string") {
     response.setHeader("Content-Length", Buffer.byteLength(body));
     response.end(request.method === "HEAD" ? undefined : body);
@@ -127,7 +130,7 @@ async function send(
     response.end();
   }
   if (last === true) setTimeout(() => request.destroy(), 1000).unref();
-  await closed;
+  await inTime(closed);
   if (!response.writableFinished) throw new Error("the caller went away");
 }
 
@@ -135,25 +138,39 @@ async function send(
 async function write(response: ServerResponse, piece: string): Promise<void> {
   if (response.destroyed) throw new Error("the caller went away");
   if (response.write(piece)) return;
-  await new Promise<void>((resolve, reject) => {
-    const settled = (): void => {
-      clearTimeout(late);
-      response.off("drain", settled).off("close", settled);
-      resolve();
-    };
-    const late = setTimeout(() => {
-      reject(new Error("the caller does not read"));
-      settled();
-    }, LIMITS.unread);
-    response.on("drain", settled).on("close", settled);
+  let settled: () => void = () => undefined;
+  const room = new Promise<void>((resolve) => {
+    settled = resolve;
   });
+  response.on("drain", settled).on("close", settled);
+  try {
+    await inTime(room);
+  } finally {
+    response.off("drain", settled).off("close", settled);
+  }
 }
 
-/** Without a token that somebody wrote into it, and of one line. */
+/** @throws Error where what waits for the caller to read waits too long */
+async function inTime(waiting: Promise<void>): Promise<void> {
+  let late: NodeJS.Timeout | undefined;
+  const tooLate = new Promise<void>((_, reject) => {
+    late = setTimeout(() => reject(new Error("the caller does not read")), LIMITS.unread);
+  });
+  try {
+    await Promise.race([waiting, tooLate]);
+  } finally {
+    clearTimeout(late);
+  }
+}
+
+/** What can be a project or the name of a node is told; a token that somebody wrote there is not. */
 function forLog(path: string, { headers }: IncomingMessage): string {
   const token = headers["x-auth-token"];
-  const said =
+  const clean =
     typeof token === "string" && token.length > 2 ? path.replaceAll(token, "****") : path;
-  const plain = said.replaceAll(/[^\u0021-\u007e]/g, "?");
-  return plain.length > LONGEST ? `${plain.slice(0, LONGEST)}...` : plain;
+  const said = clean
+    .split("/")
+    .map((part) => (PART.test(part) ? part : "****"))
+    .join("/");
+  return said.length > LONGEST ? `${said.slice(0, LONGEST)}...` : said;
 }

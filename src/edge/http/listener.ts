@@ -1,5 +1,5 @@
 import { readFileSync } from "node:fs";
-import { createServer, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { createServer as createTls } from "node:https";
 import { isIPv6, type Socket } from "node:net";
 import { createSecureContext } from "node:tls";
@@ -40,7 +40,7 @@ export async function listen(serving: Serving): Promise<Listener> {
   server.maxHeadersCount = 0;
   const open = admit(server, serving);
   let ending = false;
-  const queues = new WeakMap<Socket, { readonly last: Promise<void>; length: number }>();
+  const queues = new WeakMap<Socket, Queue>();
   server.on("request", (request, response: ServerResponse) => {
     const { socket } = request;
     const before = queues.get(socket);
@@ -55,13 +55,14 @@ export async function listen(serving: Serving): Promise<Listener> {
       if (ending) server.closeIdleConnections();
     };
     // What comes alone is answered at once.
-    queues.set(socket, { last: before === undefined ? work() : before.last.then(work), length });
+    const last = before === undefined ? work() : before.last.then(work);
+    queues.set(socket, { last, length, request, response });
   });
-  server.on("clientError", (error, socket) =>
-    refuseRaw(socket as Socket, clientFault(error), serving),
-  );
+  const refuse = (socket: Socket, what: Parameters<typeof refuseRaw>[1]): void =>
+    refuseRaw(socket, isAnswering(queues.get(socket)) ? null : what, serving);
+  server.on("clientError", (error, socket) => refuse(socket as Socket, clientFault(error)));
   server.on("connect", (_request, socket) =>
-    refuseRaw(socket as Socket, [405, "CONNECT is not served"], serving),
+    refuse(socket as Socket, [405, "CONNECT is not served"]),
   );
   await bind(server, serving);
   return {
@@ -71,6 +72,20 @@ export async function listen(serving: Serving): Promise<Listener> {
       return close(server, open);
     },
   };
+}
+
+/** Requests of a connection that have no whole answer, the newest of them with what answers it. */
+interface Queue {
+  readonly last: Promise<void>;
+  length: number;
+  readonly request: IncomingMessage;
+  readonly response: ServerResponse;
+}
+
+/** Whether another answer would be taken for one that is awaited, or stand in the middle of it. */
+function isAnswering(queue: Queue | undefined): boolean {
+  if (queue === undefined || queue.length === 0) return false;
+  return queue.length > 1 || queue.request.complete || queue.response.headersSent;
 }
 
 function pair({ cert, key }: { readonly cert: string; readonly key: string }): {
@@ -119,7 +134,7 @@ function clientFault(error: Error): readonly [status: number, message: string] |
   if (code === "HPE_HEADER_OVERFLOW") return [431, "the request's head is too long"];
   if (code === "ERR_HTTP_REQUEST_TIMEOUT") return [408, "the request did not come in time"];
   // Whoever is gone reads no answer.
-  return code.startsWith("HPE_") ? [400, "this is no HTTP request"] : null;
+  return code.startsWith("HPE_") ? [400, "not a valid HTTP request"] : null;
 }
 
 function close(server: Server, open: ReadonlySet<Socket>): Promise<void> {

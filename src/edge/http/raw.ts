@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { Serving } from "./serving.ts";
@@ -15,7 +16,7 @@ export function isRefused(socket: Socket): boolean {
 /**
  * Answers on a connection that is no longer read as HTTP, and ends it.
  *
- * @param what null: nobody reads it
+ * @param what null: nobody reads it, or would take it for something else
  */
 export function refuseRaw(
   socket: Socket,
@@ -28,11 +29,13 @@ export function refuseRaw(
   if (what === null || !socket.writable) return void socket.destroy();
   const { status, fields, body } = fault(...what);
   // Of what it asked for nothing is known.
-  served({ id: "-", method: "-", path: "-", status, milliseconds: 0, calls: 0, broken: what[1] });
+  const id = `req-${randomUUID()}`;
+  served({ id, method: "-", path: "-", status, milliseconds: 0, calls: 0, broken: what[1] });
   const text = typeof body === "string" ? body : "";
   const head = [
     `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ""}`,
     ...Object.entries(fields).map(([name, value]) => `${name}: ${String(value)}`),
+    `X-Openstack-Request-Id: ${id}`,
     `Content-Length: ${Buffer.byteLength(text)}`,
     "Connection: close",
   ];

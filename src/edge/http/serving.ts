@@ -9,6 +9,8 @@ export interface ServedRoute {
 /** What became of a request, for the log: nothing of what came with it but its path. */
 export interface Served {
   readonly id: string;
+  /** The caller's own name for it, which other services are told; absent: they are told `id`. */
+  readonly globalId?: string;
   readonly method: string;
   readonly path: string;
   /** 0: the caller was gone before there was one. */

@@ -143,6 +143,33 @@ test("what is no text and no list of texts is refused, an empty value too", () =
     assert.throws(() => readPolicy(text, "p"), /^MigrationError: p:\d: /);
 });
 
+test("rules that would go deeper than can be followed are refused, and many that do not are read", () => {
+  const chain = (length: number): string => {
+    const rules = Array.from({ length }, (_, at) => [`r${at}`, `rule:r${at + 1}`]);
+    return JSON.stringify(Object.fromEntries([[LIST, "rule:r0"], ...rules, [`r${length}`, "@"]]));
+  };
+  assert.deepEqual(listed(chain(100)), BOTH);
+  const again = Array.from({ length: 2000 }, (_, at) => [
+    `r${at}`,
+    at === 0 ? "@" : `rule:r${at - 1}`,
+  ]);
+  const memo = {
+    [LIST]: again.map(([name]) => `rule:${name}`).join(" or "),
+    ...Object.fromEntries(again),
+  };
+  const nested = `${"not ".repeat(90)}rule:`;
+  const layers = Array.from({ length: 200 }, (_, at) => [`r${at}`, `${nested}r${at + 1}`]);
+  for (const text of [
+    chain(20_000),
+    JSON.stringify(memo),
+    JSON.stringify({ [LIST]: "rule:r0", ...Object.fromEntries(layers), r200: "@" }),
+    `a: ${"[".repeat(20_000)}${"]".repeat(20_000)}`,
+  ])
+    assert.throws(() => readPolicy(text, "p"), /^MigrationError: p:\d+: /);
+  const wide = Array.from({ length: 20_000 }, () => "role:nobody").join(" or ");
+  assert.deepEqual(listed({ [LIST]: `${wide} or role:member` }), BOTH);
+});
+
 test("a faulty rule of Nova's own name refuses only if it is reached", () => {
   const without = { context_is_admin: "broken", [LIST]: "role:member", [SHOW]: "@", [ROOT]: "x" };
   assert.deepEqual(listed(without), BOTH);

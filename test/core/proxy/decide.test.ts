@@ -96,6 +96,29 @@ test("with Nova's own answers it is 400, in Nova's words", () => {
     assert.deepEqual(said(action, body), fault(400, "badRequest", "Malformed request body"), body);
 });
 
+test("with Nova's own answers its order is Nova's: what is asked, the project, the version, the command", () => {
+  const [, , action] = WRITES;
+  const said = (line: string, body: string, version = "2.36"): unknown => {
+    const fields = { "openstack-api-version": `compute ${version}` };
+    return outcome(line, { rules: { novaCompat: true }, fields, body });
+  };
+  const command = '{"add_interface": {}}';
+  const status = (answer: unknown): unknown => (Array.isArray(answer) ? answer[0] : answer);
+  for (const line of WRITES) {
+    assert.deepEqual(said(line, command), [404, GONE], line);
+    const elsewhere = line.replace("/v2.1/", "/v2.1/other/");
+    for (const version of ["2.1", "2.36"])
+      assert.match(JSON.stringify(said(elsewhere, command, version)), /Malformed request URL/);
+    assert.equal(status(said(line, command, "2.35")), 400);
+  }
+  const elsewhere = action.replace("/v2.1/", "/v2.1/other/");
+  for (const [body, why] of [
+    ['{"nonsense": 1}', "There is no such action: nonsense"],
+    ["{", "Malformed request body"],
+  ] as const)
+    assert.deepEqual(said(elsewhere, body), fault(400, "badRequest", why));
+});
+
 test("who is not allowed to is told by which rule, and the other rule is not his", () => {
   const says = (rule: string): unknown =>
     fault(
@@ -121,6 +144,8 @@ test("another project in the path is refused, unless there are no projects", () 
     fault(400, "badRequest", says("None")),
   );
   assert.equal(outcome(path, { rules: { scoped: false } }), "list");
+  const odd = outcome("GET /v2.1/%zz/os-baremetal-nodes");
+  assert.deepEqual(odd, fault(400, "badRequest", says(PROJECT).replace("other", "%zz")));
 });
 
 test("a microversion is understood from both headers, and 2.36 and later have no such API", () => {
@@ -158,6 +183,8 @@ test("a microversion is understood from both headers, and 2.36 and later have no
   assert.deepEqual(at("2.36", "/v2/os-baremetal-nodes"), both("list"));
   const fields = { "openstack-api-version": "volume 3.1, compute 2.36, baremetal x" };
   assert.deepEqual(outcome(`GET ${BASE}`, { fields }), [404, GONE]);
+  const shouted = { "openstack-api-version": "COMPUTE 2.36" };
+  assert.deepEqual(outcome(`GET ${BASE}`, { fields: shouted }), [404, GONE]);
   assert.equal(
     outcome(`GET ${BASE}`, { fields: { "openstack-api-version": "volume 9.9" } }),
     "list",
@@ -183,10 +210,15 @@ test("a node is asked for by uuid, name or the old number, and by nothing that i
   const show = (id: string): unknown => outcome(`GET ${BASE}/${id}`);
   assert.equal(show("node-7.rack_1~b"), "show name node-7.rack_1~b");
   assert.equal(show("node%2D7"), "show name node-7");
+  assert.equal(show("node-7.json"), "show name node-7.json");
   assert.equal(show("1"), `show uuid ${NODE}`);
   assert.equal(show("2"), "show name 2");
   for (const [id, plain] of [
     ["detail", "detail"],
+    ["detail.json", "detail.json"],
+    ["states.json.json", "states.json.json"],
+    [".json", ".json"],
+    ["..json", "..json"],
     ["states", "states"],
     ["a%2Fb", "a/b"],
     ["%2e%2e", ".."],

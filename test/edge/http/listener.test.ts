@@ -4,35 +4,18 @@ import { Agent, get } from "node:http";
 import { get as tlsGet } from "node:https";
 import { dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import { type TestContext, test } from "node:test";
+import { test } from "node:test";
 import fc from "fast-check";
-import { LIMITS, type ServedRoute } from "../../../src/edge/http/serving.ts";
+import type { ServedRoute } from "../../../src/edge/http/serving.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority } from "../../support/certificates.ts";
-import { line, listening, wire } from "./scene.ts";
+import { line, listening, piecewise, shorter, wire } from "./scene.ts";
 
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
 const ID = /^req-[0-9a-f-]{36}$/;
 
 function statusOf(answer: string): number {
   return Number(STATUS.exec(answer)?.[1]);
-}
-
-/** A limit shorter for one test. */
-function shorter(t: TestContext, limit: keyof typeof LIMITS, value: number): void {
-  const usual = LIMITS[limit];
-  LIMITS[limit] = value;
-  t.after(() => {
-    LIMITS[limit] = usual;
-  });
-}
-
-/** Pieces that come as the test says. */
-function piecewise(pieces: () => AsyncIterable<string>): ServedRoute {
-  return {
-    path: /^\/pieces$/,
-    answer: () => Promise.resolve({ status: 200, fields: {}, body: pieces() }),
-  };
 }
 
 test("a request is answered by its route, and one line says so without what nobody may read", async (t) => {
@@ -49,15 +32,27 @@ test("a request is answered by its route, and one line says so without what nobo
   assert.deepEqual(others, []);
   const { milliseconds, ...rest } = one ?? { milliseconds: -1 };
   assert.ok(milliseconds >= 0);
-  assert.deepEqual(rest, { id, method: "GET", path: "/said", status: 200, calls: 2 });
+  const said200 = { method: "GET", path: "/said", status: 200, calls: 2 };
+  assert.deepEqual(rest, { id, globalId: own, ...said200 });
   const strange = await fetch(`${url}/said`, { headers: { "X-Openstack-Request-Id": "req-x" } });
   const said = (await strange.json()) as { readonly globalId: string };
   assert.equal(said.globalId, strange.headers.get("x-openstack-request-id"));
+  assert.equal(served[1]?.globalId, undefined);
   await fetch(`${url}/gAAAA-secret/${"x".repeat(300)}`, {
     headers: { "X-Auth-Token": "gAAAA-secret" },
   });
-  assert.equal(served.at(-1)?.path, `/****/${"x".repeat(194)}...`);
+  assert.equal(served.at(-1)?.path, "/****/****");
   assert.equal(served.at(-1)?.status, 404);
+  for (const [path, logged] of [
+    [`/v2.1/${own.slice(4)}/os-baremetal-nodes/node_1~a`, null],
+    ["/v2.1/gAAAAAB-other_token/x", "/v2.1/****/x"],
+    ["/v2.1/gAAAA%41AB-other_token/x", "/v2.1/****/x"],
+    [`/v2.1/${"y".repeat(65)}/${"y".repeat(64)}`, `/v2.1/****/${"y".repeat(64)}`],
+    ["/a".repeat(300), `${"/a".repeat(100)}...`],
+  ] as const) {
+    await fetch(`${url}${path}`);
+    assert.equal(served.at(-1)?.path, logged ?? path);
+  }
 });
 
 test("a HEAD has no body, and no piece of one is made", async (t) => {
@@ -77,7 +72,11 @@ test("a head that is too long is 431, a body that is too long 413, and what come
   shorter(t, "arrival", 400);
   const { url, served } = await listening(t);
   const long = line("GET", "/said", `X-Auth-Token: ${"x".repeat(17 * 1024)}`);
-  assert.equal(statusOf(await wire(t, url, long).ended), 431);
+  const tooLong = await wire(t, url, long).ended;
+  assert.equal(statusOf(tooLong), 431);
+  const [, id] = /x-openstack-request-id: (\S+)/i.exec(tooLong) ?? [];
+  assert.match(id ?? "", ID);
+  assert.equal(served[0]?.id, id);
   const fits = line("GET", `/said?${"q=1&".repeat(3500)}`);
   assert.equal(statusOf(await wire(t, url, fits).ended), 200);
   const declared = line("POST", "/said", "Content-Length: 70000");

@@ -2,7 +2,12 @@ import { connect, type Socket } from "node:net";
 import type { TestContext } from "node:test";
 import { setTimeout as sleep } from "node:timers/promises";
 import { listen } from "../../../src/edge/http/listener.ts";
-import type { Served, Serving } from "../../../src/edge/http/serving.ts";
+import {
+  LIMITS,
+  type Served,
+  type ServedRoute,
+  type Serving,
+} from "../../../src/edge/http/serving.ts";
 import { faultReply, jsonReply } from "../../../src/model/served.ts";
 
 export interface Scene {
@@ -87,4 +92,25 @@ export function wire(
 export function line(method: string, path: string, ...fields: readonly string[]): string {
   const head = [`${method} ${path} HTTP/1.1`, "Host: here", "Connection: close", ...fields];
   return `${head.join("\r\n")}\r\n\r\n`;
+}
+
+/** A limit shorter for one test. */
+export function shorter(
+  t: Pick<TestContext, "after">,
+  limit: keyof typeof LIMITS,
+  value: number,
+): void {
+  const usual = LIMITS[limit];
+  LIMITS[limit] = value;
+  t.after(() => {
+    LIMITS[limit] = usual;
+  });
+}
+
+/** Pieces that come as the test says. */
+export function piecewise(pieces: () => AsyncIterable<string>): ServedRoute {
+  return {
+    path: /^\/pieces$/,
+    answer: () => Promise.resolve({ status: 200, fields: {}, body: pieces() }),
+  };
 }

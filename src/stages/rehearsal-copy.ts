@@ -54,14 +54,19 @@ interface CopyMade {
  * Looks at the place of a copy before anything is made.
  *
  * @param into as a command was given it
+ * @param earlier copies that are to have room besides
  * @throws MigrationError N2I-E350 for want of room, N2I-E351 when it is not empty, N2I-E352 for another kind of server
  */
-export async function placeOf(of: CopySource, into?: string): Promise<CopyPlace> {
+export async function placeOf(
+  of: CopySource,
+  into?: string,
+  earlier: readonly CopyPlace[] = [],
+): Promise<CopyPlace> {
   const { source } = of;
   const address = await addressOf(source, into);
   if (into === undefined) {
     if (await isThere(source, address)) throw taken(address);
-    await checkRoom(of, address);
+    await checkRoom(of, address, earlier);
     return { ...of, address };
   }
   if (address.engine !== source.engine)
@@ -73,7 +78,7 @@ export async function placeOf(of: CopySource, into?: string): Promise<CopyPlace>
   const isEmpty = await at(address, true, async (copy) => (await tableNames(copy)).size === 0);
   if (!isEmpty || (address.filename !== null && statSync(address.filename).size > 0))
     throw new MigrationError("N2I-E351", `--into ${address.shown} is not empty`);
-  await checkRoom(of, address);
+  await checkRoom(of, address, earlier);
   return { ...of, address, into };
 }
 
@@ -81,9 +86,16 @@ export async function placeOf(of: CopySource, into?: string): Promise<CopyPlace>
 async function checkRoom(
   { role, source }: CopySource,
   { filename }: DatabaseAddress,
+  earlier: readonly CopyPlace[],
 ): Promise<void> {
   if (filename === null) return;
-  const [wanted, free] = [2 * (await bytesOf(source)), await freeSpace(dirname(filename))];
+  const diskOf = (file: string): number => statSync(dirname(file)).dev;
+  const besides = earlier.filter(
+    ({ address }) => address.filename !== null && diskOf(address.filename) === diskOf(filename),
+  );
+  let wanted = 2 * (await bytesOf(source));
+  for (const other of besides) wanted += 2 * (await bytesOf(other.source));
+  const free = await freeSpace(dirname(filename));
   if (free < wanted)
     throw new MigrationError(
       "N2I-E350",

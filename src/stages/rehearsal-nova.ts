@@ -25,11 +25,13 @@ export interface NovaCopies {
  * Looks at what of a plan is in Nova, and where copies of it would go.
  *
  * @param sources those that were given
+ * @param ironic what is copied besides
  * @throws MigrationError N2I-E300 for another Nova than the plan's, N2I-E351
  */
 export async function novaPlaces(
   plan: NovaFiles | null,
   sources: readonly CopySource[],
+  ironic: CopyPlace,
 ): Promise<NovaCopies> {
   if (plan === null || stepsOf(plan.counts) === 0) return { places: [], why: null };
   const nova = sources.find(({ role }) => role === "nova-db");
@@ -40,7 +42,7 @@ export async function novaPlaces(
   const places: CopyPlace[] = [];
   try {
     for (const source of [nova, ...(api === undefined ? [] : [api])])
-      places.push(await placeOf(source));
+      places.push(await placeOf(source, undefined, [ironic, ...places]));
   } catch (cause) {
     return { places, why: mayNot(cause) };
   }

@@ -64,7 +64,7 @@ export function rehearse(words: RehearseWords, sink: Sink): Promise<Rehearsal | 
     await removeLast(run, sources, sink);
     const place = await placeOf(ironic, words.into);
     const files = await novaPlanOf(run, footer);
-    const nova = await novaPlaces(files, sources);
+    const nova = await novaPlaces(files, sources, place);
     const machines = loadable(footer.footer);
     const slow = await slowOn(ironic.source, footer.footer);
     await sink.confirm(
@@ -101,7 +101,8 @@ async function listedWith(places: readonly CopyPlace[]): Promise<string> {
   const all: string[] = [];
   for (const { role, source, only, address } of places) {
     const size = mebibytes(await bytesOf(source, only));
-    const what = role === "ironic-db" ? `${await countRows(source, "nodes")} nodes` : "in part";
+    const part = source.engine === "sqlite" ? "whole" : "in part";
+    const what = role === "ironic-db" ? `${await countRows(source, "nodes")} nodes` : part;
     all.push(`${source.shown} (${size}, ${what}) into ${address.shown}`);
   }
   return all.join(", ");

@@ -33,7 +33,11 @@ export async function outside<T>(
     await run("opening a connection", () => on.raw(SESSION[engine].open));
     return await work(on);
   } finally {
-    await on.raw(SESSION[engine].shut).catch(() => null);
+    await on.raw(SESSION[engine].shut).catch(async (cause: unknown) => {
+      // It could write still; the pool destroys what bears this, and lends it to nobody.
+      const connection: object = await on.client.acquireConnection();
+      Object.assign(connection, { __knex__disposed: cause });
+    });
     // knex wants an end of what it began; nothing is open by now.
     await on.rollback().catch(() => null);
   }

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import {
   closeSync,
   existsSync,
@@ -23,7 +24,11 @@ const LONGEST = 63;
 /** Where the copy of a database goes, unless --into names one: beside it, by the same login. */
 export function besideOf({ address, engine }: Database): DatabaseAddress {
   if (engine === "sqlite") return ofFile(address, `${address.filename}${END}`);
-  return ofName(address, `${address.database.slice(0, LONGEST - END.length)}${END}`);
+  const [name, room] = [address.database, LONGEST - END.length];
+  const own = createHash("sha256").update(name).digest("hex").slice(0, 8);
+  // Two that begin alike have copies of their own.
+  const stem = name.length <= room ? name : `${name.slice(0, room - 9)}_${own}`;
+  return ofName(address, `${stem}${END}`);
 }
 
 /**

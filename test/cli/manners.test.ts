@@ -48,6 +48,8 @@ test("what was mistyped is named, before what it made look missing", async () =>
   assertRefusal(await run(["help", "aply"]), 64, "N2I-E100", /Did you mean apply\?/);
   const camel = await run(["plan", "--run", "m1", "--novaDb", "DB", "--y"]);
   assert.doesNotMatch(camel.err, /has no option --(novaDb|y)\b/);
+  const negated = await run(["rollback", "--run", "m1", "--no-window", "tried"]);
+  assert.doesNotMatch(negated.err, /has no option/);
   // A word that only looks like an option is somebody's value.
   const value = await run(["status", "--run", "m1", "--", "--rum"]);
   assert.doesNotMatch(value.err, /has no option/);

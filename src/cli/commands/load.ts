@@ -143,10 +143,10 @@ function checkNames({ command, options = {} }: Declared): void {
   const { words } = io();
   const end = words.indexOf("--");
   for (const word of end < 0 ? words : words.slice(0, end)) {
-    const [, said = ""] = /^--(?:no-)?([\w-]+)/.exec(word) ?? [];
-    // yargs takes camel case, and the letter of an alias, too.
+    const [, whole = "", said = ""] = /^--((?:no-)?([\w-]+))/.exec(word) ?? [];
+    // yargs takes camel case, and the letter of an alias, too; --no-window is an option's own name.
     const name = kebab(said);
-    if (name.length < 2 || known.includes(name)) continue;
+    if (name.length < 2 || [name, kebab(whole)].some((one) => known.includes(one))) continue;
     const near = nearest(name, known).map((one) => `--${one}`);
     const [own = ""] = command.split(" ");
     const help = `un ${own} with --help.`;

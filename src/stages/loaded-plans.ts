@@ -59,7 +59,7 @@ export async function createdAgain(
     for (const { verdict, uuid } of batch)
       if (verdict === "create" && uuid !== null) created.add(uuid);
   const again = new Set<string>();
-  for (const sha256 of plansOf(entries, IRONIC)) {
+  for (const sha256 of plansThere(entries)) {
     if (sha256 === present.footer.sha256) continue;
     const ownership = ownershipOf(entries, IRONIC, sha256);
     let at = -1;

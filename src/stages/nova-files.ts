@@ -40,9 +40,11 @@ export async function openNovaFiles(plan: OpenedPlan): Promise<NovaFiles | null>
   if (nova === null) return null;
   const open = <T>(name: string) => openFileOf<JsonObject, T>(plan, name);
   const opened = new Map<NovaLegName, () => AsyncIterable<readonly NovaStep[]>>();
-  for (const leg of LEGS)
-    if (files[novaName(leg)] !== undefined)
-      opened.set(leg, (await open<NovaStep>(novaName(leg))).lines);
+  for (const leg of LEGS) {
+    // One without a step says nothing: it is not read.
+    const { lines = 0 } = files[novaName(leg)] ?? {};
+    if (lines > 0) opened.set(leg, (await open<NovaStep>(novaName(leg))).lines);
+  }
   const steps = (leg: NovaLegName) => opened.get(leg)?.() ?? NONE();
   return {
     ...{ ...nova, sha256: plan.sha256, steps },

@@ -124,8 +124,9 @@ async function pageBehind(at: AskedIronic, { items, more }: Page): Promise<Page 
     const page = answer.status === 200 ? pageOf(answer.body, "nodes") : null;
     if (page !== null) {
       // An upgrade may come between two pages.
-      if ((await refusedSight(at, answer)) === null) return page;
-      throw brokeOff(PARTIAL);
+      const refused = await refusedSight(at, answer);
+      if (refused === null) return page;
+      throw brokeOff(refused.status === 403 ? PARTIAL : "what this token sees cannot be asked");
     }
     why = answer.fault || `it answers ${answer.status}`;
     if (answer.status !== 404) break;

@@ -51,8 +51,8 @@ export function planAnew(
   words: RunWords,
   { say }: Pick<Sink, "say">,
 ): NextStep | null {
-  // What is taken back, or read anew, comes before any plan.
-  if (step?.command === "extract" || step?.command === "rollback") return step;
+  // What is taken back, or read anew, comes before any plan; a plan that comes anyway has the words.
+  if (["extract", "rollback", "plan"].includes(step?.command ?? "")) return step;
   if (files === null || "missing" in files.plan) return step;
   const wanted = newForPlan(words, files.said);
   if (wanted.length === 0) return step;
@@ -63,8 +63,7 @@ export function planAnew(
       `${what}, and was applied`,
       `Make a new plan with it, or leave it out: ${againWithout(words, wanted)}`,
     );
-  if (step?.command !== "plan")
-    say(`${what.slice(0, 1).toUpperCase()}${what.slice(1)}: it is made again.`);
+  say(`${what.slice(0, 1).toUpperCase()}${what.slice(1)}: it is made again.`);
   return PLAN;
 }
 

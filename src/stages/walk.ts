@@ -321,9 +321,9 @@ async function performed(
  */
 async function secondNight(run: RunFolder, { step, files }: At, { confirm }: Sink): Promise<Words> {
   const { finish, plan, journal, handover = null, said } = files ?? {};
-  if (finish === undefined || "missing" in finish || finish.end === null) return {};
-  const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
   const entries = journal === undefined || "missing" in journal ? [] : journal.entries;
+  // A second load that was cut short goes on with the run, but its machines were asked for in the same way.
+  if (!entries.some((entry) => entry.do === "close")) return {};
   const again = await createdAgain(run, entries);
   if (again.length > 0) {
     const byHand = { ...step, options: { ...step.options, afterFinish: true } } as const;
@@ -332,6 +332,8 @@ async function secondNight(run: RunFolder, { step, files }: At, { confirm }: Sin
       `Leave them out with "skip" in the site document and plan again. If they are to come back: ${wordsOf(byHand, said, handover !== null)}`,
     );
   }
+  if (finish === undefined || "missing" in finish || finish.end === null) return {};
+  const { nodes = 0 } = plan === undefined || "missing" in plan ? {} : plan.counts;
   await confirm(
     `finish ended this run at ${finish.end.at}. The plan made since loads ${nodes} machines that this run never loaded: were they left behind then, and not deleted since?`,
   );

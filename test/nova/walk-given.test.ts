@@ -1,5 +1,5 @@
 import assert from "node:assert/strict";
-import { appendFileSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { appendFileSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { assertRefusal, runs } from "../hostile/cli.ts";
@@ -81,13 +81,4 @@ test("a stage that is done again says why, and what is loaded is not read anew w
   appendFileSync(join(made.run, "plan", "plan.json"), "{}\n");
   assert.match((await walk(made)).err, /N2I-E328 .*what is loaded came from it; put it back/);
   assert.equal(readFileSync(snapshot, "utf8"), "");
-});
-
-test("a plan whose files of Nova are gone is made again, and is not applied", async (t) => {
-  const made = await planned(t);
-  for (const name of ["hosts", "flavors", "shared"])
-    rmSync(join(made.run, "plan", `nova-${name}.jsonl`));
-  const { out } = await runs(0, ["next", ...made.at]);
-  assert.match(out, /nova2ironic plan --run/);
-  assert.match(out, /N2I-E110 .*nova-hosts\.jsonl.*: plan is done again/);
 });

@@ -79,7 +79,7 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
   const measured = await measuredOf(run.path, entries);
   const given = await readGiven(run);
   const { perMinute } = wordsFor("handover", given);
-  const { fields, next, standing, back } = await runState(run, { run: words.run });
+  const { fields, next, left, standing, back } = await runState(run, { run: words.run });
   const facts: ReportFacts = {
     ...{ run: basename(run.path), at: new Date().toISOString(), tool: VERSION },
     plan: {
@@ -87,7 +87,7 @@ export async function report(words: { readonly run: string }, sink: Sink): Promi
       taken_at: fresh ? (snapshot?.header.taken_at ?? null) : null,
     },
     verdict: judge({ header: plan.header, counts, totals, nova, fresh, standing }),
-    ...{ totals, nova, ran: measured.ran, state: fields, next },
+    ...{ totals, nova, ran: measured.ran, state: fields, next: [next, ...left].join("; ") },
     window: windowSteps({
       machines: loadable(counts),
       rows: counts.nodes + counts.ports + rowsOf(nova),

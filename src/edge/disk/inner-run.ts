@@ -64,6 +64,8 @@ async function removeInnerRun(run: RunFolder, name: string): Promise<void> {
 function isOfCopies(entries: readonly Entry[]): boolean {
   const there = new Set<string>();
   return entries.every((entry) => {
+    // A borrowed index is no copy, and goes with its table.
+    if (entry.do === "resource" && entry.kind === "index") return true;
     if (entry.do === "resource") there.add(entry.mark);
     else if (entry.do === "gone") there.delete(entry.mark);
     else return entry.do === "open" || there.size > 0;

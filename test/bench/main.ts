@@ -20,7 +20,7 @@ const ENGINES = {
  * `npm run bench`: the whole road at three sizes on both servers, against their own
  * dump-and-restore in the same run, 10,000 BMCs against ipmitool and ipmipower, and starts of the
  * program, the proxy, and the report's page. `npm run bench -- 1000 postgres`, `-- power`, `-- adopt`,
- * `-- serve`, `-- page`, `-- growth` and `-- start` are parts of it;
+ * `-- serve`, `-- page`, `-- growth`, `-- growth whole` and `-- start` are parts of it;
  * `--profile=FOLDER` writes a CPU profile of every command. Exit status 1: a limit was MISSED.
  */
 async function main(words: readonly string[]): Promise<void> {
@@ -34,7 +34,8 @@ async function main(words: readonly string[]): Promise<void> {
   if (named.length === 0 || named.includes("serve")) await benchServe(write);
   if (named.length === 0 || named.includes("page"))
     await benchPage(named.length === 0 ? [] : sizes, write);
-  if (named.length === 0 || named.includes("growth")) await growth();
+  if (named.length === 0 || named.includes("growth"))
+    await growth(named.length === 0 || named.includes("whole"));
   for (const engine of ["mysql", "postgresql"] as const) {
     const { start, words: names } = ENGINES[engine];
     if (named.length > 0 && !names.some((name) => named.includes(name))) continue;
@@ -55,8 +56,8 @@ async function main(words: readonly string[]): Promise<void> {
   }
 }
 
-async function growth(): Promise<void> {
-  await benchGrowth(null, write);
+async function growth(whole: boolean): Promise<void> {
+  await benchGrowth(null, write, whole);
   for (const engine of ["mysql", "postgresql"] as const) {
     if (binaries(engine) === null) continue;
     const server = await ENGINES[engine].start("in memory");

@@ -16,6 +16,7 @@ import { type CallersIronic, versionsAt } from "../edge/ironic-rest/for-caller.t
 import { MAXIMUM, MINIMUM } from "../edge/ironic-rest/service.ts";
 import type { Http } from "../edge/openstack/http.ts";
 import type { Answer } from "../edge/openstack/session.ts";
+import { makeRoom } from "../edge/openstack/tokens.ts";
 import { MigrationError } from "../model/error.ts";
 import { objectOf } from "../model/json.ts";
 import { faultReply, jsonReply, type Reply } from "../model/served.ts";
@@ -55,11 +56,7 @@ export function ranges(http: Http): {
       const kept = known.get(url);
       if (kept !== undefined) return kept;
       const asked = askRange(http, url);
-      // Oldest first.
-      for (const [oldest] of known) {
-        if (known.size < MOST_URLS) break;
-        known.delete(oldest);
-      }
+      makeRoom(known, MOST_URLS);
       known.set(url, asked);
       asked.catch(() => known.get(url) === asked && known.delete(url));
       return asked;

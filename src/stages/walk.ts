@@ -322,7 +322,7 @@ async function performed(
 async function secondNight(run: RunFolder, { step, files }: At, { confirm }: Sink): Promise<Words> {
   const { finish, plan, journal, handover = null, said } = files ?? {};
   const entries = journal === undefined || "missing" in journal ? [] : journal.entries;
-  // A second load that was cut short goes on with the run, but its machines were asked for in the same way.
+  // Also of a second load that was cut short: the run is not finished then.
   if (!entries.some((entry) => entry.do === "close")) return {};
   const again = await createdAgain(run, entries);
   if (again.length > 0) {

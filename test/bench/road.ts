@@ -1,24 +1,17 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { SITE } from "../hostile/fleet.ts";
 import { connect, type Place } from "../lab/connect.ts";
 import { makeFleet } from "./fleet.ts";
 
 const NOVA_CONF = "[DEFAULT]\n\n[baremetal]\nflavor_extra_specs = cpu_arch:x86_64\n";
-const SITE = {
-  format: "nova2ironic/site@1",
-  machines: [
-    {
-      match: {},
-      set: {
-        deploy_kernel: "f0000000-0000-4000-8000-00000000000a",
-        deploy_ramdisk: "f0000000-0000-4000-8000-00000000000b",
-      },
-      accept: [
-        { finding: "N2I-D604", reason: "a benchmark has no BMCs" },
-        { finding: "N2I-D227", reason: "no nova-compute starts on these rows" },
-      ],
-    },
-  ],
+const ACCEPTED = [
+  { finding: "N2I-D604", reason: "a benchmark has no BMCs" },
+  { finding: "N2I-D227", reason: "no nova-compute starts on these rows" },
+];
+const BENCH_SITE = {
+  ...SITE,
+  machines: SITE.machines.map((one) => ({ ...one, accept: ACCEPTED })),
 };
 
 export const NAMES = ["nova_bm", "nova", "ironic"] as const;
@@ -43,7 +36,7 @@ export async function prepare(
     for (const db of Object.values(databases)) await db.destroy();
   }
   writeFileSync(join(folder, "nova.conf"), NOVA_CONF);
-  writeFileSync(join(folder, "site.json"), JSON.stringify(SITE));
+  writeFileSync(join(folder, "site.json"), JSON.stringify(BENCH_SITE));
   const file = (name: Name): string => {
     const path = join(folder, `${name}.url`);
     writeFileSync(path, url(name), { mode: 0o600 });

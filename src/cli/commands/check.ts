@@ -1,11 +1,9 @@
 import { statusOfChecks } from "../../core/check/checks.ts";
 import { checksJson, checksTable, checksTotal, matchingChecks } from "../../report/checks.ts";
-import { paintText } from "../../report/colour.ts";
 import { check } from "../../stages/check.ts";
 import { io } from "../io.ts";
 import type { CheckArgs } from "../options/check.ts";
-import { screen } from "../print/out.ts";
-import { exitWith, say } from "./shared.ts";
+import { exitWith, painted, say } from "./shared.ts";
 
 export async function checkCommand(args: CheckArgs): Promise<void> {
   const rows = await check(args, { say: (text) => say(args, text) });
@@ -16,7 +14,7 @@ export async function checkCommand(args: CheckArgs): Promise<void> {
     const every = allRows || match !== undefined;
     const shown = every ? wanted : wanted.filter(({ result }) => result !== "Success");
     const table = shown.length > 0 ? checksTable(shown, every) : "";
-    io().stdout.write(screen().colour === true ? paintText(table) : table);
+    io().stdout.write(painted(table));
     io().stdout.write(`${checksTotal(rows, !every)}\n`);
   }
   exitWith(statusOfChecks(rows));

@@ -143,15 +143,15 @@ function checkNames({ command, options = {} }: Declared): void {
   const { words } = io();
   const end = words.indexOf("--");
   for (const word of end < 0 ? words : words.slice(0, end)) {
-    const [, whole = "", said = ""] = /^--((?:no-)?([\w-]+))/.exec(word) ?? [];
-    // yargs takes camel case, and the letter of an alias, too; --no-window is an option's own name.
+    const [, said = ""] = /^--([\w-]+)/.exec(word) ?? [];
+    // yargs takes camel case, and the letter of an alias, too.
     const name = kebab(said);
-    if (name.length < 2 || [name, kebab(whole)].some((one) => known.includes(one))) continue;
+    if (name.length < 2 || known.includes(name)) continue;
     const near = nearest(name, known).map((one) => `--${one}`);
     const [own = ""] = command.split(" ");
-    const help = `un ${own} with --help.`;
+    const meant = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
     throw new MigrationError("N2I-E100", `${own} has no option --${said}`, {
-      fix: near.length > 0 ? `Did you mean ${near.join(" or ")}? Or r${help}` : `R${help}`,
+      fix: `${meant}Run ${own} with --help for all.`,
     });
   }
 }

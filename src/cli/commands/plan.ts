@@ -20,7 +20,8 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const made = await plan(args, asked, sinkOf({ ...args, format: "table" }), lines.add);
   const { nova, counts, others, path } = made;
   const { match } = args;
-  if (match !== undefined) await printMachines(await plannedView(path), matchedBy(args.run, match));
+  if (match !== undefined)
+    await printMachines(machinesView((await openPlan(path)).lines()), matchedBy(args.run, match));
   printLines(
     [
       renderHeader(made.header, made.conductors),
@@ -48,8 +49,4 @@ export async function planCommand(args: PlanArgs): Promise<void> {
   const { hosts = 0, flavors = 0, api = 0 } = nova ?? {};
   const rows = counts.nodes + counts.ports + hosts + flavors + api;
   if (args.detailedExitcode && rows > 0) exitWith(EXIT_STATUS.differs.status);
-}
-
-async function plannedView(path: string) {
-  return machinesView((await openPlan(path)).lines());
 }

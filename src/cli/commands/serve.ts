@@ -1,14 +1,12 @@
 import { statusOfChecks } from "../../core/check/checks.ts";
 import type { Served } from "../../edge/http/serving.ts";
 import { checksJson, checksTable, checksTotal } from "../../report/checks.ts";
-import { paintText } from "../../report/colour.ts";
 import { checkProxy } from "../../stages/proxy-check.ts";
 import { serveProxy } from "../../stages/serve-proxy.ts";
 import { io } from "../io.ts";
 import type { ServeArgs } from "../options/serve.ts";
 import { createEvents } from "../print/events.ts";
-import { screen } from "../print/out.ts";
-import { exitWith, note } from "./shared.ts";
+import { exitWith, note, painted } from "./shared.ts";
 
 const TITLE = "Proxy Check Results";
 
@@ -24,10 +22,7 @@ async function checkCommand(args: ServeArgs): Promise<void> {
   const rows = await checkProxy(args);
   const table = checksTable(rows, true, TITLE);
   if (args.json) io().stdout.write(checksJson(rows, TITLE));
-  else
-    io().stdout.write(
-      `${screen().colour === true ? paintText(table) : table}${checksTotal(rows, false)}\n`,
-    );
+  else io().stdout.write(`${painted(table)}${checksTotal(rows, false)}\n`);
   exitWith(statusOfChecks(rows));
 }
 

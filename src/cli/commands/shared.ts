@@ -267,7 +267,7 @@ export function print(text: string): void {
 export function printLines(text: string): void {
   const seen = visibleLines(text).join("\n");
   const shown = foldText(seen, widthOf({ format: "table" }));
-  io().stdout.write(`${screen().colour === true ? paintText(shown) : shown}\n`);
+  io().stdout.write(`${painted(shown)}\n`);
 }
 
 /** A line beside the result, folded at the terminal's width. */
@@ -330,4 +330,9 @@ function aborted(cause: unknown): string {
   if (/Ctrl\+C/.test(cause.message)) io().status = EXIT_STATUS.interrupted.status;
   io().stderr.write("\n");
   return "";
+}
+
+/** Text for people, in colour where they see it. */
+export function painted(text: string): string {
+  return screen().colour === true ? paintText(text) : text;
 }

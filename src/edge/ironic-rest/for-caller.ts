@@ -2,7 +2,7 @@ import { parsedJson } from "../../model/json.ts";
 import type { Http } from "../openstack/http.ts";
 import { BAREMETAL } from "../openstack/kinds.ts";
 import { type Answer, callerSession } from "../openstack/session.ts";
-import { isReset } from "../openstack/tokens.ts";
+import { askTwice } from "../openstack/tokens.ts";
 import { MAXIMUM, MINIMUM, spoken } from "./service.ts";
 
 /** A bare metal service asked in a caller's name. */
@@ -50,9 +50,7 @@ export function ironicFor(http: Http, url: string, { token, id, calling }: InNam
         calling();
         return own.call({ method: "GET", path });
       };
-      const first = await put();
-      const lost = first.status === 0 && isReset({ why: first.fault });
-      const answer = lost ? await put() : first;
+      const answer = await askTwice(put, ({ status, fault }) => (status === 0 ? fault : ""));
       return version === null ? answer : spoken(answer, version);
     },
   };

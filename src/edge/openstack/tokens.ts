@@ -55,21 +55,27 @@ const FORM = /^[\x21-\x7e]{1,8192}$/;
  * @source Keystone's API reference, GET /v3/auth/tokens; measured on Keystone 22
  */
 export function openTokens(keystone: Keystone): Tokens {
-  const { believed, now } = keystone;
+  const { http, url, catalog, believed, now } = keystone;
   const kept = new Map<string, { readonly token: KnownToken; readonly until: number }>();
   const asking = new Map<string, Promise<Validated>>();
-  const ask = async (token: string, key: string, id: string): Promise<Validated> => {
+  const ask = async (token: string, id: string, calling: () => void): Promise<Validated> => {
     const began = now();
-    const answer = await askTwice(keystone, token, id);
+    const asked = {
+      method: "GET",
+      url: `${url}/v3/auth/tokens${catalog === null ? "?nocatalog" : ""}`,
+      headers: { "X-Auth-Token": token, "X-Subject-Token": token, "X-Openstack-Request-Id": id },
+    } as const;
+    const send = (): Promise<Answered | Unanswered> => {
+      calling();
+      return http.send(asked);
+    };
+    const answer = await askTwice(send, (one) => ("why" in one ? one.why : ""));
     const found = validated(answer, keystone, token, began);
     if (found.is !== "known" || believed <= 0) return found;
     const until = Math.min(began + believed * 1000, found.token.expires);
-    // Oldest first.
-    for (const [oldest] of kept) {
-      if (kept.size < MOST_TOKENS) break;
-      kept.delete(oldest);
-    }
+    const key = hash(token);
     kept.delete(key);
+    makeRoom(kept, MOST_TOKENS);
     kept.set(key, { token: found.token, until });
     return found;
   };
@@ -83,8 +89,7 @@ export function openTokens(keystone: Keystone): Tokens {
       // Of many requests with one token, one asks.
       const under = asking.get(key);
       if (under !== undefined) return under;
-      calling();
-      const work = ask(token, key, id).finally(() => asking.delete(key));
+      const work = ask(token, id, calling).finally(() => asking.delete(key));
       asking.set(key, work);
       return work;
     },
@@ -92,28 +97,26 @@ export function openTokens(keystone: Keystone): Tokens {
   };
 }
 
+/** For one entry more: the oldest go. */
+export function makeRoom(kept: Map<string, unknown>, most: number): void {
+  for (const [oldest] of kept) {
+    if (kept.size < most) return;
+    kept.delete(oldest);
+  }
+}
+
 function hash(token: string): string {
   return createHash("sha256").update(token).digest("base64");
 }
 
-/** A kept connection that the other side has just closed is no answer. */
-async function askTwice(
-  { http, url, catalog }: Keystone,
-  token: string,
-  id: string,
-): Promise<Answered | Unanswered> {
-  const asked = {
-    method: "GET",
-    url: `${url}/v3/auth/tokens${catalog === null ? "?nocatalog" : ""}`,
-    headers: { "X-Auth-Token": token, "X-Subject-Token": token, "X-Openstack-Request-Id": id },
-  } as const;
-  const answer = await http.send(asked);
-  return isReset(answer) ? http.send(asked) : answer;
-}
-
-/** Whether a connection that was kept was gone; for what changes nothing, another try costs nothing. */
-export function isReset(answer: object): boolean {
-  return "why" in answer && (answer.why === "ECONNRESET" || answer.why === "EPIPE");
+/**
+ * Asks what changes nothing, and once more where a kept connection was just gone: that is no answer.
+ *
+ * @param why what became of the connection; empty: there was an answer
+ */
+export async function askTwice<T>(ask: () => Promise<T>, why: (answer: T) => string): Promise<T> {
+  const answer = await ask();
+  return ["ECONNRESET", "EPIPE"].includes(why(answer)) ? ask() : answer;
 }
 
 function validated(

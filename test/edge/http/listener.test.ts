@@ -9,7 +9,7 @@ import fc from "fast-check";
 import type { ServedRoute } from "../../../src/edge/http/serving.ts";
 import { MigrationError } from "../../../src/model/error.ts";
 import { authority } from "../../support/certificates.ts";
-import { line, listening, piecewise, shorter, wire } from "./scene.ts";
+import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
 
 const STATUS = /^HTTP\/1\.1 (\d{3})/;
 const ID = /^req-[0-9a-f-]{36}$/;
@@ -141,14 +141,7 @@ test("what is sent ahead is answered in its order, one at a time", async (t) => 
 });
 
 test("a connection that sends more ahead than anybody means is closed, and little of it is kept", async (t) => {
-  let free: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    free = resolve;
-  });
-  const slow: ServedRoute = {
-    path: /^\/slow$/,
-    answer: () => held.then(() => ({ status: 200, fields: {}, body: "" })),
-  };
+  const { slow, free } = heldRoute();
   const { url, served } = await listening(t, { routes: [slow] });
   const one = "GET /slow HTTP/1.1\r\nHost: a\r\n\r\n";
   const flood = wire(t, url, one.repeat(20_000));

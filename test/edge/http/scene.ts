@@ -50,6 +50,19 @@ export async function listening(
   return { url: listener.url, served, end };
 }
 
+/** A route that answers once it may. */
+export function heldRoute() {
+  let free: () => void = () => undefined;
+  const held = new Promise<void>((resolve) => {
+    free = resolve;
+  });
+  const slow: ServedRoute = {
+    path: /^\/slow$/,
+    answer: () => held.then(() => ({ status: 200, fields: {}, body: "" })),
+  };
+  return { slow, held, free: () => free() };
+}
+
 /** A connection on which anything may be sent. */
 export interface Wire {
   readonly socket: Socket;

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import type { ServedRoute } from "../../../src/edge/http/serving.ts";
-import { line, listening, piecewise, shorter, wire } from "./scene.ts";
+import { heldRoute, line, listening, piecewise, shorter, wire } from "./scene.ts";
 
 test("a whole answer that nobody reads does not wait for ever", async (t) => {
   shorter(t, "unread", 200);
@@ -18,14 +18,7 @@ test("a whole answer that nobody reads does not wait for ever", async (t) => {
 });
 
 test("what cannot be read behind a request has no answer that would pass for that one's", async (t) => {
-  let free: () => void = () => undefined;
-  const held = new Promise<void>((resolve) => {
-    free = resolve;
-  });
-  const slow: ServedRoute = {
-    path: /^\/slow$/,
-    answer: () => held.then(() => ({ status: 200, fields: {}, body: "" })),
-  };
+  const { slow, held, free } = heldRoute();
   const pieces = piecewise(async function* () {
     yield "first";
     await held;

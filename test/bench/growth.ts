@@ -12,7 +12,7 @@ import { NAMES, prepare } from "./road.ts";
  * machines. On servers the rows they read are counted. Where a batch is most of a table MariaDB walks it
  * though there is an index, so it begins with more machines. SQLite counts none; there it is the CPU that
  * more machines take beyond fewer, twice as much for twice as many more: at sizes short enough for every
- * change that is told alone (1.4 to 4.5 was seen of the same code), and judged at `WHOLE`.
+ * change that is told alone (1.2 to 4.5 was seen of the same code), and judged at `WHOLE`.
  */
 const SIZES = {
   mysql: [2000, 4000],
@@ -20,12 +20,7 @@ const SIZES = {
   sqlite: [1000, 2000, 4000],
 } as const;
 const WHOLE = [8000, 16_000, 32_000] as const;
-/**
- * For a machine of twice or four times the fleet; what is quadratic has 2 on MariaDB and 4 on PostgreSQL. MariaDB's
- * planner takes another way from one run to the next: up to 1.22 was seen of what is linear.
- */
-const ROWS: { readonly [engine in Engine]: number } = { mysql: 1.5, postgresql: 1.3, sqlite: 1 };
-const LIMITS = { cpu: 2.4, rss: 200 } as const;
+const LIMITS = { rows: 1.3, cpu: 2.4, rss: 200 } as const;
 
 /** One fleet: what each command cost, and the rows the server read for it; SQLite tells none. */
 type Walked = ReadonlyMap<string, Cost & { readonly read: number }>;
@@ -58,7 +53,7 @@ export async function benchGrowth(
     write(
       `  ${stage.padEnd(14)}${told.map((one) => one.toFixed(2).padStart(9)).join("")}  ${what}\n`,
     );
-    if (server !== null) judge(stage, what, ratio(rows, 1), ROWS[engine], write);
+    if (server !== null) judge(stage, what, ratio(rows, 1), LIMITS.rows, write);
     judge(stage, "peak MiB", c.rss ?? 0, LIMITS.rss, write);
   }
   if (server !== null || !whole) return;
